@@ -1,0 +1,160 @@
+"""Interleaved timing: every round runs every cell once, in a new order, each in a fresh process.
+
+The memory bandwidth of a shared machine comes and goes by the minute, which changes all times
+together. So a ratio of two cells is formed within each round, and the median over the rounds is
+what we report, with the smallest and largest beside it. Run nothing else meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contestants import OWN
+from peers import PEERS
+
+HERE = Path(__file__).resolve().parent
+TIMEOUT = 900.0
+
+
+class ProcessFailed(RuntimeError):
+    """A measured process ended badly; the message holds the last line it wrote."""
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One thing to time: a contestant on one variant of the data."""
+
+    contestant: str
+    variant: str
+
+    def __str__(self) -> str:
+        """As it stands in messages."""
+        return f"{self.contestant}, {self.variant}"
+
+
+@dataclass
+class Series:
+    """What the rounds gave for one cell: the repeats' seconds of each round, and the values."""
+
+    rounds: list[list[float]] = field(default_factory=list)
+    values: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def medians(self) -> list[float]:
+        """One number per round: the median of its repeats."""
+        return [statistics.median(repeats) for repeats in self.rounds]
+
+    @property
+    def median(self) -> float:
+        """The median over the rounds."""
+        return statistics.median(self.medians)
+
+    @property
+    def least(self) -> float:
+        """The fastest single repeat."""
+        return min(min(repeats) for repeats in self.rounds)
+
+    @property
+    def spread(self) -> float:
+        """The slowest round over the fastest."""
+        return max(self.medians) / min(self.medians)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio formed within each round: its median and its range."""
+
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, above: Sequence[float], below: Sequence[float]) -> Ratio:
+        """Pair the rounds up."""
+        ratios = [a / b for a, b in zip(above, below, strict=True)]
+        return cls(statistics.median(ratios), min(ratios), max(ratios))
+
+
+def run_rounds(
+    cells: Iterable[Cell], size: str, rounds: int, *, budget: float, peer_repeats: int
+) -> tuple[dict[Cell, Series], dict[Cell, str]]:
+    """Time every cell in every round. A cell that fails is left out from then on, with its reason.
+
+    Our own cells take milliseconds and repeat at least three times a process; a peer that takes
+    seconds repeats `peer_repeats` times, since an interruption is small beside it.
+    """
+    series: dict[Cell, Series] = {cell: Series() for cell in cells}
+    failed: dict[Cell, str] = {}
+    for number in range(rounds):
+        order = sorted(series)
+        random.Random(number).shuffle(order)
+        for cell in order:
+            note(f"round {number + 1}/{rounds}: {cell}")
+            repeats = max(3, peer_repeats) if cell.contestant in OWN else peer_repeats
+            command = ["worker.py", cell.contestant, size, cell.variant, str(repeats), str(budget)]
+            try:
+                result = run_json(command, python=python_of(cell.contestant))
+            except ProcessFailed as error:
+                failed[cell] = str(error)
+                del series[cell]
+                continue
+            series[cell].rounds.append(result["seconds"])
+            series[cell].values = result["values"]
+    return series, failed
+
+
+def python_of(contestant: str) -> str:
+    """The interpreter a contestant runs in: this one for us, its own for a peer."""
+    return sys.executable if contestant in OWN else str(PEERS[contestant].python)
+
+
+def run_json(command: Sequence[str], python: str = sys.executable) -> dict[str, Any]:
+    """Run one of our scripts in a fresh process and parse the last line it prints."""
+    script, *rest = command
+    environment = dict(os.environ)
+    if python != sys.executable:
+        environment.pop("PYTHONPATH", None)  # a peer sees its own environment only
+    text = run_text([python, str(HERE / script), *rest], environment)
+    parsed: dict[str, Any] = json.loads(text.splitlines()[-1])
+    return parsed
+
+
+def run_text(command: Sequence[str], environment: dict[str, str] | None = None) -> str:
+    """Run a command and return what it prints; raise `ProcessFailed` if it fails or hangs."""
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ProcessFailed(str(error)) from error
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ProcessFailed(f"exit status {done.returncode}: {last}")
+    return done.stdout
+
+
+def wall_times(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[float]]:
+    """Seconds from start to end of each command, run in turn; one more turn first, not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(rounds + 1):
+        for name, command in commands.items():
+            begin = time.perf_counter()
+            run_text(command)
+            if number:
+                seconds[name].append(time.perf_counter() - begin)
+    return seconds
+
+
+def note(message: str) -> None:
+    """Progress, on standard error so that the tables stay clean."""
+    print(message, file=sys.stderr, flush=True)

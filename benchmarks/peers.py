@@ -1,0 +1,129 @@
+"""The peers' virtual environments: which versions, where, and how to make them.
+
+    python benchmarks/peers.py install [NAME ...]    # default: all of them
+    python benchmarks/peers.py list
+
+The peers' requirements contradict one another, so each lives in `benchmarks/_envs/<name>`. What an
+adapter touches is pinned, for Python 3.11; the rest is whatever pip resolves under those pins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+ENVIRONMENTS = Path(__file__).resolve().parent / "_envs"
+FRAMES = ("numpy==2.4.6", "pandas==3.1.1", "pyarrow==26.0.1")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One library to measure against: its distribution, and the steps pip installs it in."""
+
+    name: str
+    label: str
+    steps: tuple[tuple[str, ...], ...]
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter, made or not."""
+        folder = "Scripts" if os.name == "nt" else "bin"
+        return ENVIRONMENTS / self.name / folder / "python"
+
+    @property
+    def finished(self) -> Path:
+        """A file that exists once every step has succeeded."""
+        return ENVIRONMENTS / self.name / "installed.txt"
+
+    @property
+    def installed(self) -> bool:
+        """Whether the environment holds exactly these steps (a changed pin makes it stale)."""
+        return self.finished.is_file() and self.finished.read_text() == self.recipe
+
+    @property
+    def recipe(self) -> str:
+        """The steps as text, kept in the environment to notice a changed pin."""
+        return "\n".join(" ".join(step) for step in self.steps) + "\n"
+
+    @property
+    def command(self) -> str:
+        """What a user types to get this environment."""
+        return f"python benchmarks/peers.py install {self.name}"
+
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer(
+            "recbole",
+            "RecBole 1.2.1",
+            (
+                # A CPU build of torch first, so that no later step pulls one with CUDA.
+                ("torch==2.13.0",),
+                # What `recbole.evaluator` imports; its own list also pins an old ray, not needed here.
+                (*FRAMES, "scipy", "scikit-learn", "tensorboard", "tqdm", "psutil", "pyyaml"),
+                ("colorlog==4.7.2", "colorama==0.4.4", "texttable"),
+                ("--no-deps", "recbole==1.2.1"),
+            ),
+        ),
+        Peer(
+            "pytrec_eval",
+            "pytrec_eval 0.5.11",
+            ((*FRAMES, "pytrec_eval-terrier==0.5.11"),),
+        ),
+        Peer(
+            "rectools",
+            "RecTools 0.19.0",
+            (("numpy==1.26.4", "pandas==2.3.3", "pyarrow==23.0.1", "rectools==0.19.0"),),
+        ),
+        Peer(
+            "replay",
+            "RePlay 0.22.0",
+            (("torch==2.13.0",), ("numpy==2.4.6", "polars==1.35.2", "replay-rec==0.22.0")),
+        ),
+        Peer(
+            "ranx",
+            "ranx 0.3.21",
+            ((*FRAMES, "numba==0.68.1", "ranx==0.3.21"),),
+        ),
+    )
+}
+
+
+def install(peer: Peer) -> None:
+    """Make one environment from nothing; a failed pip step ends the program with pip's message."""
+    print(f"{peer.name}: making the environment", flush=True)
+    peer.finished.unlink(missing_ok=True)
+    venv.EnvBuilder(with_pip=True, clear=True).create(ENVIRONMENTS / peer.name)
+    for step in peer.steps:
+        subprocess.run([str(peer.python), "-m", "pip", "install", "--quiet", *step], check=True)
+    peer.finished.write_text(peer.recipe)
+    print(f"{peer.name}: ready", flush=True)
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description="environments of the peers we measure against")
+    parser.add_argument("action", choices=["install", "list"])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(PEERS)}")
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.names) - set(PEERS))
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(PEERS)}")
+    for name in arguments.names or PEERS:
+        peer = PEERS[name]
+        if arguments.action == "list":
+            state = "installed" if peer.installed else f"missing: {peer.command}"
+            print(f"{peer.label:20s} {state}")
+        else:
+            install(peer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Recommender and ranker evaluation where every number says what it counted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rectitude._version import __version__
+
+if TYPE_CHECKING:
+    from rectitude.aggregate.evaluation import Evaluation
+    from rectitude.convention import Convention
+    from rectitude.data.interactions import Interactions
+    from rectitude.engines.local import evaluate
+    from rectitude.metrics.registry import METRICS, metric
+    from rectitude.predictions.lists import Lists
+    from rectitude.profiles import PROFILES
+
+__all__ = [
+    "METRICS",
+    "PROFILES",
+    "Convention",
+    "Evaluation",
+    "Interactions",
+    "Lists",
+    "__version__",
+    "evaluate",
+    "metric",
+]
+
+_WHERE = {
+    "METRICS": "rectitude.metrics",
+    "PROFILES": "rectitude.profiles",
+    "Convention": "rectitude.convention",
+    "Evaluation": "rectitude.aggregate.evaluation",
+    "Interactions": "rectitude.data.interactions",
+    "Lists": "rectitude.predictions.lists",
+    "evaluate": "rectitude.engines.local",
+    "metric": "rectitude.metrics",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used, so that `import rectitude` costs next to nothing."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'rectitude' has no attribute {name!r}")
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

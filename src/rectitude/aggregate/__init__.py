@@ -1,0 +1,1 @@
+"""Aggregation: from a fraction per list to one exact number."""

@@ -1,0 +1,75 @@
+"""What a number means, in words: built from the metric's formula and the sentences of its switches."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from rectitude.convention import SWITCHES, Convention
+
+if TYPE_CHECKING:
+    from rectitude.profiles import Asked
+
+_ALWAYS = ("order", "ties", "truth_needed", "list_needed", "undefined", "unit", "average")
+_IF_CHANGED = (
+    "score_precision", "duplicates", "unjudged", "negative_grades", "duplicate_truth",
+    "unknown_users", "unknown_items", "scale", "decimals",
+)  # fmt: skip
+
+
+def definition(asked: Asked) -> str:
+    """The definition of a metric under the convention in force: words, formula, and every choice."""
+    metric, convention = asked.metric, asked.convention
+    head = f"{asked.name}: {metric.title}. {metric.about}"
+    lines = [head, f"  = {formula(asked)}"]
+    for switch in relevant_switches(asked):
+        lines.append(f"  {switch}: {choice_in_words(switch, convention)}")
+    if metric.cite:
+        lines.append(f"  source: {metric.cite}")
+    return "\n".join(lines)
+
+
+def relevant_switches(asked: Asked) -> list[str]:
+    """The switches that can matter to a metric, its own first."""
+    changed = [s for s in _IF_CHANGED if getattr(asked.convention, s) != SWITCHES[s].default]
+    if asked.metric.kind == "derived":
+        return ["relevant_from", *_ALWAYS, *changed]
+    return [*asked.metric.switches, "relevant_from", *_ALWAYS, *changed]
+
+
+def formula(asked: Asked) -> str:
+    """The formula of a metric with the choices in force put in."""
+    text = asked.metric.formula or asked.metric.about
+    cutoff = asked.cutoff
+    fills = {"k": str(cutoff) if cutoff is not None else "whole list"}
+    fills |= {s: _short(s, asked.convention) for s in asked.metric.switches}
+    fills |= {name: f"{value:g}" for name, value in asked.numbers.items()}
+    for name, words in fills.items():
+        text = text.replace("{" + name + "}", words)
+    return text
+
+
+def choice_in_words(switch: str, convention: Convention) -> str:
+    """The value of a switch with the sentence that explains it."""
+    value = getattr(convention, switch)
+    facts = SWITCHES[switch]
+    if facts.choices:
+        return f"{value} ({facts.choices[value]})"
+    return f"{'none' if value is None else format(value, 'g')} ({facts.about})"
+
+
+def _short(switch: str, convention: Convention) -> str:
+    sentence = SWITCHES[switch].choices[getattr(convention, switch)]
+    return sentence.split(";")[0].split(", also")[0]
+
+
+def fingerprint(asked: Asked) -> str:
+    """A short hash that is equal for two values exactly when they are defined the same way."""
+    facts = {
+        "metric": asked.metric.name,
+        "at": asked.name.at,
+        "numbers": dict(asked.numbers),
+        "convention": asked.convention.as_dict(),
+    }
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()

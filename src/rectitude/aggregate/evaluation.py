@@ -1,0 +1,264 @@
+"""`Evaluation`: the numbers, what they mean, what was counted, and the values behind them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.aggregate import show
+from rectitude.aggregate.state import State
+from rectitude.arrays import Floats, Integers, totals
+from rectitude.data.ledger import Ledger
+from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, nearest, unknown_name
+from rectitude.metrics.names import Name, parse
+from rectitude.storage import write_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "rectitude.evaluation"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One number: its value, its definition, and how it came about."""
+
+    name: Name
+    value: float
+    metric: str
+    definition: str
+    fingerprint: str
+    convention: Mapping[str, Any]
+    numbers: Mapping[str, float]
+    state: State | None = None
+    interval: tuple[float, float] | None = None
+    ties: tuple[float, float] | None = None
+    """the value with every tie broken against and for the relevant items, where these differ"""
+    values: Floats | None = None
+    """(lists,) the value of each list; NaN where it does not count"""
+
+    @property
+    def counted(self) -> int | None:
+        """How many lists, or users, the value is over."""
+        return None if self.state is None else self.state.counted
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return {
+            "value": self.value if np.isfinite(self.value) else None,
+            "counted": self.counted,
+            "interval": self.interval,
+            "ties": self.ties,
+            "metric": self.metric,
+            "definition": self.definition,
+            "fingerprint": self.fingerprint,
+            "numbers": dict(self.numbers),
+            "convention": dict(self.convention),
+            "state": None if self.state is None else self.state.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The lists behind the values: keys, and the user of each."""
+
+    keys: pl.Series
+    owners: Integers
+    users: pl.Series
+    by_user: bool = True
+    """whether the key of a list is its user"""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The result of an evaluation.
+
+    `evaluation["ndcg@10"]` is the number; printing shows all of them with the ledger; `definition` says what a
+    number means; `per_list` and `per_user` give the values behind it.
+    """
+
+    results: Mapping[str, Result]
+    ledger: Ledger
+    manifest: Mapping[str, Any]
+    failures: Mapping[str, RectitudeError] = field(default_factory=dict)
+    lists: Keys | None = None
+
+    def __getitem__(self, name: str) -> float:
+        return self.result(name).value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and str(_one(name)) in self.results
+
+    def result(self, name: str) -> Result:
+        """Everything about one number."""
+        wanted = str(_one(name))
+        if wanted in self.failures:
+            raise self.failures[wanted]
+        if wanted not in self.results:
+            raise unknown_name("value", name, self.results, where="this evaluation")
+        return self.results[wanted]
+
+    def values(self) -> dict[str, float]:
+        """Every number by name."""
+        return {name: result.value for name, result in self.results.items()}
+
+    def arrays(self) -> dict[str, Floats]:
+        """The numbers of each metric as one array, by cutoff in the order asked."""
+        grouped: dict[str, list[float]] = {}
+        for result in self.results.values():
+            whole = Name(result.name.base, result.name.variants)
+            grouped.setdefault(str(whole), []).append(result.value)
+        return {name: np.array(values) for name, values in grouped.items()}
+
+    def definition(self, name: str) -> str:
+        """What a number means: words, formula, and the choices in force."""
+        return self.result(name).definition
+
+    def table(self) -> pl.DataFrame:
+        """One row per number: metric, value, lists counted, and interval or tie bounds if there are any."""
+        import polars as pl
+
+        return pl.DataFrame(show.rows(self.results), infer_schema_length=None)
+
+    def per_list(self) -> pl.DataFrame:
+        """One row per list, one column per metric; null where the list does not count."""
+        import polars as pl
+
+        lists = self._behind()
+        columns = {"user" if lists.by_user else "list": lists.keys}
+        if not lists.by_user:
+            columns["user"] = lists.users.gather(lists.owners)
+        columns |= {
+            name: pl.Series(name, result.values, nan_to_null=True)
+            for name, result in self.results.items()
+            if result.values is not None
+        }
+        return pl.DataFrame(columns)
+
+    def per_user(self) -> pl.DataFrame:
+        """One row per user, one column per metric: the mean of the user's lists that count."""
+        import polars as pl
+
+        lists = self._behind()
+        if lists.by_user:
+            return self.per_list()
+        size = len(lists.users)
+        columns: dict[str, Any] = {"user": lists.users}
+        for name, result in self.results.items():
+            if result.values is None:
+                continue
+            there = np.isfinite(result.values)
+            below = totals(lists.owners[there], size)
+            above = totals(lists.owners[there], size, result.values[there])
+            mean = np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
+            columns[name] = pl.Series(name, mean, nan_to_null=True)
+        return pl.DataFrame(columns)
+
+    def _behind(self) -> Keys:
+        if self.lists is None:
+            raise MissingNeed(
+                "this evaluation was read from a file, which holds no values per list.",
+                todo="write them beside it when evaluating: evaluation.per_list().write_parquet(...).",
+            )
+        return self.lists
+
+    def as_dict(self) -> dict[str, Any]:
+        """The evaluation for JSON: numbers, definitions, ledger and manifest, not the values per list."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "results": {name: result.as_dict() for name, result in self.results.items()},
+            "failures": {name: str(error) for name, error in self.failures.items()},
+            "ledger": self.ledger.as_dict(),
+            "manifest": dict(self.manifest),
+        }
+
+    def to_json(self) -> str:
+        """The evaluation as JSON text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """The table as CSV text."""
+        return show.csv(self.results)
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        return show.markdown(self.results)
+
+    def to_latex(self) -> str:
+        """The table as LaTeX, in the style of booktabs."""
+        return show.latex(self.results)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the evaluation as JSON, whole or not at all."""
+        write_text(path, self.to_json())
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Evaluation:
+        """An evaluation that `save` wrote."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                stored = json.load(file)
+        except (OSError, ValueError) as error:
+            raise UnreadableFile(
+                f"{os.fspath(path)} cannot be read as an evaluation: {error}.",
+                "a JSON file written by Evaluation.save or rectitude evaluate --output.",
+            ) from error
+        return from_dict(stored, os.fspath(path))
+
+    def __str__(self) -> str:
+        return show.text(self)
+
+
+def from_dict(stored: Mapping[str, Any], where: str = "this") -> Evaluation:
+    """An evaluation as `as_dict` wrote it."""
+    if stored.get("format") != FORMAT or stored.get("version", 0) > FORMAT_VERSION:
+        close = nearest(str(stored.get("format")), [FORMAT])
+        raise UnreadableFile(
+            f"{where} is not an evaluation of a version this release knows "
+            f"(format {stored.get('format')!r}, version {stored.get('version')!r}).",
+            f"format {FORMAT!r}, version up to {FORMAT_VERSION}.",
+            "install a newer rectitude to read it." if close else "",
+        )
+    results = {name: _result(name, facts) for name, facts in stored["results"].items()}
+    failures = {name: RectitudeError(text) for name, text in stored["failures"].items()}
+    return Evaluation(results, Ledger.from_dict(stored["ledger"]), stored["manifest"], failures)
+
+
+def _result(name: str, facts: Mapping[str, Any]) -> Result:
+    state = facts["state"]
+    return Result(
+        name=_one(name),
+        value=float("nan") if facts["value"] is None else facts["value"],
+        metric=facts["metric"],
+        definition=facts["definition"],
+        fingerprint=facts["fingerprint"],
+        convention=facts["convention"],
+        numbers=facts["numbers"],
+        state=None if state is None else State.from_dict(state),
+        interval=_pair(facts["interval"]),
+        ties=_pair(facts["ties"]),
+    )
+
+
+def _pair(stored: list[float] | None) -> tuple[float, float] | None:
+    return None if stored is None else (stored[0], stored[1])
+
+
+def _one(name: str) -> Name:
+    names = parse(name)
+    if len(names) != 1:
+        raise unknown_name("value", name, [str(n) for n in names], where="this evaluation")
+    return names[0]

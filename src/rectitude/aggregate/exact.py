@@ -1,0 +1,55 @@
+"""Exact sums: the same bits for any order of rows, batches, shards and threads.
+
+A float64 is a whole number of units of 2**-1074. Sums are therefore kept as Python integers in that unit;
+adding them is exact, merging states is `+`, and one division at the end rounds correctly.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rectitude.arrays import Floats
+
+UNIT_BITS = 1074
+_LARGEST = 2.0**960
+
+
+def total(values: Floats) -> int:
+    """The exact sum of finite numbers, in units of 2**-1074.
+
+    Each round rounds all values to a common grid so coarse that their sum on it is exact in float64, adds
+    that up, and goes on with what is left over; two or three rounds leave nothing.
+    """
+    left = np.asarray(values, np.float64)
+    if not len(left):
+        return 0
+    largest = float(np.abs(left).max())
+    if not math.isfinite(largest):
+        raise ValueError("total() adds finite numbers only")
+    if largest > _LARGEST:
+        return sum(units(value) for value in left.tolist())
+    whole = 0
+    spread = len(left).bit_length()
+    while largest > 0:
+        grid = max(math.frexp(largest)[1] + spread - 52, -UNIT_BITS)
+        anchor = math.ldexp(1.5, grid + 52)
+        coarse = (left + anchor) - anchor
+        whole += units(float(coarse.sum()))
+        left = left - coarse
+        largest = float(np.abs(left).max())
+    return whole
+
+
+def units(value: float) -> int:
+    """A float64 in units of 2**-1074."""
+    above, below = value.as_integer_ratio()
+    return above * ((1 << UNIT_BITS) // below)
+
+
+def quotient(above: int, below: int) -> float:
+    """The quotient of two exact sums, rounded once; NaN for 0/0 and infinite for x/0."""
+    if below == 0:
+        return math.nan if above == 0 else math.copysign(math.inf, above)
+    return above / below

@@ -1,0 +1,156 @@
+"""`State`: what a metric has added up. States add exactly, in any order, and divide once at the end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rectitude.aggregate.exact import UNIT_BITS, quotient, total
+from rectitude.arrays import Flags, Floats, Integers, totals
+from rectitude.convention import Convention
+from rectitude.errors import UndefinedValue
+from rectitude.metrics import Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Exact sums in units of 2**-1074, and how many lists or users they are over.
+
+    The value is `above / below`: the sum of the values over their number or weight (macro), or of numerators
+    over denominators (micro). The squares give the spread around it.
+    """
+
+    above: int = 0
+    below: int = 0
+    above_squared: int = 0
+    below_squared: int = 0
+    product: int = 0
+    counted: int = 0
+    skipped: int = 0
+    nan: int = 0
+
+    def __add__(self, other: State) -> State:
+        sums = (getattr(self, f.name) + getattr(other, f.name) for f in fields(State))
+        return State(*sums)
+
+    @property
+    def value(self) -> float:
+        """The number this state stands for; NaN if a list was undefined or there was none."""
+        return math.nan if self.nan else quotient(self.above, self.below)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the value, from the spread of the lists (users) around it.
+
+        For a ratio of sums this is the usual first-order error of a ratio; for a plain mean the two agree.
+        """
+        if self.counted < 2 or self.below == 0 or self.nan:
+            return math.nan
+        a, b, n = self.above, self.below, self.counted
+        spread = self.above_squared * b * b - 2 * a * b * self.product + a * a * self.below_squared
+        return math.sqrt(spread / (b * b << UNIT_BITS) * n / (n - 1)) / (b / (1 << UNIT_BITS))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The state for JSON: integers as hexadecimal text, which no reader rounds."""
+        return {f.name: hex(getattr(self, f.name)) for f in fields(State)}
+
+    @staticmethod
+    def from_dict(stored: dict[str, str]) -> State:
+        """A state as `as_dict` wrote it."""
+        return State(**{name: int(value, 16) for name, value in stored.items()})
+
+
+class Tally(NamedTuple):
+    """The state of one metric, and the value of each list (NaN where it does not count)."""
+
+    state: State
+    values: Floats
+
+
+def tally(
+    ratio: Ratio,
+    counts: Flags,
+    convention: Convention,
+    weights: Floats | None,
+    owners: Integers,
+) -> Tally:
+    """Add up a fraction per list as the convention says."""
+    undefined = counts & (ratio.below == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.where(counts, ratio.above / ratio.below, np.nan)
+    skipped = 0
+    if undefined.any():
+        values[undefined] = _worth(undefined, convention)
+        if convention.undefined == "skip":
+            counts, skipped = counts & ~undefined, int(undefined.sum())
+    nan = int(undefined.sum()) if convention.undefined == "nan" else 0
+    if convention.average == "micro":
+        state = _add(ratio.above[counts], ratio.below[counts])
+    else:
+        mean = np.where(counts, values, 0.0)
+        weight = counts.astype(np.float64) if weights is None else np.where(counts, weights, 0.0)
+        if convention.unit == "user":
+            mean, weight = _by_user(mean, weight, owners)
+            counts = weight > 0
+        plain = weights is None and not nan
+        state = _mean(mean[counts]) if plain else _weighted(mean[counts], weight[counts])
+    nothing = State(skipped=skipped, nan=nan)
+    return Tally(state + nothing, values)
+
+
+def _worth(undefined: Flags, convention: Convention) -> float:
+    if convention.undefined == "error":
+        number = int(np.flatnonzero(undefined)[0])
+        raise _Undefined(int(undefined.sum()), len(undefined), number)
+    return {"nan": np.nan, "skip": np.nan, "zero": 0.0, "one": 1.0}[convention.undefined]
+
+
+class _Undefined(Exception):
+    """Lists whose value is 0/0; `undefined_error` names the first."""
+
+
+def undefined_error(cause: Exception, labels: Any) -> UndefinedValue | None:
+    """The error that names the first undefined list, if that is what happened."""
+    if not isinstance(cause, _Undefined):
+        return None
+    count, size, number = cause.args
+    return UndefinedValue(
+        f"the value of {count} of {size} lists is 0/0 (first: list {labels(number)}).",
+        "a defined value for every list that counts.",
+        "set undefined='zero', 'one', 'skip' or 'nan'.",
+    )
+
+
+def _mean(values: Floats) -> State:
+    """The state of a plain mean: every list weighs 1, so the weights need no adding up."""
+    above = total(values)
+    ones = len(values) << UNIT_BITS
+    return State(above, ones, total(values * values), ones, above, len(values))
+
+
+def _weighted(values: Floats, weights: Floats) -> State:
+    finite = np.where(np.isnan(values), 0.0, values)
+    return _add(finite * weights, weights)
+
+
+def _add(above: Floats, below: Floats) -> State:
+    return State(
+        total(above),
+        total(below),
+        total(above * above),
+        total(below * below),
+        total(above * below),
+        len(above),
+    )
+
+
+def _by_user(values: Floats, weights: Floats, owners: Integers) -> tuple[Floats, Floats]:
+    """The (weighted) mean of each user's lists, and 1 for each user who has any."""
+    size = int(owners.max(initial=-1)) + 1
+    below = totals(owners, size, weights)
+    above = totals(owners, size, values * weights)
+    there = below > 0
+    return np.where(there, above / np.where(there, below, 1.0), 0.0), there.astype(np.float64)

@@ -1,0 +1,332 @@
+"""Every choice on which frameworks disagree. Read this file before comparing two numbers.
+
+A `Convention` is one frozen value. Each field is a switch: its choices, its default, and one sentence
+for the switch and for each choice. Profiles set switches by name; metrics name the switches they obey as
+keyword-only parameters; documentation and `Evaluation.definition` print the sentences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, get_type_hints
+
+from rectitude.errors import BadName, nearest, unknown_name
+
+Stage = Literal["truth", "order", "judge", "metrics", "aggregate", "present"]
+
+
+def _switch(stage: Stage, default: str, about: str, **choices: str) -> Any:
+    """A switch with named choices, each explained in one sentence."""
+    return field(default=default, metadata={"stage": stage, "about": about, "choices": choices})
+
+
+def _number(stage: Stage, default: float | None, about: str, least: float) -> Any:
+    """A switch that is a number or None."""
+    return field(default=default, metadata={"stage": stage, "about": about, "least": least})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convention:
+    """What a number means: every switch, with the default that rectitude uses and prints."""
+
+    relevant_from: float | None = _number(
+        "truth", None, "The lowest grade that is relevant; none: every grade above 0.", -math.inf
+    )
+    negative_grades: Literal["nonrelevant", "unjudged"] = _switch(
+        "truth",
+        "nonrelevant",
+        "What a truth row with a grade below 0 says.",
+        nonrelevant="the item was judged and is not relevant",
+        unjudged="the item was not judged",
+    )
+    duplicate_truth: Literal["error", "once", "counted"] = _switch(
+        "truth",
+        "error",
+        "What happens when the truth holds the same list and item twice.",
+        error="an error",
+        once="the row with the highest grade counts, once",
+        counted="every row counts, so one recommendation can hit twice",
+    )
+    unknown_users: Literal["keep", "drop", "error"] = _switch(
+        "truth",
+        "keep",
+        "What happens to users of the truth that were not met in training.",
+        keep="they are evaluated like all others",
+        drop="they are left out",
+        error="an error",
+    )
+    unknown_items: Literal["keep", "drop", "error"] = _switch(
+        "truth",
+        "keep",
+        "What happens to items of the truth that were not met in training.",
+        keep="they stay relevant, so they are misses unless recommended",
+        drop="they are dropped from the truth",
+        error="an error",
+    )
+    order: Literal["auto", "rank", "given", "score"] = _switch(
+        "order",
+        "auto",
+        "What the order of a list comes from.",
+        auto="the rank column if there is one, else the order of a given list, else the score",
+        rank="the rank column, ascending",
+        given="the order in which the items stand",
+        score="the score column, descending",
+    )
+    ties: Literal[
+        "pessimistic", "optimistic", "given", "item_ascending", "item_descending", "error"
+    ] = _switch(
+        "order",
+        "pessimistic",
+        "The order of items with equal scores.",
+        pessimistic="lower grades first: relevant items stand after their equals",
+        optimistic="higher grades first: relevant items stand before their equals",
+        given="in the order in which they stand",
+        item_ascending="by item id, ascending",
+        item_descending="by item id, descending",
+        error="an error when the order among equals matters",
+    )
+    score_precision: Literal["float64", "float32"] = _switch(
+        "order",
+        "float64",
+        "The precision in which scores are compared.",
+        float64="as they are",
+        float32="rounded to float32, so that close scores can become equal",
+    )
+    duplicates: Literal["error", "first", "counted"] = _switch(
+        "order",
+        "error",
+        "What happens when a list holds an item twice.",
+        error="an error",
+        first="the item keeps its highest rank, the others are removed",
+        counted="every occurrence takes a rank and can be a hit",
+    )
+    unjudged: Literal["kept", "dropped"] = _switch(
+        "judge",
+        "kept",
+        "What happens to recommended items that the truth does not judge.",
+        kept="they take a rank and are not relevant",
+        dropped="they are removed before ranks are given",
+    )
+    gain: Literal["binary", "linear", "exp2"] = _switch(
+        "metrics",
+        "binary",
+        "What an item is worth.",
+        binary="1, whatever its grade",
+        linear="its grade",
+        exp2="2^grade - 1",
+    )
+    gain_from: Literal["relevant", "positive"] = _switch(
+        "metrics",
+        "relevant",
+        "Which items have a gain.",
+        relevant="relevant items",
+        positive="every item with a grade above 0, also one below the relevance threshold",
+    )
+    discount: Literal["log", "log_from_second"] = _switch(
+        "metrics",
+        "log",
+        "How the worth of an item falls with its rank.",
+        log="1 / log2(rank + 1)",
+        log_from_second="1 / max(1, log2(rank)): ranks 1 and 2 weigh the same",
+    )
+    ideal: Literal["reachable", "k"] = _switch(
+        "metrics",
+        "reachable",
+        "The best list that NDCG divides by.",
+        reachable="the best gains of the truth, as many as fit the cutoff",
+        k="a hit at every rank up to the cutoff, whatever the truth holds",
+    )
+    precision_over: Literal["k", "returned", "reachable"] = _switch(
+        "metrics",
+        "k",
+        "What precision divides by.",
+        k="the cutoff, also when the list is shorter; the length of the list when there is no cutoff",
+        returned="the items returned up to the cutoff",
+        reachable="the smaller of the cutoff and the number of relevant items",
+    )
+    recall_over: Literal["relevant", "reachable"] = _switch(
+        "metrics",
+        "relevant",
+        "What recall divides by.",
+        relevant="the number of relevant items",
+        reachable="the smaller of the cutoff and the number of relevant items",
+    )
+    ap_over: Literal["relevant", "reachable", "k"] = _switch(
+        "metrics",
+        "relevant",
+        "What average precision divides by.",
+        relevant="the number of relevant items",
+        reachable="the smaller of the cutoff and the number of relevant items",
+        k="the cutoff",
+    )
+    reciprocal_rank: Literal["first", "sum"] = _switch(
+        "metrics",
+        "first",
+        "Which hits the reciprocal rank looks at.",
+        first="the first hit",
+        sum="all hits, added up",
+    )
+    hit_as: Literal["any", "count"] = _switch(
+        "metrics",
+        "any",
+        "What a list with hits is worth to the hit rate.",
+        any="1 if there is at least one hit",
+        count="the number of hits",
+    )
+    f1_without_hits: Literal["zero", "undefined"] = _switch(
+        "metrics",
+        "zero",
+        "F1 of a list without hits, where precision + recall = 0.",
+        zero="0",
+        undefined="undefined",
+    )
+    truth_needed: Literal["relevant", "judged", "none"] = _switch(
+        "aggregate",
+        "relevant",
+        "What a list must have in the truth to count.",
+        relevant="at least one relevant item",
+        judged="at least one row, whatever its grade",
+        none="nothing",
+    )
+    list_needed: Literal["none", "handed", "items", "hit"] = _switch(
+        "aggregate",
+        "none",
+        "What must have been predicted for a list to count.",
+        none="nothing: a missing list counts as a miss",
+        handed="a list, even an empty one",
+        items="a list with at least one item",
+        hit="a list with at least one hit up to the cutoff",
+    )
+    undefined: Literal["error", "nan", "zero", "one", "skip"] = _switch(
+        "aggregate",
+        "error",
+        "What a list counts whose value is 0/0.",
+        error="an error",
+        nan="NaN, and so the mean",
+        zero="0",
+        one="1",
+        skip="it is left out of the mean",
+    )
+    unit: Literal["list", "user"] = _switch(
+        "aggregate",
+        "list",
+        "What the mean is taken over.",
+        list="lists",
+        user="users: the mean of each user's lists first",
+    )
+    average: Literal["macro", "micro"] = _switch(
+        "aggregate",
+        "macro",
+        "How lists become one number.",
+        macro="the mean of the values",
+        micro="the sum of the numerators over the sum of the denominators",
+    )
+    scale: Literal["fraction", "percent"] = _switch(
+        "present",
+        "fraction",
+        "How values are shown.",
+        fraction="as they are",
+        percent="times 100",
+    )
+    decimals: float | None = _number(
+        "present", None, "Decimals to which the mean is rounded; none: not rounded.", 0
+    )
+
+    def __post_init__(self) -> None:
+        for name in SWITCHES:
+            object.__setattr__(self, name, _checked(name, getattr(self, name)))
+
+    def replace(self, **changes: Any) -> Convention:
+        """This convention with some switches set otherwise."""
+        for name in changes:
+            require_switch(name)
+        return dataclasses.replace(self, **changes)
+
+    def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
+        """The switches on which two conventions differ, with both values."""
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in SWITCHES}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every switch and its value."""
+        return {name: getattr(self, name) for name in SWITCHES}
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What is known about one switch: its stage, its sentence, its choices and their sentences."""
+
+    name: str
+    stage: Stage
+    about: str
+    default: str | float | None
+    choices: Mapping[str, str]
+    least: float | None = None
+
+
+def _switches() -> dict[str, Switch]:
+    facts = {}
+    for f in dataclasses.fields(Convention):
+        meta = f.metadata
+        facts[f.name] = Switch(
+            f.name, meta["stage"], meta["about"], f.default, meta.get("choices", {}), meta.get("least")
+        )
+    return facts
+
+
+SWITCHES: Mapping[str, Switch] = _switches()
+
+
+def literals(name: str) -> tuple[str, ...]:
+    """The choices that the type of a switch allows (empty for a number)."""
+    hints = get_type_hints(Convention)
+    return tuple(choice for choice in get_args(hints[name]) if isinstance(choice, str))
+
+
+def require_switch(name: str) -> Switch:
+    """The switch of that name, or an error with the nearest names."""
+    if name not in SWITCHES:
+        raise unknown_name("switch", name, SWITCHES, where="convention")
+    return SWITCHES[name]
+
+
+def parse_value(name: str, text: str) -> str | float | None:
+    """The value that a text such as `relevant_from=2` gives to a switch."""
+    switch = require_switch(name)
+    if switch.choices:
+        return text
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise BadName(
+            f"switch {name!r} cannot be {text!r}.", "a number or 'none'.", switch.about
+        ) from None
+
+
+def _checked(name: str, value: Any) -> Any:
+    switch = SWITCHES[name]
+    if not switch.choices:
+        return _checked_number(switch, value)
+    if value in switch.choices:
+        return value
+    close = nearest(str(value), switch.choices)
+    raise unknown_name(
+        "choice", str(value), switch.choices, where=f"switch {name!r}", note="" if close else switch.about
+    )
+
+
+def _checked_number(switch: Switch, value: Any) -> float | int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        raise BadName(f"switch {switch.name!r} cannot be {value!r}.", "a number or None.", switch.about)
+    if switch.least is not None and value < switch.least:
+        raise BadName(
+            f"switch {switch.name!r} cannot be {value!r}.", f"at least {switch.least:g}.", switch.about
+        )
+    return int(value) if switch.name == "decimals" else float(value)

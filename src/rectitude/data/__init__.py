@@ -1,0 +1,1 @@
+"""Tables from outside: files, frames, dicts and matrices become one recognised table."""

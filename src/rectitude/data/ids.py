@@ -1,0 +1,211 @@
+"""Outside ids and the integer codes that stand for them.
+
+Ids are kept as they are: nothing is cast to text or to float. Codes are int64 and equal exactly when
+the ids are equal. Where the codes are `ordered`, they also sort as the ids do (integers by value, text
+by its UTF-8 bytes).
+
+Text in large columns is coded by its 64-bit hash, many times faster than a dictionary. Such codes
+are not `exact`: whoever finds two codes equal confirms it with `same`, and asks for exact codes again in
+the case, so far never met, that two ids share a hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.errors import BadIds
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+HASH_FROM_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of ids: where it stands, and whether it was read from untyped text."""
+
+    ids: pl.Series
+    source: str
+    text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The columns of one kind of id (lists, users or items) in a common coding."""
+
+    kind: str
+    columns: Mapping[str, pl.Series]
+    codes: Mapping[str, NDArray[np.int64]]
+    names: pl.Series | None = None
+    """the ids by code, unless the codes are the ids themselves or hashes"""
+    exact: bool = True
+    ordered: bool = True
+
+    def labels(self, codes: NDArray[np.int64]) -> pl.Series:
+        """The ids that these codes stand for."""
+        import polars as pl
+
+        if self.names is None:
+            return pl.Series("id", codes)
+        if self.kind == "object":
+            objects = [self.names[int(code)] for code in codes]
+            return pl.Series("id", objects, dtype=pl.Object)
+        return self.names.gather(codes)
+
+    def label(self, side: str, row: int) -> Any:
+        """The id that stands in a row."""
+        return self.columns[side][int(row)]
+
+    def same(
+        self, side: str, rows: NDArray[np.int64], other: str, others: NDArray[np.int64]
+    ) -> bool:
+        """Whether the ids in these rows are pairwise equal, looking at the ids themselves."""
+        if self.exact:
+            return True
+        return bool((self.columns[side][rows] == self.columns[other][others]).all())
+
+
+def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
+    """Codes that are comparable across columns, or an error that explains how the ids differ."""
+    kind = _common_kind(columns, what)
+    typed = {side: _typed(column, kind) for side, column in columns.items()}
+    if kind == "integer":
+        return _integers(typed)
+    if kind == "object":
+        return _objects(typed)
+    rows = sum(len(series) for series in typed.values())
+    if kind == "text" and not exact and rows >= HASH_FROM_ROWS:
+        hashes = {side: _hashes(series) for side, series in typed.items()}
+        return Ids("text", typed, hashes, None, exact=False, ordered=False)
+    return _sorted_codes(kind, typed)
+
+
+def kind_of(series: pl.Series) -> str:
+    """What a column of ids holds: integer, float, text, object, or another Polars type."""
+    import polars as pl
+
+    dtype = series.dtype
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_float():
+        return "float"
+    if dtype == pl.Object:
+        return "object"
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "text"
+    return str(dtype)
+
+
+def whole_numbers(series: pl.Series) -> pl.Series | None:
+    """Text ids as integers, if every one is an integer written the plain way (`7`, not `07` or `+7`)."""
+    import polars as pl
+
+    if not len(series):
+        return series.cast(pl.Int64)
+    numbers = series.cast(pl.Int64, strict=False)
+    if numbers.null_count():
+        return None
+    return numbers if bool((numbers.cast(pl.String) == series).all()) else None
+
+
+def _common_kind(columns: Mapping[str, Column], what: str) -> str:
+    strict = {s: kind_of(c.ids) for s, c in columns.items() if not c.text and len(c.ids)}
+    loose = {s: c for s, c in columns.items() if c.text and len(c.ids)}
+    kinds = set(strict.values())
+    if not kinds:
+        plain = all(whole_numbers(c.ids) is not None for c in loose.values())
+        return "integer" if plain and loose else "text"
+    if len(kinds) > 1 and "object" not in kinds:
+        raise _differ(columns, strict, what)
+    kind = "object" if "object" in kinds else kinds.pop()
+    for side, column in loose.items():
+        fits = kind == "text" or (kind == "integer" and whole_numbers(column.ids) is not None)
+        if not fits:
+            raise _differ(columns, {**strict, side: "text"}, what)
+    return kind
+
+
+def _differ(columns: Mapping[str, Column], kinds: Mapping[str, str], what: str) -> BadIds:
+    shown = [
+        f"{kind} in {columns[side].source} (first: {columns[side].ids[0]!r})"
+        for side, kind in kinds.items()
+    ]
+    target = "pl.String" if "text" in kinds.values() else "pl.Int64"
+    return BadIds(
+        f"{what} ids are {' but '.join(dict.fromkeys(shown))}.",
+        "the same type on every side: 1, 1.0 and '1' are different ids.",
+        f"cast one side before evaluating, for example with .cast({target}).",
+    )
+
+
+def _typed(column: Column, kind: str) -> pl.Series:
+    import polars as pl
+
+    series = column.ids
+    if kind == "integer" and not series.dtype.is_integer():
+        numbers = whole_numbers(series)
+        return series.clear().cast(pl.Int64) if numbers is None else numbers
+    if kind == "text" and series.dtype != pl.String:
+        return series.cast(pl.String)
+    if not len(series) and kind_of(series) != kind and kind != "object":
+        return series.clear().cast(pl.Float64 if kind == "float" else pl.String)
+    return series
+
+
+def _integers(typed: Mapping[str, pl.Series]) -> Ids:
+    import polars as pl
+
+    wide = any(
+        series.dtype in (pl.UInt64, pl.Int128) and len(series) and series.max() > 2**63 - 1
+        for series in typed.values()
+    )
+    if wide:
+        return _sorted_codes("integer", {s: v.cast(pl.Int128) for s, v in typed.items()})
+    codes = {side: _array(series.cast(pl.Int64)) for side, series in typed.items()}
+    return Ids("integer", typed, codes)
+
+
+def _hashes(series: pl.Series) -> NDArray[np.int64]:
+    return _array(series.hash()).view(np.int64)
+
+
+def _sorted_codes(kind: str, typed: Mapping[str, pl.Series]) -> Ids:
+    """Codes that are places among the sorted distinct ids of all columns."""
+    import polars as pl
+
+    distinct = pl.concat([series.unique().alias("id") for series in typed.values()])
+    names = distinct.unique().sort()
+    if kind == "text":
+        enum = pl.Enum(names)
+        codes = {side: _array(s.cast(enum).to_physical()) for side, s in typed.items()}
+    else:
+        codes = {side: _array(names.search_sorted(s)) for side, s in typed.items()}
+    wide = {side: code.astype(np.int64) for side, code in codes.items()}
+    return Ids(kind, typed, wide, names)
+
+
+def _objects(typed: Mapping[str, pl.Series]) -> Ids:
+    """Codes in the order of first appearance, for ids that only Python can compare.
+
+    Python holds 1 and 1.0 to be equal; here ids of different types are different.
+    """
+    places: dict[Any, int] = {}
+    codes = {}
+    for side, series in typed.items():
+        keys: Sequence[Any] = [(type(value), value) for value in series.to_list()]
+        codes[side] = np.array([places.setdefault(key, len(places)) for key in keys], np.int64)
+    import polars as pl
+
+    names = pl.Series("id", [value for _, value in places], dtype=pl.Object)
+    return Ids("object", typed, codes, names, ordered=False)
+
+
+def _array(series: pl.Series) -> NDArray[Any]:
+    """The values of a column without nulls, copied by several threads if it comes in chunks."""
+    return series.to_numpy()

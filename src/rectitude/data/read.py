@@ -1,0 +1,80 @@
+"""The one way in: anything that holds predictions, truth, items or users becomes a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+
+from rectitude.data.aliases import KEPT_WHOLE, POSITIONS
+from rectitude.data.columns import Wanted, recognise, title, wanted
+from rectitude.data.files import open_file
+from rectitude.data.frames import open_frame
+from rectitude.data.nested import unpack
+from rectitude.data.objects import open_ids, open_mapping, open_rows, open_sparse
+from rectitude.data.series import series
+from rectitude.data.source import Source
+from rectitude.data.table import Table, What, Wrapped, is_wrapped
+from rectitude.data.values import canonical
+from rectitude.errors import BadTable
+
+ACCEPTED = (
+    "a frame (Polars, pandas, Arrow or any that narwhals knows), a path, a dict of columns,"
+    " {user: [items]}, {user: {item: number}}, a list of dicts or tuples, or a sparse matrix."
+)
+
+
+def read(
+    source: object,
+    what: What,
+    *,
+    columns: Mapping[str, str] | None = None,
+    list_key: str = "user",
+) -> Table:
+    """A source as a table with canonical columns.
+
+    `columns` names columns by role (user, item, score, rank, grade, weight, list); the others are
+    recognised by their names. `list_key` is the column that tells lists apart, by default the user.
+    """
+    if is_wrapped(source):
+        return _read_wrapped(source, what, columns or {}, list_key)
+    want = wanted(what, columns or {}, list_key)
+    opened = _opened(source, want)
+    chosen = recognise(opened, want)
+    rows = unpack(opened.take(chosen), opened, chosen, want)
+    roles = POSITIONS[what] if what in KEPT_WHOLE else tuple(rows.columns)
+    return Table(
+        frame=canonical(rows.frame, roles, title(opened, want)),
+        columns=dict.fromkeys(rows.columns, "") if opened.anonymous else rows.columns,
+        source=opened.label,
+        given=rows.given,
+        text=opened.text,
+        handed=rows.handed,
+    )
+
+
+def _read_wrapped(wrapper: Wrapped, what: What, columns: Mapping[str, str], list_key: str) -> Table:
+    """What is inside, with the names, the order and the lists that the wrapper states."""
+    table = read(wrapper.source, what, columns={**wrapper.columns, **columns}, list_key=list_key)
+    handed = table.handed if wrapper.users is None else series(wrapper.users, "list")
+    return replace(table, given=table.given or wrapper.ordered, handed=handed)
+
+
+def _opened(source: object, want: Wanted) -> Source:
+    if isinstance(source, (str, PathLike)):
+        return open_file(Path(fspath(source)).expanduser(), want)
+    if isinstance(source, Mapping):
+        return open_mapping(source, want)
+    if isinstance(source, list):
+        return open_rows(source, want)
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(source):
+        return open_sparse(source, want)
+    opened = open_frame(source)
+    if opened is not None:
+        return opened
+    if want.what in KEPT_WHOLE and isinstance(source, Collection):
+        return open_ids(source, want)
+    raise BadTable(f"{want.what} is a {type(source).__name__}, which is no table.", ACCEPTED)

@@ -1,0 +1,56 @@
+"""The value that reading gives, and what the wrappers around a source have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
+
+if TYPE_CHECKING:
+    import polars as pl
+
+What = Literal["predictions", "truth", "train", "items", "users", "weights"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose columns are recognised: canonical names, as Polars."""
+
+    frame: pl.DataFrame
+    """Canonical columns only, rows in the order of the source. An id column without any value has
+    the dtype Null, because nothing says what it would hold."""
+    columns: Mapping[str, str]
+    """Canonical name -> the name in the source; empty where there was none (the keys of a dict)."""
+    source: str
+    """The source in words: "recs.parquet", "pandas DataFrame", "dict of lists"."""
+    given: bool
+    """Rows of one list stand in the order of the list."""
+    text: bool
+    """Ids come from untyped text: they are String, and may take the type of the other side."""
+    handed: pl.Series | None
+    """Keys of all lists handed over, also empty ones; None if unknown."""
+
+
+class Wrapped(Protocol):
+    """A source with explicit column names around it, such as `Interactions` or `Lists`."""
+
+    @property
+    def source(self) -> object: ...
+
+    @property
+    def columns(self) -> Mapping[str, str]: ...
+
+    @property
+    def users(self) -> object | None: ...
+
+    @property
+    def ordered(self) -> bool: ...
+
+
+def is_wrapped(source: object) -> TypeGuard[Wrapped]:
+    """Whether the source is a wrapper.
+
+    The type of `columns` is looked at because a frame has an attribute of that name too.
+    """
+    has_all = all(hasattr(source, name) for name in ("source", "columns", "users", "ordered"))
+    return has_all and isinstance(getattr(source, "columns", None), Mapping)

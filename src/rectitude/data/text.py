@@ -1,0 +1,194 @@
+"""Separated text: what its lines look like, and its columns as a frame.
+
+Polars parses the file at full speed. If it meets trouble, the lines are gone through one by one to
+say which of them is wrong; files that are merely odd are then read with patience.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from rectitude.data.values import EXACT, IDS, NUMBERS
+from rectitude.errors import BadTable, UnreadableFile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text file, and how its lines split into fields."""
+
+    path: Path
+    data: bytes | None
+    """The content if it is not the file as it is: decompressed, or spaces made single."""
+    names: Sequence[str]
+    separator: str = ","
+    skip: int = 0
+    """Lines before the first row, the header included."""
+    quote: str | None = '"'
+    comment: str | None = None
+    whole: bool = False
+    """All columns are wanted: those beside the ids take the type that their values suggest."""
+    layout: str = ""
+    """What a line must hold, in words, where the format says so."""
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
+
+
+def parse(text: Text, chosen: Mapping[str, str]) -> pl.DataFrame:
+    """The chosen columns: ids as they are written, numbers as numbers."""
+    import polars as pl
+
+    at = {new: list(text.names).index(name) for new, name in chosen.items()}
+    numbers = {} if text.whole else {role: at[role] for role in NUMBERS if role in at}
+    kinds = {at[role]: pl.Int64() if role == "rank" else pl.Float64() for role in numbers}
+    try:
+        frame = _rows(text, at, kinds)
+    except pl.exceptions.PolarsError:
+        check_lines(text, numbers)
+        return _patiently(text, at, numbers)
+    if frame[_column(len(text.names) - 1)].null_count():
+        check_lines(text, numbers)
+    if "score" in numbers and _largest(frame[_column(at["score"])]) >= EXACT:
+        return _patiently(text, at, numbers)
+    return _picked(frame, at) if not text.whole else _guessed(_picked(frame, at))
+
+
+def check_lines(text: Text, numbers: Mapping[str, int]) -> None:
+    """Raise the error for the first line that is wrong, if one is."""
+    width = len(text.names)
+    for number, fields in _lines(text):
+        wrong = [
+            role for role, place in numbers.items() if not is_number(fields[place : place + 1])
+        ]
+        if len(fields) != width:
+            what = f"{len(fields)} fields"
+            expected = text.layout or f"{width} fields, as in the first line."
+        elif wrong:
+            what = f"{fields[numbers[wrong[0]]]!r} for the {wrong[0]}"
+            expected = "a number."
+        else:
+            continue
+        line = text.separator.join(fields)
+        raise BadTable(f"{text.path.name}, line {number} has {what}: {line!r:.200}", expected,
+                       "fix this line.")  # fmt: skip
+
+
+def is_number(fields: Sequence[str]) -> bool:
+    """Whether every field is empty or a number."""
+    try:
+        for field in fields:
+            float(field or 0)
+    except ValueError:
+        return False
+    return not any("_" in field for field in fields)
+
+
+def utf8_lines(text: Text) -> Iterator[str]:
+    """The lines of the file, or the error that says where it is not UTF-8."""
+    offset = 0
+    with text.open() as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise UnreadableFile(
+                    f"{text.path} is not UTF-8 (line {number}, byte {offset + error.start}).",
+                    "text in UTF-8.",
+                    "convert it, for example with: iconv -f latin1 -t utf-8",
+                ) from None
+            offset += len(line)
+
+
+def _lines(text: Text) -> Iterator[tuple[int, list[str]]]:
+    """Number and fields of every line that holds a row."""
+    lines = utf8_lines(text)
+    for _ in range(text.skip):
+        next(lines, None)
+    reader = csv.reader(lines, delimiter=text.separator, quotechar=text.quote)
+    for fields in reader:
+        comment = text.comment and fields and fields[0].startswith(text.comment)
+        if any(fields) and not comment:
+            yield text.skip + reader.line_num, fields
+
+
+def _column(place: int) -> str:
+    """The name that Polars gives to a column without one."""
+    return f"column_{place + 1}"
+
+
+def _rows(text: Text, at: Mapping[str, int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:
+    """The columns, and the last of the file: only with it does Polars notice lines too long."""
+    import polars as pl
+
+    places = sorted({*at.values(), len(text.names) - 1})
+    frame = pl.read_csv(
+        text.path if text.data is None else text.data,
+        has_header=False,
+        skip_rows=text.skip,
+        separator=text.separator,
+        quote_char=text.quote,
+        comment_prefix=text.comment,
+        columns=[_column(place) for place in places],
+        schema={_column(p): types.get(p, pl.String()) for p in range(len(text.names))},
+        raise_if_empty=False,
+        glob=False,
+    )
+    blank = pl.all_horizontal(pl.all().is_null())
+    return frame.filter(~blank) if frame[:, 0].null_count() else frame
+
+
+def _patiently(text: Text, at: Mapping[str, int], numbers: Mapping[str, int]) -> pl.DataFrame:
+    """The columns of a file without faults that Polars does not read at once.
+
+    Blank lines in odd places, spaces around numbers, integers too large for a float.
+    """
+    import polars as pl
+
+    rows = [fields for _, fields in _lines(text)]
+    columns = {
+        new: pl.Series(new, [row[place] or None for row in rows], dtype=pl.String)
+        for new, place in at.items()
+    }
+    typed = [_from_text(column) if new in numbers else column for new, column in columns.items()]
+    return _guessed(pl.DataFrame(typed)) if text.whole else pl.DataFrame(typed)
+
+
+def _from_text(column: pl.Series) -> pl.Series:
+    """Text as integers if all of it is, else as floats; what is no number was refused before."""
+    import polars as pl
+
+    bare = column.str.strip_chars()
+    whole = bare.cast(pl.Int64, strict=False)
+    if whole.null_count() == bare.null_count():
+        return whole
+    return pl.Series(column.name, [float(value) if value else None for value in bare])
+
+
+def _guessed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns beside the ids, as numbers where every value is one."""
+    import polars as pl
+
+    def guess(column: pl.Series) -> pl.Series:
+        for dtype in (pl.Int64, pl.Float64):
+            number = column.cast(dtype, strict=False)
+            if number.null_count() == column.null_count():
+                return number
+        return column
+
+    return frame.with_columns(guess(frame[name]) for name in frame.columns if name not in IDS)
+
+
+def _picked(frame: pl.DataFrame, at: Mapping[str, int]) -> pl.DataFrame:
+    return frame.select(frame[_column(place)].alias(new) for new, place in at.items())
+
+
+def _largest(column: pl.Series) -> float:
+    return float(column.abs().max() or 0)  # type: ignore[arg-type]

@@ -1,0 +1,57 @@
+"""TREC files: runs (`qid Q0 docno rank score tag`) and qrels (`qid iter docno rel`).
+
+Their ids are strings by definition: trec_eval orders equal scores by the bytes of docno.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from rectitude.data.columns import Wanted
+from rectitude.data.delimited import single_spaced
+from rectitude.data.source import Source
+from rectitude.data.table import What
+from rectitude.data.text import Text, parse
+
+RUN = ("qid", "Q0", "docno", "rank", "score", "tag")
+QRELS = ("qid", "iter", "docno", "rel")
+SUFFIXES = (".run", ".qrels", ".qrel", ".trec")
+ROLES = {
+    RUN: {"list": "qid", "item": "docno", "rank": "rank", "score": "score"},
+    QRELS: {"list": "qid", "item": "docno", "grade": "rel"},
+}
+LAYOUTS = {
+    RUN: "the 6 fields of a run: qid Q0 docno rank score tag.",
+    QRELS: "the 4 fields of qrels: qid iter docno rel.",
+}
+
+
+def is_trec(name: str, suffix: str, head: bytes, what: What) -> bool:
+    """Whether a file is a run (for predictions) or qrels (for truth), by its name or its lines."""
+    if what not in ("predictions", "truth", "train") or suffix in (".csv", ".tsv", ".inter"):
+        return False
+    if suffix in SUFFIXES or "qrels" in name.lower().split("."):
+        return True
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()[:100]
+    rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    if what == "predictions":
+        return bool(rows) and all(_is_run(row) for row in rows[:-1] or rows)
+    # One line such as `7 0 3 5` may as well be user, item, rating, time: two are asked for.
+    return len(rows) > 1 and all(_is_qrels(row) for row in rows[:-1])
+
+
+def open_trec(path: Path, data: bytes | None, want: Wanted) -> Source:
+    """A run or qrels as a source."""
+    names = RUN if want.what == "predictions" else QRELS
+    content = single_spaced(path.read_bytes() if data is None else data)
+    text = Text(path, content, names, " ", quote=None, comment="#", layout=LAYOUTS[names])
+    return Source(path.name, names, partial(parse, text), ROLES[names])
+
+
+def _is_run(fields: list[str]) -> bool:
+    return len(fields) == len(RUN) and fields[1].upper() == "Q0"
+
+
+def _is_qrels(fields: list[str]) -> bool:
+    return len(fields) == len(QRELS) and fields[1].upper() in ("0", "Q0")

@@ -1,0 +1,108 @@
+"""The values of recognised columns: numbers become floats, ids must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from rectitude.errors import BadIds, BadTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+IDS = ("list", "user", "item")
+NUMBERS = ("score", "rank", "grade", "weight")
+EXACT = 2**53
+"""Up to here every integer is a float64 of its own."""
+
+
+def canonical(frame: pl.DataFrame, roles: Collection[str], title: str) -> pl.DataFrame:
+    """The frame with every number a float (a rank may stay an integer) and every id present."""
+    for role in IDS:
+        if role in roles:
+            _require_ids(frame[role], role, title)
+    return frame.with_columns(_number(frame[role], title) for role in NUMBERS if role in roles)
+
+
+def _require_ids(ids: pl.Series, role: str, title: str) -> None:
+    missing = ids.is_null()
+    if ids.dtype.is_float():
+        missing = missing | ids.is_nan()
+    count = int(missing.sum())
+    if count:
+        first = int(missing.arg_max() or 0) + 1
+        word = "user or list key" if role == "list" else role
+        raise BadIds(
+            f"{title}: {count} of {len(ids)} rows have no {word} (first: row {first}).",
+            f"every row to have its {word}.",
+            "remove these rows, or fill them in.",
+        )
+
+
+def _number(column: pl.Series, title: str) -> pl.Series:
+    import polars as pl
+
+    if column.dtype == pl.Object:
+        column = _unboxed(column, title)
+    dtype = column.dtype
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise _not_numbers(column, title, _first(column))
+    if column.name == "rank":
+        return _rank(column)
+    if column.name == "score":
+        return _score(column)
+    return column.cast(pl.Float64)
+
+
+def _not_numbers(column: pl.Series, title: str, value: object) -> BadTable:
+    """The error for a column that should hold numbers and does not."""
+    return BadTable(
+        f"{title}: the {column.name} column has the type {column.dtype} (first value: {value!r}).",
+        "numbers.",
+        f"convert it to numbers, or name another column with columns={{{column.name!r}: ...}}.",
+    )
+
+
+def _score(column: pl.Series) -> pl.Series:
+    """Scores as floats in which no two different values become equal."""
+    import polars as pl
+
+    if column.dtype in (pl.Float32, pl.Float64):
+        return column
+    if column.dtype.is_float():
+        return column.cast(pl.Float32)
+    if column.dtype.is_integer() and _beyond(column, EXACT):
+        return column.rank("dense").cast(pl.Float64)
+    return column.cast(pl.Float64)
+
+
+def _rank(column: pl.Series) -> pl.Series:
+    import polars as pl
+
+    whole = column.dtype.is_integer() or column.dtype == pl.Boolean
+    fits = whole and not _beyond(column, 2**63 - 1)
+    return column.cast(pl.Int64 if fits else pl.Float64)
+
+
+def _beyond(column: pl.Series, limit: int) -> bool:
+    if column.dtype.is_integer() and column.len() > column.null_count():
+        low, high = column.min(), column.max()
+        return bool(-limit > low or high > limit)  # type: ignore[operator]
+    return False
+
+
+def _unboxed(column: pl.Series, title: str) -> pl.Series:
+    """Python objects that are all numbers after all, such as fractions or numpy scalars."""
+    import polars as pl
+
+    values = column.to_list()
+    wrong = [value for value in values if not (value is None or isinstance(value, Real))]
+    if wrong:
+        raise _not_numbers(column, title, wrong[0])
+    floats = [None if value is None else float(value) for value in values]
+    return pl.Series(column.name, floats, dtype=pl.Float64)
+
+
+def _first(values: Iterable[object]) -> object:
+    return next((value for value in values if value is not None), None)

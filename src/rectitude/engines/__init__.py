@@ -1,0 +1,1 @@
+"""Engines run an evaluation; they hold no formulas."""

@@ -1,0 +1,238 @@
+"""Evaluation on one machine: read, bring together, judge, compute, add up."""
+
+from __future__ import annotations
+
+import inspect
+import platform
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rectitude._version import __version__
+from rectitude.aggregate.definition import definition, fingerprint
+from rectitude.aggregate.evaluation import Evaluation, Keys, Result
+from rectitude.aggregate.population import counted
+from rectitude.aggregate.state import State, Tally, tally, undefined_error
+from rectitude.convention import SWITCHES, Convention
+from rectitude.data.ledger import Ledger
+from rectitude.data.read import read
+from rectitude.data.table import Table
+from rectitude.errors import MetricFailed, NothingToEvaluate, RectitudeError
+from rectitude.judge.account import account
+from rectitude.judge.fingerprint import fingerprint as content
+from rectitude.judge.join import Verdict, judge
+from rectitude.judge.judged import Judged
+from rectitude.judge.sides import Collision, Sides, Sources, bring_together
+from rectitude.metrics.choices import CHOICES
+from rectitude.metrics.facts import Facts
+from rectitude.metrics.names import Name, parse_all
+from rectitude.metrics.registry import values_of
+from rectitude.profiles import Asked, Profile, profile_of
+
+DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map")
+_JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
+_JUDGING.remove("relevant_from")
+
+
+def evaluate(
+    predictions: object,
+    truth: object,
+    metrics: str | Iterable[str] = DEFAULT_METRICS,
+    convention: object = None,
+    *,
+    train: object = None,
+    items: object = None,
+    users: object = None,
+    list_key: str = "user",
+    weights: object = None,
+    columns: Mapping[str, str] | None = None,
+    intervals: bool = False,
+) -> Evaluation:
+    """Evaluate ranked lists against the truth.
+
+    `predictions` and `truth` are tables in any form: a path, a Polars, pandas or Arrow frame, a dict of lists,
+    a sparse matrix; wrap them in `Lists` and `Interactions` to name columns. `convention` is a profile
+    name, a `Convention`, or a dict of switches to change.
+
+    >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
+    0.5
+    """
+    profile = profile_of(convention)
+    asked = [profile.resolve(name) for name in parse_all(metrics)]
+
+    def table(source: object, what: Any) -> Table | None:
+        return None if source is None else read(source, what, columns=columns, list_key=list_key)
+
+    sources = Sources(
+        read(predictions, "predictions", columns=columns, list_key=list_key),
+        read(truth, "truth", columns=columns, list_key=list_key),
+        table(train, "train"),
+        table(items, "items"),
+        table(users, "users"),
+        table(_as_table(weights, list_key), "weights"),
+    )
+    return evaluate_sources(sources, asked, profile, intervals)
+
+
+def evaluate_sources(
+    sources: Sources, asked: list[Asked], profile: Profile, intervals: bool = False
+) -> Evaluation:
+    """Evaluate tables that are read already."""
+    ledger = Ledger()
+    exact = any(a.convention.ties.startswith("item") for a in asked)
+    sides, verdict = _judged(sources, profile.convention, ledger, exact)
+    depths = [a.cutoff for a in asked if a.cutoff is not None]
+    account(sides, verdict.judged, max(depths, default=None), ledger)
+    run = _Run(sides, _facts(sources), {_judging(profile.convention): verdict}, {})
+    results: dict[str, Result] = {}
+    failures: dict[str, RectitudeError] = {}
+    for one in asked:
+        try:
+            results[str(one.name)] = _result(run, one, profile, intervals)
+        except RectitudeError as error:
+            failures[str(one.name)] = error
+    keys = Keys(sides.keys, sides.owners, sides.users, "user" not in sources.predictions.frame.columns)
+    return Evaluation(results, ledger, _manifest(sides, profile), failures, keys)
+
+
+class _Run(NamedTuple):
+    """What the metrics of one evaluation share."""
+
+    sides: Sides
+    facts: Facts
+    verdicts: dict[tuple[Any, ...], Verdict]
+    views: dict[tuple[Any, ...], Judged]
+
+
+def _judged(
+    sources: Sources, convention: Convention, ledger: Ledger, exact: bool
+) -> tuple[Sides, Verdict]:
+    try:
+        sides = bring_together(sources, exact)
+        return sides, judge(sides, convention, ledger)
+    except Collision:
+        sides = bring_together(sources, exact_items=True)
+        return sides, judge(sides, convention, ledger)
+
+
+def _judging(convention: Convention) -> tuple[Any, ...]:
+    return tuple(getattr(convention, switch) for switch in _JUDGING)
+
+
+def _verdict(run: _Run, convention: Convention) -> Verdict:
+    """The lists judged as this metric wants them; metrics that want the same share them."""
+    wanted = _judging(convention)
+    if wanted not in run.verdicts:
+        run.verdicts[wanted] = judge(run.sides, convention, Ledger())
+    return run.verdicts[wanted]
+
+
+def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Result:
+    if asked.metric.kind == "derived":
+        return _derived(run, asked, profile)
+    run.facts.require(asked.metric)
+    verdict = _verdict(run, asked.convention)
+    done = _tally(run, asked, verdict.judged)
+    value = presented(done.state.value, asked.convention)
+    ties = None
+    if verdict.pessimistic is not None and verdict.optimistic is not None:
+        both = [_tally(run, asked, lists).state.value for lists in verdict[1:] if lists is not None]
+        worst, best = (presented(v, asked.convention) for v in both)
+        ties = (worst, best) if worst != best else None
+    return Result(
+        asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),
+        asked.convention.as_dict(), asked.numbers, done.state,
+        _interval(done.state, asked.convention) if intervals else None, ties, done.values,
+    )  # fmt: skip
+
+
+def _tally(run: _Run, asked: Asked, lists: Judged) -> Tally:
+    convention, k = asked.convention, asked.cutoff
+    view = run.views.setdefault((id(lists), convention.relevant_from), lists.at_threshold(convention.relevant_from))
+    given: dict[str, Any] = {s: CHOICES[s][getattr(convention, s)] for s in asked.metric.switches}
+    given |= asked.numbers
+    if "facts" in inspect.signature(asked.metric.function).parameters:
+        given["facts"] = run.facts
+    counts = counted(view, convention, k)
+    if not counts.any():
+        raise NothingToEvaluate(
+            f"no list counts for {str(asked.name)!r}.",
+            f"lists that have what truth_needed={convention.truth_needed!r} and "
+            f"list_needed={convention.list_needed!r} ask for.",
+        )
+    try:
+        ratio = values_of(asked.metric.function, view, k, **given)
+        return tally(ratio, counts, convention, run.sides.weights, run.sides.owners)
+    except RectitudeError:
+        raise
+    except Exception as error:
+        named = undefined_error(error, run.sides.label)
+        if named is not None:
+            raise named from None
+        raise MetricFailed(
+            f"metric {str(asked.name)!r} failed: {type(error).__name__}: {error}.",
+            todo="the other metrics were computed; mend this one's function.",
+        ) from error
+
+
+def _derived(run: _Run, asked: Asked, profile: Profile) -> Result:
+    parts = {}
+    for base in asked.metric.of:
+        part = profile.resolve(Name(base, asked.name.variants, asked.name.at))
+        parts[base] = _tally(run, part, _verdict(run, part.convention).judged).state.value
+    value = presented(asked.metric.function(**parts), asked.convention)
+    return Result(
+        asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),
+        asked.convention.as_dict(), asked.numbers,
+    )  # fmt: skip
+
+
+def presented(value: float, convention: Convention) -> float:
+    """A mean as the convention shows it: in percent, rounded."""
+    shown = value * 100 if convention.scale == "percent" else value
+    return shown if convention.decimals is None else round(shown, int(convention.decimals))
+
+
+def _interval(state: State, convention: Convention) -> tuple[float, float] | None:
+    """The 95% interval of a mean, by Student's t."""
+    if not np.isfinite(state.error):
+        return None
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(state.counted - 1, 0.975)) * state.error
+    low, high = (presented(state.value + sign * reach, convention) for sign in (-1, 1))
+    return low, high
+
+
+def _facts(sources: Sources) -> Facts:
+    tables = (sources.items, sources.users, sources.train)
+    return Facts(*(None if table is None else table.frame for table in tables))
+
+
+def _as_table(weights: object, list_key: str) -> object:
+    """A dict of numbers by list, as columns."""
+    if isinstance(weights, Mapping) and all(isinstance(w, int | float) for w in weights.values()):
+        return {list_key: list(weights), "weight": [float(w) for w in weights.values()]}
+    return weights
+
+
+def _manifest(sides: Sides, profile: Profile) -> dict[str, Any]:
+    import polars as pl
+
+    inputs = {
+        side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
+        for side, table in sides.sources.given().items()
+    }
+    for side in ("predictions", "truth"):
+        inputs[side]["fingerprint"] = content(sides, side)
+    return {
+        "rectitude": __version__,
+        "profile": profile.name,
+        "profile_versions": list(profile.versions),
+        "inputs": inputs,
+        "lists": len(sides.keys),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": pl.__version__,
+    }

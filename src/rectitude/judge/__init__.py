@@ -1,0 +1,1 @@
+"""Judging: the only stage that compares ids and finds ranks."""

@@ -1,0 +1,193 @@
+"""Judge predictions: apply a convention to both sides and find the ranks of the judged items."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rectitude.arrays import Integers, Ragged
+from rectitude.convention import Convention
+from rectitude.data.ledger import Ledger
+from rectitude.errors import DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.judge.judged import Judged
+from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
+from rectitude.judge.ranks import ranks, undecided
+from rectitude.judge.sides import Collision, Sides
+from rectitude.judge.truth import Truth, truth_under
+from rectitude.predictions.order import describe, order_of, sort_key
+
+
+class Verdict(NamedTuple):
+    """The lists as judged, and as they would stand with every tie broken for and against them."""
+
+    judged: Judged
+    pessimistic: Judged | None
+    optimistic: Judged | None
+
+
+def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
+    """Where the judged items of each list stand under a convention."""
+    truth = truth_under(sides, convention, ledger)
+    ranking = _ranking(sides, convention, ledger)
+    ranking, matches = _matched(sides, ranking, truth, convention, ledger)
+    grades = truth.grades[matches.truth]
+    tied = undecided(matches, grades)
+    ledger.count(
+        "lists_with_ties",
+        len(tied),
+        "lists have equal scores whose order matters",
+        int((ranking.lists.length > 0).sum()),
+        sides.label(tied[0]) if len(tied) else "",
+        "notice",
+    )
+    if len(tied) and convention.ties == "error":
+        raise TiedItems(
+            f"{len(tied)} of {len(sides.keys)} lists have equal scores whose order matters "
+            f"(first: list {sides.label(tied[0])}).",
+            "distinct scores.",
+            "set ties='pessimistic' or another rule, or hand over a rank column.",
+        )
+
+    def under(rule: str) -> Judged:
+        return _judged(sides, truth, ranking, matches, ranks(matches, grades, rule), convention)
+
+    rule = "given" if ranking.key is None else convention.ties
+    judged = under(rule)
+    if not len(tied):
+        return Verdict(judged, None, None)
+    return Verdict(judged, under("pessimistic"), under("optimistic"))
+
+
+def _judged(
+    sides: Sides,
+    truth: Truth,
+    ranking: Ranking,
+    matches: Matches,
+    rank: Integers,
+    convention: Convention,
+) -> Judged:
+    offsets = np.append(truth.rows.start, len(truth.items))
+    order: Integers | slice = slice(None)
+    if np.any(matches.tied > 1):
+        order = np.lexsort((rank, matches.list))
+    lists, rows = matches.list[order], matches.truth[order]
+    return Judged(
+        list=lists,
+        rank=rank[order],
+        grade=truth.grades[rows],
+        place=rows - offsets[lists],
+        returned=ranking.lists.length,
+        truth=Ragged(offsets, truth.grades),
+        handed=sides.handed,
+        in_truth=truth.there,
+        relevant_from=convention.relevant_from,
+    )
+
+
+def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
+    """The lists with what orders them."""
+    predictions = sides.sources.predictions
+    if not predictions.frame.height:
+        raise NothingToEvaluate(
+            f"the predictions ({predictions.source}) are empty.", "at least one recommended item."
+        )
+    order = order_of(predictions, convention.order)
+    ledger.note("order", describe(predictions, order))
+    ledger.count("prediction_rows", predictions.frame.height, "rows in the predictions")
+    key = sort_key(predictions, order, convention.score_precision)
+    codes = sides.items.codes["predictions"]
+    by_item = {"item_ascending": 1, "item_descending": -1}.get(convention.ties)
+    sequence = None
+    if by_item and key is not None:
+        sequence = codes if by_item == 1 else -1 - codes
+    return Ranking(
+        sides.lists,
+        sides.lists.take(codes),
+        None if key is None else sides.lists.take(key),
+        None if sequence is None else sides.lists.take(sequence),
+    )
+
+
+def _matched(
+    sides: Sides, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
+) -> tuple[Ranking, Matches]:
+    """Matches, once duplicates and unjudged items are dealt with."""
+    matches, repeated = match(ranking, truth.rows, truth.items)
+    if repeated.any():
+        _account_for_duplicates(sides, ranking, repeated, convention, ledger)
+        ranking, matches = _with_duplicates(ranking, truth, convention)
+    else:
+        ledger.count("lists_with_duplicates", 0, "lists hold an item twice")
+    if convention.unjudged == "dropped":
+        ranking, matches = _judged_only(ranking, truth, matches, ledger)
+    _confirm(sides, ranking, truth, matches)
+    return ranking, matches
+
+
+def _account_for_duplicates(
+    sides: Sides, ranking: Ranking, repeated: Integers, convention: Convention, ledger: Ledger
+) -> None:
+    number = int(np.flatnonzero(repeated)[0])
+    low, size = ranking.lists.start[number], ranking.lists.length[number]
+    mine = ranking.items[low : low + size]
+    again = repeat_flags(np.zeros(size, np.int64), mine, np.arange(size))
+    place = low + np.flatnonzero(again)[:1]
+    row = int(ranking.lists.rows(place)[0])
+    if not sides.items.exact:
+        raise Collision
+    lists = int((repeated > 0).sum())
+    first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
+    fate = {"error": "", "first": ": the highest rank counts", "counted": ": each counts"}
+    ledger.count(
+        "lists_with_duplicates",
+        lists,
+        f"lists hold an item twice{fate[convention.duplicates]}",
+        len(repeated),
+        first,
+        "warning",
+    )
+    if convention.duplicates == "error":
+        raise DuplicateItems(
+            f"{lists} of {len(repeated)} lists contain an item twice (first: {first}).",
+            "each item once per list.",
+            "set duplicates='first' to keep the higher rank, or fix the predictions.",
+        )
+
+
+def _with_duplicates(
+    ranking: Ranking, truth: Truth, convention: Convention
+) -> tuple[Ranking, Matches]:
+    if convention.duplicates == "counted":
+        return ranking, join(ranking, truth.rows, truth.items)
+    lists, where = ranking.lists.expand()
+    preference = np.arange(len(where)) if ranking.key is None else -ranking.key[where]
+    again = repeat_flags(lists, ranking.items[where], preference)
+    ranking = ranking.keep(lists[~again], where[~again])
+    return ranking, match(ranking, truth.rows, truth.items)[0]
+
+
+def _judged_only(
+    ranking: Ranking, truth: Truth, matches: Matches, ledger: Ledger
+) -> tuple[Ranking, Matches]:
+    """The lists without the items that the truth does not judge."""
+    lists, where = ranking.lists.expand()
+    judged = np.zeros(len(ranking.items), bool)
+    judged[ranking.lists.start[matches.list] + matches.position] = True
+    keep = judged[where]
+    ledger.count(
+        "rows_unjudged",
+        int((~keep).sum()),
+        "recommended items are not judged: removed before ranking",
+        len(keep),
+        weight="notice",
+    )
+    ranking = ranking.keep(lists[keep], where[keep])
+    return ranking, match(ranking, truth.rows, truth.items)[0]
+
+
+def _confirm(sides: Sides, ranking: Ranking, truth: Truth, matches: Matches) -> None:
+    """Look at the ids themselves where codes are hashes."""
+    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
+    if not sides.items.same("predictions", rows, "truth", truth.rows.rows(matches.truth)):
+        raise Collision

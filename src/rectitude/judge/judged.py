@@ -1,0 +1,130 @@
+"""`Judged`: where the judged items of each list stand. All that accuracy metrics see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rectitude.arrays import Flags, Floats, Integers, Ragged, running, totals
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One row per judged item that was ranked, by list and rank; one entry per list.
+
+    Ids are gone: lists are numbers, items are rows of the truth. `relevant_from` is the threshold under
+    which these lists are looked at; `at_threshold` looks at the same ranks under another one.
+    """
+
+    list: Integers
+    """(found,) which list"""
+    rank: Integers
+    """(found,) from 1"""
+    grade: Floats
+    """(found,) what the truth says of the item"""
+    place: Integers
+    """(found,) its position in the truth's own order, from 0"""
+    returned: Integers
+    """(lists,) ranks that hold an item"""
+    truth: Ragged
+    """(lists,) the grades of all judged items, in the truth's own order"""
+    handed: Flags
+    """(lists,) whether a list was handed over, even an empty one"""
+    in_truth: Flags
+    """(lists,) whether the truth says anything of the list, if only that an item was not judged"""
+    relevant_from: float | None = None
+
+    def at_threshold(self, relevant_from: float | None) -> Judged:
+        """The same ranks, with other grades counting as relevant."""
+        return self if relevant_from == self.relevant_from else replace(self, relevant_from=relevant_from)
+
+    @property
+    def size(self) -> int:
+        """How many lists there are."""
+        return len(self.returned)
+
+    def is_relevant(self, grades: Floats) -> Flags:
+        """Which grades are relevant."""
+        return grades > 0 if self.relevant_from is None else grades >= self.relevant_from
+
+    @cached_property
+    def hit(self) -> Flags:
+        """(found,) whether the item is relevant."""
+        return self.is_relevant(self.grade)
+
+    @cached_property
+    def relevant(self) -> Floats:
+        """(lists,) relevant items in the truth."""
+        if self.always_relevant:
+            return self.truth.lengths.astype(np.float64)
+        return totals(self.truth.rows(), self.size, self.is_relevant(self.truth.values).astype(float))
+
+    @cached_property
+    def always_relevant(self) -> bool:
+        """Whether every row of the truth is relevant, as in most recommender data."""
+        return bool(self.is_relevant(self.truth.values).all())
+
+    @cached_property
+    def judged(self) -> Floats:
+        """(lists,) rows in the truth, relevant or not."""
+        return self.truth.lengths.astype(np.float64)
+
+    @cached_property
+    def nth(self) -> Integers:
+        """(found,) how many hits the list has up to this rank."""
+        return running(self.hit, self.list)
+
+    @cached_property
+    def first(self) -> Floats:
+        """(lists,) the rank of the first hit; infinite if there is none."""
+        best = np.full(self.size, np.inf)
+        rows = np.flatnonzero(self.hit & (self.nth == 1))
+        best[self.list[rows][::-1]] = self.rank[rows][::-1]
+        return best
+
+    @cached_property
+    def _within(self) -> dict[int, Integers]:
+        return {}
+
+    def within(self, k: int | None) -> Integers | slice:
+        """The rows with a rank up to the cutoff."""
+        if k is None:
+            return slice(None)
+        if k not in self._within:
+            self._within[k] = np.flatnonzero(self.rank <= k)
+        return self._within[k]
+
+    def total(self, values: Floats, upto: int | None = None) -> Floats:
+        """(lists,) the sum of a value per row, over the ranks up to the cutoff, best rank first."""
+        rows = self.within(upto)
+        return totals(self.list[rows], self.size, values[rows])
+
+    @cached_property
+    def _hits(self) -> dict[int | None, Floats]:
+        return {}
+
+    def hits(self, k: int | None) -> Floats:
+        """(lists,) relevant items up to the cutoff."""
+        if k not in self._hits:
+            rows = self.within(k)
+            self._hits[k] = totals(self.list[rows][self.hit[rows]], self.size)
+        return self._hits[k]
+
+    def returned_upto(self, k: int | None) -> Floats:
+        """(lists,) ranks up to the cutoff that hold an item."""
+        return (self.returned if k is None else np.minimum(self.returned, k)).astype(np.float64)
+
+    def reachable(self, k: int | None) -> Floats:
+        """(lists,) relevant items that fit the cutoff."""
+        return self.relevant if k is None else np.minimum(self.relevant, k)
+
+    @cached_property
+    def best(self) -> Ragged:
+        """(lists,) the truth's grades, highest first."""
+        values = self.truth.values
+        if len(values) and values.min() != values.max():
+            order = np.lexsort((-values, self.truth.rows()))
+            values = values[order]
+        return Ragged(self.truth.offsets, values)

@@ -1,0 +1,176 @@
+"""Compiled kernels for large inputs; `group.py` and `match.py` hold their NumPy twins.
+
+Numba is imported and compiles when a kernel is first used, and keeps the machine code on disk. The
+kernels release the GIL and work on a block of lists each, so plain threads share the work. They return the
+same integers as the twins, bit for bit; nothing here computes a metric.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+REPAYS_FROM_ROWS = 2_000_000
+REPAYS_ONCE_LOADED = 50_000
+SORT_FROM_HITS = 64
+
+
+def repay(rows: int) -> bool:
+    """Whether kernels should do this work: it is large, or they are loaded and it is not small.
+
+    `RECTITUDE_KERNELS=numpy` or `=numba` decides instead.
+    """
+    wanted = os.environ.get("RECTITUDE_KERNELS", "")
+    if wanted in ("numpy", "numba"):
+        return wanted == "numba"
+    loaded = "numba" in sys.modules and compiled.cache_info().currsize > 0
+    if rows < (REPAYS_ONCE_LOADED if loaded else REPAYS_FROM_ROWS):
+        return False
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def prepare(rows: int) -> None:
+    """Load the kernels if an evaluation of this size repays them, so that its smaller parts use them too."""
+    if repay(rows):
+        compiled("match")
+
+
+def frozen(values: NDArray[Any]) -> NDArray[Any]:
+    """A read-only, contiguous view: numba compiles anew for each mixture of these properties."""
+    view = np.ascontiguousarray(values).view()
+    view.setflags(write=False)
+    return view
+
+
+@cache
+def compiled(name: str) -> Callable[..., Any]:
+    """The kernel of that name, ready to be compiled for the types it meets."""
+    import numba
+
+    function: Callable[..., Any] = numba.njit(
+        nogil=True, cache=True, boundscheck=False, error_model="numpy"
+    )(_KERNELS[name])
+    return function
+
+
+def _scatter(index, cursor, order):  # type: ignore[no-untyped-def]
+    """Stable counting sort: row numbers in the order of their group."""
+    for row in range(index.shape[0]):
+        group = index[row]
+        order[cursor[group]] = row
+        cursor[group] += 1
+
+
+def _match(  # type: ignore[no-untyped-def]
+    first, last, start, length, items, key, keyed, sequence, by_sequence,
+    truth_start, truth_items, table, at, position, above, tied, before, repeated,
+):
+    """Find the truth's items in the lists `first` to `last`, and count what stands before each.
+
+    A small hash table holds the list's items: an entry is the list number and the place in the list, so
+    that entries of earlier lists read as empty and the table is never cleared. Rows of a list are written
+    in the order in which they are ranked, from `truth_start` on; `at` is -1 where none was written.
+    """
+    mask = np.int64(table.shape[0] - 1)
+    for i in range(first, last):
+        low = start[i]
+        size = length[i]
+        mine = items[low : low + size]
+        stamp = np.int64(i + 1) << np.int64(32)
+        twice = 0
+        for j in range(size):
+            slot = (mine[j] * np.int64(-7046029254386353131)) >> np.int64(32) & mask
+            while table[slot] >> np.int64(32) == i + 1:
+                if mine[table[slot] & np.int64(0xFFFFFFFF)] == mine[j]:
+                    twice += 1
+                    break
+                slot = (slot + 1) & mask
+            else:
+                table[slot] = stamp | np.int64(j)
+        repeated[i] = twice
+        begin = truth_start[i]
+        end = begin
+        for t in range(begin, truth_start[i + 1]):
+            wanted = truth_items[t]
+            slot = (wanted * np.int64(-7046029254386353131)) >> np.int64(32) & mask
+            while table[slot] >> np.int64(32) == i + 1:
+                place = table[slot] & np.int64(0xFFFFFFFF)
+                if mine[place] == wanted:
+                    at[end] = t
+                    position[end] = place
+                    end += 1
+                    break
+                slot = (slot + 1) & mask
+        if end == begin:
+            continue
+        if not keyed:
+            for o in range(begin, end):
+                above[o] = position[o]
+                tied[o] = 1
+                before[o] = 0
+        else:
+            scores = key[low : low + size]
+            many = end - begin > SORT_FROM_HITS
+            rising = np.sort(scores) if many else scores
+            for o in range(begin, end):
+                score = scores[position[o]]
+                if many:
+                    more = size - np.searchsorted(rising, score, side="right")
+                    equal = size - more - np.searchsorted(rising, score, side="left")
+                else:
+                    more = 0
+                    equal = 0
+                    for j in range(size):
+                        more += scores[j] > score
+                        equal += scores[j] == score
+                above[o] = more
+                tied[o] = equal
+                before[o] = 0
+                if equal > 1:
+                    earlier = 0
+                    if by_sequence:
+                        names = sequence[low : low + size]
+                        for j in range(size):
+                            earlier += scores[j] == score and names[j] < names[position[o]]
+                    else:
+                        for j in range(position[o]):
+                            earlier += scores[j] == score
+                    before[o] = earlier
+        for o in range(begin + 1, end):
+            p = o
+            while p > begin and (
+                above[p - 1] > above[p]
+                or (above[p - 1] == above[p] and position[p - 1] > position[p])
+            ):
+                at[p - 1], at[p] = at[p], at[p - 1]
+                position[p - 1], position[p] = position[p], position[p - 1]
+                above[p - 1], above[p] = above[p], above[p - 1]
+                tied[p - 1], tied[p] = tied[p], tied[p - 1]
+                before[p - 1], before[p] = before[p], before[p - 1]
+                p -= 1
+
+
+def _fold(first, last, start, length, items, bits, keyed, sums):  # type: ignore[no-untyped-def]
+    """Mix the rows of each list into 64 bits, whatever their order: see `fingerprint.py`."""
+    for i in range(first, last):
+        low = start[i]
+        total = np.uint64(0)
+        for j in range(length[i]):
+            worth = bits[low + j] if keyed else np.uint64(j)
+            x = items[low + j] * np.uint64(0x9E3779B97F4A7C15) + worth
+            x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+            total += x ^ (x >> np.uint64(32))
+        sums[i] = total
+
+
+_KERNELS: dict[str, Callable[..., Any]] = {"scatter": _scatter, "match": _match, "fold": _fold}

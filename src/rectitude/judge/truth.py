@@ -1,0 +1,171 @@
+"""The truth under a convention: which of its rows count, and as what."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Flags, Floats, Integers
+from rectitude.convention import Convention
+from rectitude.data.ledger import Ledger
+from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
+from rectitude.judge.group import Grouped, Scalar
+from rectitude.judge.match import repeat_flags, repeats
+from rectitude.judge.sides import Collision, Sides
+
+
+class Truth(NamedTuple):
+    """Packed rows by list, with item codes and grades by place."""
+
+    rows: Grouped
+    items: Integers
+    grades: Floats
+    there: Flags
+    """(lists,) whether the truth says anything of the list"""
+
+
+def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
+    """The rows of the truth that count under the convention."""
+    codes, grades = sides.items.codes["truth"], _grades(sides)
+    there = sides.judgements.length > 0
+    ledger.count("truth_rows", len(codes), "rows in the truth")
+    if not there.any():
+        raise NothingToEvaluate(
+            f"the truth ({sides.sources.truth.source}) has no row for any list to evaluate.",
+            "at least one row with a user and an item.",
+        )
+    allowed = _allowed_lists(sides, there, convention, ledger)
+    rows = sides.judgements if allowed.all() else sides.judgements.only(allowed)
+    rows = _allowed_rows(sides, rows.packed(), grades, convention, ledger)
+    rows = _without_duplicates(sides, rows, codes, grades, convention, ledger)
+    return Truth(rows, _by_place(rows, codes), _by_place(rows, grades), there & allowed)
+
+
+def _by_place(rows: Grouped, values: NDArray[Scalar]) -> NDArray[Scalar]:
+    return rows.take(values)[: int(rows.length.sum())]
+
+
+def _allowed_rows(
+    sides: Sides, rows: Grouped, grades: Floats, convention: Convention, ledger: Ledger
+) -> Grouped:
+    """Without the rows that say nothing, and without unknown items if they are dropped."""
+    unjudged = convention.negative_grades == "unjudged" and grades.min() < 0
+    if not unjudged and sides.known_items is None:
+        return rows
+    lists, where = rows.expand()
+    at = rows.rows(where)
+    keep = _allowed_items(sides, at, convention, ledger)
+    if unjudged:
+        keep = keep & (grades[at] >= 0)
+    return rows if keep.all() else rows.keep(lists[keep], where[keep])
+
+
+def _grades(sides: Sides) -> Floats:
+    """The grade of every truth row; 1 where the truth is a plain list of pairs."""
+    truth = sides.sources.truth
+    if "grade" not in truth.frame.columns:
+        return np.ones(truth.frame.height)
+    column = truth.frame["grade"]
+    grades: Floats = column.cast(float).fill_null(float("nan")).to_numpy()
+    wrong = ~np.isfinite(grades)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise BadGrades(
+            f"{int(wrong.sum())} of {len(grades)} rows of {truth.source} have a grade that is missing, "
+            f"NaN or infinite (first: row {row}, item {sides.items.label('truth', row)!r}).",
+            "a finite grade in every row.",
+            "drop these rows, or give them the grade 0 if they were judged not relevant.",
+        )
+    return grades
+
+
+def _allowed_lists(
+    sides: Sides, there: Flags, convention: Convention, ledger: Ledger
+) -> Flags:
+    """Which lists may be evaluated, given what happens to users not met in training."""
+    everyone = np.ones(len(there), bool)
+    if sides.known_users is None:
+        return everyone
+    unknown = there & ~sides.known_users
+    first = sides.label(np.flatnonzero(unknown)[0]) if unknown.any() else ""
+    fate = {"keep": "evaluated", "drop": "dropped", "error": ""}[convention.unknown_users]
+    ledger.count(
+        "users_unknown",
+        int(unknown.sum()),
+        f"users in the truth are not in train: {fate}",
+        int(there.sum()),
+        first,
+        "warning" if convention.unknown_users == "drop" else "notice",
+    )
+    if unknown.any() and convention.unknown_users == "error":
+        raise UnknownIds(
+            f"{int(unknown.sum())} of {int(there.sum())} users in the truth are not in train "
+            f"(first: {first}).",
+            "every user to be known, as unknown_users='error' says.",
+            "set unknown_users='keep' or 'drop'.",
+        )
+    return sides.known_users | ~there if convention.unknown_users == "drop" else everyone
+
+
+def _allowed_items(
+    sides: Sides, rows: Integers, convention: Convention, ledger: Ledger
+) -> Flags:
+    """Which truth rows may stay, given what happens to items not met in training."""
+    everything = np.ones(len(rows), bool)
+    if sides.known_items is None:
+        return everything
+    known = sides.known_items[rows]
+    unknown = rows[~known]
+    distinct = len(np.unique(sides.items.codes["truth"][unknown]))
+    first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
+    fate = {"keep": "kept as misses", "drop": "dropped", "error": ""}[convention.unknown_items]
+    ledger.count(
+        "items_unknown",
+        distinct,
+        f"items of the truth are not in the catalogue, in {len(unknown):,} rows: {fate}",
+        None,
+        first,
+        "warning" if convention.unknown_items == "drop" else "notice",
+    )
+    if len(unknown) and convention.unknown_items == "error":
+        raise UnknownIds(
+            f"{len(unknown)} of {len(rows)} truth rows name an item that is not in the catalogue "
+            f"(first: {first}).",
+            "every item to be known, as unknown_items='error' says.",
+            "set unknown_items='keep' or 'drop'.",
+        )
+    return known if convention.unknown_items == "drop" else everything
+
+
+def _without_duplicates(
+    sides: Sides,
+    rows: Grouped,
+    codes: Integers,
+    grades: Floats,
+    convention: Convention,
+    ledger: Ledger,
+) -> Grouped:
+    about = "truth rows repeat a list and item"
+    if not repeats(rows, _by_place(rows, codes)).any():
+        ledger.count("truth_duplicates", 0, about)
+        return rows
+    if not sides.items.exact:
+        raise Collision
+    lists, where = rows.expand()
+    at = rows.rows(where)
+    again = repeat_flags(lists, codes[at], -grades[at])
+    row = int(np.flatnonzero(again)[0])
+    first = f"list {sides.label(lists[row])}, item {sides.items.label('truth', at[row])!r}"
+    if convention.duplicate_truth == "error":
+        raise DuplicateTruth(
+            f"{int(again.sum())} of {len(lists)} {about} (first: {first}).",
+            "each item once per list in the truth.",
+            "set duplicate_truth='once' to keep the highest grade, or remove them from the truth.",
+        )
+    fate = {"once": "counted once", "counted": "each counted"}[convention.duplicate_truth]
+    ledger.count(
+        "truth_duplicates", int(again.sum()), f"{about}: {fate}", len(lists), first, "warning"
+    )
+    return rows if convention.duplicate_truth == "counted" else rows.keep(lists[~again], where[~again])

@@ -1,0 +1,6 @@
+"""Metrics: pure functions from judged lists to fractions, and the registry that knows them."""
+
+from rectitude.metrics import derived, ranking
+from rectitude.metrics.registry import METRICS, Metric, Ratio, derived_metric, metric
+
+__all__ = ["METRICS", "Metric", "Ratio", "derived", "derived_metric", "metric", "ranking"]

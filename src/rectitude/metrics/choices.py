@@ -1,0 +1,156 @@
+"""The functions behind the metric switches: one small pure function for each choice.
+
+A switch of `Convention` in the stage `metrics` has a table here; the registry passes the chosen function
+to metrics that name the switch as a keyword-only parameter. A test holds tables and switches together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rectitude.arrays import Flags, Floats, Integers, totals
+from rectitude.judge.judged import Judged
+
+Count = Callable[[Judged, int | None], Floats]
+"""Something to divide by: (lists, cutoff) -> one number per list."""
+Gain = Callable[[Floats, Flags], Floats]
+"""What items are worth: (grades, which of them gain) -> gains."""
+GainFrom = Callable[[Judged, Floats], Flags]
+"""Which grades gain."""
+Discount = Callable[[Integers, float], Floats]
+"""The weight of ranks: (ranks, log base) -> weights."""
+Worth = Callable[[Floats], Floats]
+"""Gain and GainFrom put together: grades -> gains."""
+Weights = Callable[[Integers], Floats]
+"""A discount with its base: ranks -> weights."""
+Ideal = Callable[[Judged, int | None, Worth, Weights], Floats]
+"""The best a list could get: (lists, cutoff, worth, weights) -> one number per list."""
+Denominator = Callable[[Floats, Floats], Floats]
+"""What to divide by where nothing was hit: (hits, denominator) -> denominator."""
+
+
+def whole_k(lists: Judged, k: int | None) -> Floats:
+    """The cutoff; without one, the length of the list."""
+    return lists.returned_upto(None) if k is None else np.full(lists.size, float(k))
+
+
+def relevant(lists: Judged, k: int | None) -> Floats:
+    """Relevant items in the truth."""
+    return lists.relevant
+
+
+def binary(grades: Floats, gaining: Flags) -> Floats:
+    """1 for an item that gains."""
+    return gaining.astype(np.float64)
+
+
+def linear(grades: Floats, gaining: Flags) -> Floats:
+    """The grade of the item."""
+    return np.where(gaining, grades, 0.0)
+
+
+def exp2(grades: Floats, gaining: Flags) -> Floats:
+    """2 to the grade, less 1."""
+    return np.exp2(np.where(gaining, grades, 0.0)) - 1.0
+
+
+def only_relevant(lists: Judged, grades: Floats) -> Flags:
+    """Relevant grades gain."""
+    return lists.is_relevant(grades)
+
+
+def above_zero(lists: Judged, grades: Floats) -> Flags:
+    """Grades above 0 gain, whatever the threshold."""
+    return grades > 0
+
+
+def log(ranks: Integers, base: float) -> Floats:
+    """One over the logarithm of the rank plus 1."""
+    return _by_rank(ranks, lambda r: _log(r + 1, base))
+
+
+def log_from_second(ranks: Integers, base: float) -> Floats:
+    """One over the logarithm of the rank, from the second rank on."""
+    return _by_rank(ranks, lambda r: np.maximum(1.0, _log(r, base)))
+
+
+def _log(values: Floats, base: float) -> Floats:
+    return np.log2(values) if base == 2 else np.log(values) / np.log(base)
+
+
+def _by_rank(ranks: Integers, below: Callable[[Floats], Floats]) -> Floats:
+    """Weights looked up in a table, so that a rank has the same bits wherever it occurs."""
+    deepest = int(ranks.max(initial=0))
+    table = np.concatenate(([0.0], 1.0 / below(np.arange(1.0, deepest + 1))))
+    return table[ranks]
+
+
+def first_hit(lists: Judged, k: int | None) -> Floats:
+    """One over the rank of the first hit."""
+    return np.where(lists.first <= (np.inf if k is None else k), 1.0 / lists.first, 0.0)
+
+
+def every_hit(lists: Judged, k: int | None) -> Floats:
+    """One over the rank, added up over all hits."""
+    return lists.total(lists.hit / lists.rank, upto=k)
+
+
+def any_hit(lists: Judged, k: int | None) -> Floats:
+    """1 if there is a hit."""
+    return (lists.hits(k) > 0).astype(np.float64)
+
+
+def ideal_reachable(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
+    """The discounted gains of the truth, best first, cut at k."""
+    best = lists.best
+    if not len(best.values) or best.values.min() == best.values.max():
+        count = (lists.judged if k is None else np.minimum(lists.judged, k)).astype(np.int64)
+        return _running_sum(int(count.max(initial=0)), worth(best.values[:1]), weights)[count]
+    rank = np.arange(len(best.values)) - np.repeat(best.offsets[:-1], best.lengths) + 1
+    kept = slice(None) if k is None else np.flatnonzero(rank <= k)
+    return totals(best.rows()[kept], lists.size, (worth(best.values) * weights(rank))[kept])
+
+
+def ideal_k(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
+    """An item of grade 1 at every rank up to k; without a cutoff, at every rank of the list."""
+    one = worth(np.ones(1))
+    if k is None:
+        return _running_sum(int(lists.returned.max(initial=0)), one, weights)[lists.returned]
+    return np.full(lists.size, _running_sum(k, one, weights)[-1])
+
+
+def _running_sum(depth: int, gain: Floats, weights: Weights) -> Floats:
+    """What the first 0, 1, 2, ... ranks are worth if each holds an item of this gain."""
+    each = weights(np.arange(1, depth + 1)) * (gain[0] if len(gain) else 0.0)
+    return np.concatenate(([0.0], np.cumsum(each)))
+
+
+def no_hits_zero(hits: Floats, below: Floats) -> Floats:
+    """The denominator stays: no hits over something is 0."""
+    return below
+
+
+def no_hits_undefined(hits: Floats, below: Floats) -> Floats:
+    """The denominator is 0 where nothing was hit, so that the value is 0/0."""
+    return np.where(hits > 0, below, 0.0)
+
+
+CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "precision_over": {
+        "k": whole_k,
+        "returned": Judged.returned_upto,
+        "reachable": Judged.reachable,
+    },
+    "recall_over": {"relevant": relevant, "reachable": Judged.reachable},
+    "ap_over": {"relevant": relevant, "reachable": Judged.reachable, "k": whole_k},
+    "gain": {"binary": binary, "linear": linear, "exp2": exp2},
+    "gain_from": {"relevant": only_relevant, "positive": above_zero},
+    "discount": {"log": log, "log_from_second": log_from_second},
+    "ideal": {"reachable": ideal_reachable, "k": ideal_k},
+    "reciprocal_rank": {"first": first_hit, "sum": every_hit},
+    "hit_as": {"any": any_hit, "count": Judged.hits},
+    "f1_without_hits": {"zero": no_hits_zero, "undefined": no_hits_undefined},
+}

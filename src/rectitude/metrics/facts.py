@@ -1,0 +1,35 @@
+"""`Facts`: what a metric may need beyond the judged lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rectitude.errors import MissingNeed
+from rectitude.metrics.registry import Metric
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Tables about items and users, and what was seen in training; None where nothing was handed over."""
+
+    items: pl.DataFrame | None = None
+    users: pl.DataFrame | None = None
+    train: pl.DataFrame | None = None
+
+    def require(self, metric: Metric) -> None:
+        """An error if the metric needs a table that is not there."""
+        wants = {
+            "items": "a table of the catalogue",
+            "users": "a table of the users",
+            "train": "the training interactions",
+        }
+        for need in metric.needs:
+            if getattr(self, need) is None:
+                raise MissingNeed(
+                    f"metric {metric.name!r} needs {wants[need]}, and none was given.",
+                    todo=f"pass {need}= to evaluate, or --{need} on the command line.",
+                )

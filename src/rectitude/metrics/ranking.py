@@ -1,0 +1,298 @@
+"""Accuracy metrics of ranked lists. Each is a few lines on `Judged`, and every choice is a switch."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from rectitude.arrays import Floats, totals
+from rectitude.errors import BadGrades
+from rectitude.judge.judged import Judged
+from rectitude.metrics.choices import (
+    Count,
+    Denominator,
+    Discount,
+    Gain,
+    GainFrom,
+    Ideal,
+    Worth,
+)
+from rectitude.metrics.registry import Ratio, metric
+
+
+@metric(
+    "Precision",
+    formula="hits in the top {k} / {precision_over}",
+    reading="0.2 at 10 means that 2 of the first 10 items are relevant, on average.",
+    use="Use it when every place on a fixed screen counts. It cannot reach 1 when fewer items are "
+    "relevant than places; compare it only at one cutoff.",
+    cite="cleverdon1966factors",
+    breaks=("perfect_is_best",),
+)
+def precision(lists: Judged, k: int | None, *, precision_over: Count) -> Ratio:
+    """Share of the places that hold a relevant item."""
+    return Ratio(lists.hits(k), precision_over(lists, k))
+
+
+@metric(
+    "Recall",
+    formula="hits in the top {k} / {recall_over}",
+    reading="0.6 at 20 means that 60% of a user's relevant items are among the first 20.",
+    use="Use it for candidate generation, where nothing missed can be repaired later. It grows with "
+    "the cutoff.",
+    cite="cleverdon1966factors",
+)
+def recall(lists: Judged, k: int | None, *, recall_over: Count) -> Ratio:
+    """Share of the relevant items that were recommended."""
+    return Ratio(lists.hits(k), recall_over(lists, k))
+
+
+@metric(
+    "F1",
+    formula="2 * hits in the top {k} / ({precision_over} + {recall_over}), which is 2PR / (P + R)",
+    reading="High only when precision and recall both are; 0 without hits.",
+    use="Use it to weigh precision and recall in one number per list. It is the mean of the lists' F1; "
+    "f1_of_means is the F1 of the mean precision and recall, another number.",
+    cite="vanrijsbergen1979information",
+    breaks=("perfect_is_best",),
+)
+def f1(
+    lists: Judged,
+    k: int | None,
+    *,
+    precision_over: Count,
+    recall_over: Count,
+    f1_without_hits: Denominator,
+) -> Ratio:
+    """Harmonic mean of precision and recall of the same list."""
+    hits = lists.hits(k)
+    below = precision_over(lists, k) + recall_over(lists, k)
+    return Ratio(2 * hits, f1_without_hits(hits, below))
+
+
+@metric(
+    "Hit rate",
+    formula="{hit_as}, in the top {k}",
+    reading="0.4 at 10 means that 40% of the users find something relevant among the first 10.",
+    use="Use it when one good item is enough, and with one relevant item per user, where it equals recall.",
+    bounds=(0.0, np.inf),
+)
+def hit(lists: Judged, k: int | None, *, hit_as: Count) -> Ratio:
+    """Whether anything relevant was recommended."""
+    return Ratio.of(hit_as(lists, k))
+
+
+@metric(
+    "Reciprocal rank",
+    formula="1 / rank of the hit, up to rank {k}: {reciprocal_rank}",
+    reading="0.5 means that the first relevant item stands at rank 2 in the harmonic mean of ranks; "
+    "the plain mean rank is larger.",
+    use="Use it when users look for one item and stop there, as in search and next-item prediction.",
+    bounds=(0.0, np.inf),
+    cite="voorhees1999trec8",
+)
+def mrr(lists: Judged, k: int | None, *, reciprocal_rank: Count) -> Ratio:
+    """One over the rank of the first relevant item."""
+    return Ratio.of(reciprocal_rank(lists, k))
+
+
+@metric(
+    "Average precision",
+    name="map",
+    formula="sum over hits in the top {k} of (hits so far / rank) / {ap_over}",
+    reading="1 when all relevant items stand before all others; falls with every item put before them.",
+    use="Use it to reward complete lists in good order when relevance is yes or no.",
+    cite="buckley2000evaluating",
+)
+def average_precision(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
+    """Mean of the precision at the ranks of the relevant items."""
+    return Ratio(lists.total(lists.hit * lists.nth / lists.rank, upto=k), ap_over(lists, k))
+
+
+@metric(
+    "Discounted cumulative gain",
+    formula="sum over the top {k} of gain * discount, gain = {gain}, discount = {discount}",
+    reading="No upper limit: it grows with the number and the grades of the relevant items found.",
+    use="Use it when a list's absolute worth matters; to average over users, NDCG is easier to read.",
+    bounds=(0.0, np.inf),
+    cite="jarvelin2002cumulated",
+)
+def dcg(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: Gain,
+    gain_from: GainFrom,
+    discount: Discount,
+    log_base: float = 2.0,
+) -> Ratio:
+    """Worth of the recommended items, each discounted by its rank."""
+    weights = partial(discount, base=log_base)
+    return Ratio.of(lists.total(_worth(lists, gain, gain_from)(lists.grade) * weights(lists.rank), k))
+
+
+@metric(
+    "Normalised discounted cumulative gain",
+    formula="sum over the top {k} of gain * discount / the same sum for the ideal list; "
+    "gain = {gain}, discount = {discount}, ideal list = {ideal}",
+    reading="1 when the most relevant items come first, in order. With one relevant item it is "
+    "1 / log2(rank + 1): 1 at rank 1, 0.63 at rank 2, 0.29 at rank 10.",
+    use="Use it as the general measure of ranking quality, above all with graded relevance. Values "
+    "under different gains, discounts or ideals are different quantities.",
+    cite="jarvelin2002cumulated",
+)
+def ndcg(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: Gain,
+    gain_from: GainFrom,
+    discount: Discount,
+    ideal: Ideal,
+    log_base: float = 2.0,
+) -> Ratio:
+    """Discounted gain of the list, over the most its truth allows."""
+    worth = _worth(lists, gain, gain_from)
+    weights = partial(discount, base=log_base)
+    above = lists.total(worth(lists.grade) * weights(lists.rank), upto=k)
+    return Ratio(above, ideal(lists, k, worth, weights))
+
+
+def _worth(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
+    def worth(grades: Floats) -> Floats:
+        return gain(grades, gain_from(lists, grades))
+
+    return worth
+
+
+@metric(
+    "R-precision",
+    formula="hits in the top R / R, R = relevant items of the list (ranks up to {k})",
+    reading="Precision at the rank where a perfect list would have found everything.",
+    use="Use it when users have very different numbers of relevant items, so that no cutoff fits all.",
+    cite="buckley2000evaluating",
+)
+def rprec(lists: Judged, k: int | None) -> Ratio:
+    """Precision at the number of relevant items."""
+    inside = lists.hit & (lists.rank <= lists.relevant[lists.list])
+    return Ratio(lists.total(inside.astype(np.float64), upto=k), lists.relevant)
+
+
+@metric(
+    "Rank-biased precision",
+    formula="(1 - p) * sum over the top {k} of gain * p^(rank - 1), gain = {gain}, p = {persistence}",
+    reading="The rate at which a user gains who looks at the next item with probability p.",
+    use="Use it when you know how deep users look: p = 0.5 for impatient, 0.95 for patient ones.",
+    bounds=(0.0, np.inf),
+    cite="moffat2008rank",
+)
+def rbp(
+    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, persistence: float = 0.8
+) -> Ratio:
+    """Gain of a user who goes on to the next item with a fixed probability."""
+    depth = np.arange(lists.rank.max(initial=0), dtype=np.float64)
+    weights = (1 - persistence) * persistence**depth
+    gains = _worth(lists, gain, gain_from)(lists.grade)
+    return Ratio.of(lists.total(gains * weights[lists.rank - 1], upto=k))
+
+
+@metric(
+    "Expected reciprocal rank",
+    name="err",
+    formula="sum over the top {k} of P(stop here) / rank; an item stops the user with probability "
+    "gain / (gain of the highest grade {max_grade} + 1), gain = {gain}",
+    reading="The reciprocal rank at which a user is expected to stop.",
+    use="Use it with graded relevance when one excellent item makes the later ones worthless.",
+    cite="chapelle2009expected",
+)
+def expected_reciprocal_rank(
+    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, max_grade: float = 4.0
+) -> Ratio:
+    """Reciprocal rank at which a user stops who is satisfied by items according to their grade."""
+    worth = _worth(lists, gain, gain_from)
+    most = float(gain(np.array([max_grade]), np.ones(1, bool))[0])
+    _check_gains(worth(lists.truth.values), most, lists.truth.values, max_grade)
+    stop = worth(lists.grade) / (most + 1)
+    return Ratio.of(lists.total(_reaching(lists, 1 - stop) * stop / lists.rank, upto=k))
+
+
+def _check_gains(gains: Floats, most: float, grades: Floats, max_grade: float) -> None:
+    wrong = gains > most
+    if wrong.any():
+        raise BadGrades(
+            f"{int(wrong.sum())} truth rows have a grade above {max_grade:g} "
+            f"(first: {grades[wrong][0]:g}).",
+            f"grades up to max_grade = {max_grade:g}.",
+            f"name the highest grade of your scale: err[max_grade={grades.max():g}].",
+        )
+
+
+def _reaching(lists: Judged, going_on: Floats) -> Floats:
+    """(found,) the probability that a user passes all earlier rows of the list."""
+    reach = np.ones(len(going_on))
+    same = np.zeros(len(going_on), bool)
+    same[1:] = lists.list[1:] == lists.list[:-1]
+    rows = np.flatnonzero(same)
+    nth = np.arange(len(same)) - np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))
+    for step in range(1, int(nth.max(initial=0)) + 1):
+        at = rows[nth[rows] == step]
+        reach[at] = reach[at - 1] * going_on[at - 1]
+    return reach
+
+
+@metric(
+    "Binary preference",
+    formula="mean over the R relevant items of 1 - min(judged not relevant above it, R) / min(N, R), "
+    "N = items judged not relevant; unranked relevant items add 0 (ranks up to {k})",
+    reading="How seldom items judged not relevant stand above relevant ones; unjudged items do not count.",
+    use="Use it when the truth is incomplete but holds explicit negatives.",
+    cite="buckley2004retrieval",
+    breaks=("perfect_is_best",),
+)
+def bpref(lists: Judged, k: int | None) -> Ratio:
+    """How seldom items judged not relevant stand above relevant ones."""
+    wrong, fewest = _wrong_above(lists)
+    with np.errstate(invalid="ignore"):
+        share = np.where(wrong > 0, wrong / fewest, 0.0)
+    return Ratio(lists.total(np.where(lists.hit, 1 - share, 0.0), upto=k), lists.relevant)
+
+
+@metric(
+    "Binary preference, undefined without negatives",
+    formula="as bpref, but 0/0 for a list in which no item is judged not relevant",
+    reading="As bpref.",
+    use="For numbers of tools that divide by zero there; otherwise use bpref.",
+    cite="buckley2004retrieval",
+    breaks=("perfect_is_best",),
+)
+def bpref_strict(lists: Judged, k: int | None) -> Ratio:
+    """As bpref, but undefined for lists in which a hit has no judged item to be preferred to."""
+    ratio = bpref(lists, k)
+    _, fewest = _wrong_above(lists)
+    void = totals(lists.list, lists.size, (lists.hit & (fewest == 0)).astype(float)) > 0
+    return Ratio(np.where(void, 0.0, ratio.above), np.where(void, 0.0, ratio.below))
+
+
+def _wrong_above(lists: Judged) -> tuple[Floats, Floats]:
+    """(found,) negatives above each row, at most R; and what they are divided by, min(N, R)."""
+    negative = lists.judged - lists.relevant
+    seen = np.arange(1, len(lists.list) + 1) - np.searchsorted(lists.list, lists.list) - lists.nth
+    relevant = lists.relevant[lists.list]
+    return np.minimum(seen, relevant).astype(np.float64), np.minimum(negative[lists.list], relevant)
+
+
+@metric(
+    "Rank-matched reciprocal rank",
+    formula="sum over hits in the top {k} of 1 / (|place in the list - place in the truth| + 1) "
+    "/ relevant items",
+    reading="1 only if every relevant item stands in the list where it stands in the truth.",
+    use="Use it to reproduce SMGCN's RMRR, where the order of the truth means something. It is no mean "
+    "reciprocal rank: the order of the truth changes it.",
+    cite="jin2020syndrome",
+    breaks=("perfect_is_best", "moving_up_helps"),
+)
+def rmrr(lists: Judged, k: int | None) -> Ratio:
+    """How near each relevant item stands to its place in the truth's own order."""
+    distance = np.abs(lists.rank - 1 - lists.place)
+    return Ratio(lists.total(lists.hit / (distance + 1.0), upto=k), lists.relevant)

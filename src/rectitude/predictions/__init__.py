@@ -1,0 +1,1 @@
+"""Predictions: who is predicted what, and in which order."""

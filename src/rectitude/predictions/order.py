@@ -1,0 +1,79 @@
+"""What orders a list: its rank column, the order in which it was given, or its scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.errors import BadScores, BadTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rectitude.data.table import Table
+
+
+def order_of(predictions: Table, wanted: str) -> str:
+    """Which of rank, given and score is in force; an error if the one asked for is not there."""
+    has = predictions.frame.columns
+    if wanted == "auto":
+        columns = [] if predictions.given else [c for c in ("rank", "score") if c in has]
+        wanted = columns[0] if columns else "given"
+    if wanted != "given" and wanted not in has:
+        there = [column for column in ("rank", "score") if column in has]
+        raise BadTable(
+            f"{predictions.source} has no {wanted} column, and order={wanted!r} needs one.",
+            todo=f"set order={there[0]!r}." if there else "set order='given' if rows stand in order.",
+        )
+    return wanted
+
+
+def sort_key(predictions: Table, order: str, precision: str) -> NDArray[Any] | None:
+    """What sorts each list descending, by row; None when the rows are the order."""
+    if order == "given":
+        return None
+    column = predictions.frame[order]
+    values = _finite(column, predictions, order)
+    if order == "rank":
+        return -values.astype(np.float64)
+    return values.astype(np.float32) if precision == "float32" else values
+
+
+def describe(predictions: Table, order: str) -> str:
+    """The order in words, for the ledger."""
+    if order == "given":
+        return f"as given in {predictions.source}"
+    name = predictions.columns.get(order) or order
+    direction = "ascending" if order == "rank" else "descending"
+    return f"by column {name!r} of {predictions.source}, {direction}"
+
+
+def _finite(column: pl.Series, predictions: Table, order: str) -> NDArray[Any]:
+    missing = column.null_count()
+    if missing:
+        raise _bad(column.is_null().to_numpy(), "missing", predictions, order)
+    values = column.to_numpy()
+    if values.dtype.kind not in "f":
+        values = values.astype(np.float64)
+    # One pass suffices: NaN and infinity survive a sum. A finite sum may still overflow, hence the check.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    if suspicious and np.isnan(values).any():
+        raise _bad(np.isnan(values), "NaN", predictions, order)
+    if suspicious and np.isinf(values).any():
+        raise _bad(np.isinf(values), "infinite", predictions, order)
+    return values
+
+
+def _bad(flags: NDArray[np.bool_], kind: str, predictions: Table, order: str) -> BadScores:
+    row = int(np.flatnonzero(flags)[0])
+    first = predictions.frame.row(row, named=True)
+    name = predictions.columns.get(order) or order
+    return BadScores(
+        f"{int(flags.sum())} of {len(flags)} rows of {predictions.source} have a {kind} {name} "
+        f"(first: row {row}, {first.get('user', first.get('list'))!r}, item {first.get('item')!r}).",
+        f"a finite number as {order} in every row.",
+        "drop these rows or repair the model's output; a masked item should not be in a list.",
+    )

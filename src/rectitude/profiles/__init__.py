@@ -1,0 +1,217 @@
+"""Profiles: the conventions of other frameworks, by release, as data.
+
+A profile is a TOML file beside this module. It sets switches for all metrics, overrides some of them for
+one metric, and says what the framework's own names and variants mean. Nothing in the code asks for a
+profile's name.
+
+    framework = "RecTools"
+    versions = ["0.19.0"]                      releases whose values are reproduced
+    about = "..."
+
+    [convention]                               switches, for every metric
+    ideal = "k"
+
+    [metrics.hits]                             one metric: switches, numbers, and what it is called here
+    metric = "hit"
+    hit_as = "count"
+
+    [variants]                                 what stands in brackets: switches it sets,
+    burges = { gain = "exp2" }                 ndcg[burges]@10
+    rel = "relevant_from"                      or the switch or number it renames: ndcg[rel=2]@10
+
+    [known_differences]                        honest exceptions: metric name -> cause
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from rectitude.convention import SWITCHES, Convention, parse_value, require_switch
+from rectitude.errors import BadName, UnknownName, unknown_name
+from rectitude.metrics import METRICS, Metric
+from rectitude.metrics.names import Name
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A metric as it will be computed: the function, its convention, its own numbers and its cutoff."""
+
+    name: Name
+    metric: Metric
+    convention: Convention
+    numbers: Mapping[str, float]
+
+    @property
+    def cutoff(self) -> int | None:
+        """The cutoff, or None for the whole list."""
+        return self.name.cutoff
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A convention with what it says about single metrics and names."""
+
+    name: str = "default"
+    framework: str = "rectitude"
+    versions: tuple[str, ...] = ()
+    about: str = ""
+    convention: Convention = field(default_factory=Convention)
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    variants: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
+    known_differences: Mapping[str, str] = field(default_factory=dict)
+
+    def replace(self, **changes: Any) -> Profile:
+        """This profile with switches set otherwise, for every metric."""
+        if not changes:
+            return self
+        metrics = {
+            name: {key: value for key, value in own.items() if key not in changes}
+            for name, own in self.metrics.items()
+        }
+        return replace(self, convention=self.convention.replace(**changes), metrics=metrics)
+
+    def resolve(self, name: Name) -> Asked:
+        """What a metric name means under this profile."""
+        own = dict(self.metrics.get(name.base, {}))
+        metric = METRICS[own.pop("metric", name.base)]
+        numbers = dict(metric.parameters)
+        changes: dict[str, Any] = {}
+        for key, value in own.items():
+            _set(key, value, metric, changes, numbers)
+        for variant, given in name.variants:
+            self._set_variant(variant, given, metric, changes, numbers)
+        asked = Asked(name, metric, self.convention.replace(**changes), numbers)
+        _ = asked.cutoff
+        return asked
+
+    def _set_variant(
+        self,
+        variant: str,
+        given: str | None,
+        metric: Metric,
+        changes: dict[str, Any],
+        numbers: dict[str, float],
+    ) -> None:
+        meaning = self.variants.get(variant, variant)
+        if isinstance(meaning, Mapping):
+            settings = dict(meaning)
+            for key, value in settings.items():
+                _set(key, value, metric, changes, numbers)
+            return
+        if given is None:
+            raise _unknown_variant(variant, metric, self)
+        _set(meaning, given, metric, changes, numbers)
+
+
+def _set(
+    key: str, value: Any, metric: Metric, changes: dict[str, Any], numbers: dict[str, float]
+) -> None:
+    """Give a switch or a number of a metric its value, which may still be text."""
+    if key in numbers:
+        numbers[key] = _number(key, value, metric)
+    elif key in SWITCHES:
+        changes[key] = parse_value(key, value) if isinstance(value, str) else value
+    else:
+        known = [*metric.switches, *numbers, "relevant_from"]
+        raise unknown_name("switch or number", key, known, where=f"metric {metric.name!r}")
+
+
+def _number(key: str, value: Any, metric: Metric) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise BadName(f"{key!r} of metric {metric.name!r} cannot be {value!r}.", "a number.") from None
+
+
+def _unknown_variant(variant: str, metric: Metric, profile: Profile) -> UnknownName:
+    flags = [key for key, meaning in profile.variants.items() if isinstance(meaning, Mapping)]
+    return unknown_name(
+        "variant", variant, flags, where=f"metric {metric.name!r} under profile {profile.name!r}",
+        note=f"to set a switch write {metric.name}[switch=value].",
+    )  # fmt: skip
+
+
+class Profiles(Mapping[str, Profile]):
+    """The profiles that ship with rectitude, by name."""
+
+    def __getitem__(self, name: str) -> Profile:
+        if name not in _names():
+            raise unknown_name("profile", name, _names())
+        return _load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
+
+
+PROFILES = Profiles()
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    files = [entry.name for entry in resources.files(__name__).iterdir()]
+    return ("default", *sorted(name[:-5] for name in files if name.endswith(".toml")))
+
+
+@cache
+def _load(name: str) -> Profile:
+    if name == "default":
+        return Profile(about="What rectitude computes unless told otherwise.")
+    text = resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")
+    return from_toml(name, text)
+
+
+def from_toml(name: str, text: str) -> Profile:
+    """A profile from the text of its file."""
+    stored = tomllib.loads(text)
+    known = {"framework", "versions", "about", "convention", "metrics", "variants", "known_differences"}
+    for key in stored:
+        if key not in known:
+            raise unknown_name("key", key, known, where=f"profile {name!r}")
+    profile = Profile(
+        name,
+        stored["framework"],
+        tuple(stored["versions"]),
+        stored.get("about", ""),
+        Convention().replace(**stored.get("convention", {})),
+        stored.get("metrics", {}),
+        stored.get("variants", {}),
+        stored.get("known_differences", {}),
+    )
+    for metric in profile.metrics:
+        profile.resolve(Name(metric))
+    return profile
+
+
+def profile_of(given: object) -> Profile:
+    """The profile that a `convention=` argument means.
+
+    A profile name, a `Convention`, a `Profile`, or a dict of changes, which may name the profile it starts from:
+    `{"profile": "trec_eval-9", "relevant_from": 2}`.
+    """
+    if given is None:
+        return PROFILES["default"]
+    if isinstance(given, Profile):
+        return given
+    if isinstance(given, Convention):
+        same = given == Convention()
+        return Profile(name="default" if same else "custom", convention=given)
+    if isinstance(given, str):
+        return PROFILES[given]
+    if isinstance(given, Mapping):
+        changes = dict(given)
+        start = PROFILES[changes.pop("profile", "default")]
+        for switch in changes:
+            require_switch(switch)
+        return start.replace(**changes)
+    raise BadName(
+        f"convention is a {type(given).__name__}.",
+        "a profile name, a Convention, or a dict of switches.",
+    )
