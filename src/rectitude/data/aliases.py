@@ -41,7 +41,8 @@ ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "grade": (GRADE,),
     "weight": (WEIGHT,),
 }
-ROLES = ("user", "item", "score", "rank", "grade", "weight", "list", "timestamp")
+ROLES = ("list", "user", "item", "score", "rank", "grade", "weight", "timestamp")
+"""All roles, in the order of the columns of a table."""
 
 # What the columns mean where nothing names them: files without a header, tuples.
 POSITIONS: Mapping[What, tuple[str, ...]] = {

@@ -28,7 +28,7 @@ from rectitude.errors import BadTable, nearest, unknown_name
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted from a source: the kind of table, names given explicitly, the key of a list."""
+    """What is wanted from a source: the kind of table, names given, the key of a list."""
 
     what: What
     named: Mapping[str, str]
@@ -91,6 +91,7 @@ def recognise(source: Source, want: Wanted) -> dict[str, str]:
     else:
         chosen = _by_name(source, want)
     _refuse_shared(source, want, chosen)
+    chosen = {role: chosen[role] for role in ROLES if role in chosen}
     if want.what in KEPT_WHOLE:
         chosen = _with_the_rest(source, want, chosen)
     return chosen
@@ -190,7 +191,7 @@ def title(source: Source, want: Wanted) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Names in quotes; a few of them if there are many."""
-    quoted = [repr(name) for name in names]
+    quoted = [repr(name) for name in names] or ["none"]
     return ", ".join(quoted[:12]) + (f", ... ({len(quoted)} in all)" if len(quoted) > 12 else "")
 
 
@@ -201,7 +202,7 @@ def _missing(source: Source, want: Wanted, role: str, free: Sequence[str]) -> Ba
     ask = f"did you mean {guess}? " if guess else ""
     todo = f"{ask}name it with columns={{{word!r}: {name!r}}} or --columns {word}={name}."
     return BadTable(
-        f"{title(source, want)} has no {word} column; its columns: {listed(source.names) or 'none'}.",
+        f"{title(source, want)} has no {word} column; its columns: {listed(source.names)}.",
         f"one named {', '.join(want.words(role)[:6])} or the like.",
         "\n  ".join(filter(None, [todo, source.hint])),
     )
@@ -223,6 +224,6 @@ def _absent(source: Source, want: Wanted, role: str, name: str) -> BadTable:
     ask = f"did you mean {guess}?" if guess else ""
     return BadTable(
         f"{title(source, want)} has no column {name!r}, named for the {want.word(role)}.",
-        f"one of its columns: {listed(source.names) or 'none'}.",
+        f"one of its columns: {listed(source.names)}.",
         "\n  ".join(filter(None, [ask, source.hint])),
     )

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 def open_mapping(mapping: Mapping[Any, Any], want: Wanted) -> Source:
     """A dict as a source: of columns, of lists, of dicts with numbers, or of sets."""
-    if mapping and all(isinstance(key, str) for key in mapping):
-        if names_columns(list(mapping), want):
-            return _columns(mapping, want)
+    if all(isinstance(key, str) for key in mapping) and names_columns(list(mapping), want):
+        return _columns(mapping, want)
     if want.what == "weights":
         return _weights(mapping)
     if want.what in ("items", "users"):

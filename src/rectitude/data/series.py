@@ -78,7 +78,7 @@ def from_numpy(values: np.ndarray[Any, Any], name: str) -> pl.Series:
 def from_pandas(column: Any, name: str) -> pl.Series:
     """A pandas column as a series; pyarrow helps with strings if it is there."""
     dtype = column.dtype
-    if isinstance(dtype, np.dtype) and dtype != object:
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
         return from_numpy(column.to_numpy(), name)
     kind = type(dtype).__name__
     if kind == "CategoricalDtype":
@@ -127,7 +127,7 @@ def _masked(column: Any, name: str) -> pl.Series:
 
 
 def _categorical(column: Any, name: str) -> pl.Series:
-    """Categories stay categories, in their order, if they are text; else the values they stand for."""
+    """Categories of text stay categories, in their order; others become what they stand for."""
     import polars as pl
 
     codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))

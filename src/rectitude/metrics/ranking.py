@@ -260,7 +260,8 @@ def bpref(lists: Judged, k: int | None) -> Ratio:
 
 @metric(
     "Binary preference, undefined without negatives",
-    formula="as bpref, but 0/0 for a list in which no item is judged not relevant",
+    formula="as bpref, but 0/0 for a list with hits in which no item is judged not relevant, and 0 for "
+    "a list without relevant items",
     reading="As bpref.",
     use="For numbers of tools that divide by zero there; otherwise use bpref.",
     cite="buckley2004retrieval",
@@ -271,7 +272,8 @@ def bpref_strict(lists: Judged, k: int | None) -> Ratio:
     ratio = bpref(lists, k)
     _, fewest = _wrong_above(lists)
     void = totals(lists.list, lists.size, (lists.hit & (fewest == 0)).astype(float)) > 0
-    return Ratio(np.where(void, 0.0, ratio.above), np.where(void, 0.0, ratio.below))
+    below = np.where(lists.relevant == 0, 1.0, ratio.below)
+    return Ratio(np.where(void, 0.0, ratio.above), np.where(void, 0.0, below))
 
 
 def _wrong_above(lists: Judged) -> tuple[Floats, Floats]:

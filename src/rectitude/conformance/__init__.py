@@ -1,0 +1,1 @@
+"""Conformance: values made by other frameworks' own code, against ours under their profile."""

@@ -1,0 +1,145 @@
+"""Run golden cases through the public interface and count what agrees."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rectitude.aggregate.evaluation import Evaluation
+from rectitude.conformance.cases import Case, Unsupported, arguments, changes, load, rankings
+from rectitude.engines.local import evaluate
+from rectitude.errors import RectitudeError
+from rectitude.metrics.names import parse
+from rectitude.profiles import PROFILES, Profile
+
+
+class Comparison(NamedTuple):
+    """One value of a framework and ours; None stands for undefined."""
+
+    case: str
+    name: str
+    user: str
+    expected: float | None
+    got: float | None
+    tolerance: float
+
+    @property
+    def error(self) -> float:
+        """How far apart they are, relative to max(1, value); infinite if only one is defined."""
+        if self.expected is None or self.got is None:
+            return 0.0 if self.expected is self.got else math.inf
+        return abs(self.got - self.expected) / max(1.0, abs(self.expected))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether they are equal within the tolerance."""
+        return self.error <= self.tolerance
+
+
+@dataclass(slots=True)
+class Standing:
+    """How a profile stands: what was compared, what agrees, what is declared, what is not there yet."""
+
+    profile: str
+    cases: int = 0
+    compared: int = 0
+    agree: int = 0
+    declared: int = 0
+    unsupported: int = 0
+    largest_error: float = 0.0
+    wrong: list[Comparison] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The standing for JSON."""
+        error = self.largest_error if math.isfinite(self.largest_error) else None
+        return {
+            "profile": self.profile,
+            "cases": self.cases,
+            "compared": self.compared,
+            "agree": self.agree,
+            "declared": self.declared,
+            "unsupported": self.unsupported,
+            "largest_error": error,
+        }
+
+
+def conformance(folder: str | Path, profiles: Iterable[str] = ()) -> list[Standing]:
+    """Compare every case of a golden tree with the profile of its name."""
+    standings: dict[str, Standing] = {}
+    for case in load(folder, profiles):
+        standing = standings.setdefault(case.profile, Standing(case.profile))
+        standing.cases += 1
+        _add(standing, case)
+    return list(standings.values())
+
+
+def _add(standing: Standing, case: Case) -> None:
+    profile = PROFILES[case.profile] if case.profile in PROFILES else None
+    try:
+        if profile is None or case.kind != "lists":
+            raise Unsupported(case.kind)
+        switches = changes(case)
+    except Unsupported:
+        standing.unsupported += case.size
+        return
+    for file, names in rankings(case).items():
+        known = [name for name in names if _exists(name, profile)]
+        standing.unsupported += sum(_values(case, name) for name in names if name not in known)
+        if known:
+            convention = {"profile": case.profile, **switches}
+            evaluation = evaluate(**arguments(case, file), metrics=known, convention=convention)
+            _count(standing, compare(case, evaluation, known), profile.known_differences)
+
+
+def _exists(name: str, profile: Profile) -> bool:
+    try:
+        profile.resolve(parse(name)[0])
+    except RectitudeError:
+        return False
+    return True
+
+
+def _values(case: Case, name: str) -> int:
+    return (name in case.expected) + len(case.per_user.get(name, {}))
+
+
+def compare(case: Case, evaluation: Evaluation, names: Iterable[str]) -> Iterator[Comparison]:
+    """Each value of a case beside ours."""
+    keys = evaluation.per_list()["user"].to_list()
+    users = [key if isinstance(key, str) else json.dumps(key) for key in keys]
+    rows = {user: row for row, user in enumerate(users)}
+    for name in names:
+        tolerance = case.tolerance_of(name)
+        failed = name in evaluation.failures
+        result = None if failed else evaluation.result(name)
+        if name in case.expected:
+            got = None if result is None else _defined(result.value)
+            yield Comparison(case.path.stem, name, "", case.expected[name], got, tolerance)
+        for user, expected in case.per_user.get(name, {}).items():
+            got = None
+            if result is not None and result.values is not None and user in rows:
+                got = _defined(float(result.values[rows[user]]))
+            yield Comparison(case.path.stem, name, user, expected, got, tolerance)
+
+
+def _defined(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _count(
+    standing: Standing, comparisons: Iterable[Comparison], declared: Mapping[str, str]
+) -> None:
+    for one in comparisons:
+        listed = one.name in declared or parse(one.name)[0].base in declared
+        standing.compared += 1
+        standing.agree += one.agrees
+        if one.agrees or not listed:
+            standing.largest_error = max(standing.largest_error, one.error)
+        if not one.agrees and listed:
+            standing.declared += 1
+        elif not one.agrees:
+            standing.wrong.append(one)
