@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,39 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+class Pieces:
+    """A long array that may come in several parts, as Polars holds it; made whole only when need be.
+
+    Copying ten million rows costs more than judging them: fresh memory has to be mapped page by page.
+    """
+
+    def __init__(self, *parts: NDArray[Any]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return int(self.bounds[-1])
+
+    @cached_property
+    def bounds(self) -> Integers:
+        """Where the parts begin and end."""
+        return np.concatenate(([0], np.cumsum([len(part) for part in self.parts]))).astype(np.int64)
+
+    @cached_property
+    def whole(self) -> NDArray[Any]:
+        """All parts as one array."""
+        return self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+
+    def take(self, rows: Integers) -> NDArray[Any]:
+        """The values in these rows, which must ascend."""
+        cuts = np.searchsorted(rows, self.bounds)
+        parts = zip(self.parts, self.bounds, cuts[:-1], cuts[1:], strict=False)
+        return np.concatenate([part[rows[a:b] - low] for part, low, a, b in parts])
+
+    def map(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Pieces:
+        """The function of every part."""
+        return Pieces(*(function(part) for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +91,18 @@ def run_starts(codes: Integers) -> Integers:
     return np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
 
 
+def distinct(codes: Integers) -> Integers:
+    """The different codes, ascending. Codes that stand in ascending runs already take one pass."""
+    if len(codes) > 1_000_000:
+        import polars as pl
+
+        codes = pl.Series(codes).unique().to_numpy()
+    if np.all(codes[1:] > codes[:-1]):
+        return codes
+    ordered = np.sort(codes, kind="stable")
+    return ordered[run_starts(ordered)]
+
+
 def offsets_of(index: Integers, size: int) -> Integers:
     """Where each group begins and ends once rows stand in group order."""
     return np.concatenate(([0], np.cumsum(np.bincount(index, minlength=size)))).astype(np.int64)
@@ -89,13 +136,17 @@ def thread_count() -> int:
 
 def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) -> None:
     """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it pays."""
-    threads = thread_count()
-    step = max(least, -(-size // (8 * threads)))
-    bounds = [(first, min(first + step, size)) for first in range(0, size, step)]
-    if threads == 1 or len(bounds) == 1:
-        for first, last in bounds:
-            work(first, last)
+    step = max(least, -(-size // (8 * thread_count())))
+    together([partial(work, first, min(first + step, size)) for first in range(0, size, step)])
+
+
+def together(tasks: Sequence[Callable[[], object]], pays: bool = True) -> None:
+    """Run tasks, on several threads if it pays."""
+    threads = thread_count() if pays else 1
+    if threads == 1 or len(tasks) < 2:
+        for task in tasks:
+            task()
         return
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, first, last) for first, last in bounds]:
+        for done in [pool.submit(task) for task in tasks]:
             done.result()

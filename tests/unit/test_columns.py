@@ -99,7 +99,7 @@ def test_an_unknown_role_is_an_error() -> None:
 
 
 def test_one_column_cannot_be_named_for_two_roles() -> None:
-    with pytest.raises(BadTable, match="two roles, user and item"):
+    with pytest.raises(BadTable, match="two roles, item and user"):
         read(frame("a", "b"), "truth", columns={"user": "a", "item": "a"})
 
 

@@ -25,7 +25,7 @@ def total(values: Floats) -> int:
     left = np.asarray(values, np.float64)
     if not len(left):
         return 0
-    largest = float(np.abs(left).max())
+    largest = _largest(left)
     if not math.isfinite(largest):
         raise ValueError("total() adds finite numbers only")
     if largest > _LARGEST:
@@ -35,11 +35,17 @@ def total(values: Floats) -> int:
     while largest > 0:
         grid = max(math.frexp(largest)[1] + spread - 52, -UNIT_BITS)
         anchor = math.ldexp(1.5, grid + 52)
-        coarse = (left + anchor) - anchor
+        coarse = left + anchor
+        coarse -= anchor
         whole += units(float(coarse.sum()))
         left = left - coarse
-        largest = float(np.abs(left).max())
+        largest = _largest(left)
     return whole
+
+
+def _largest(values: Floats) -> float:
+    """The largest magnitude; NaN and infinity come through."""
+    return max(float(values.max()), -float(values.min()))
 
 
 def units(value: float) -> int:

@@ -20,7 +20,7 @@ class State:
     """Exact sums in units of 2**-1074, and how many lists or users they are over.
 
     The value is `above / below`: the sum of the values over their number or weight (macro), or of numerators
-    over denominators (micro). The squares give the spread around it.
+    over denominators (micro). The squares, added up where intervals were asked for, give the spread around it.
     """
 
     above: int = 0
@@ -47,7 +47,7 @@ class State:
 
         For a ratio of sums this is the usual first-order error of a ratio; for a plain mean the two agree.
         """
-        if self.counted < 2 or self.below == 0 or self.nan:
+        if self.counted < 2 or self.below == 0 or self.below_squared == 0 or self.nan:
             return math.nan
         a, b, n = self.above, self.below, self.counted
         spread = self.above_squared * b * b - 2 * a * b * self.product + a * a * self.below_squared
@@ -76,8 +76,9 @@ def tally(
     convention: Convention,
     weights: Floats | None,
     owners: Integers,
+    spread: bool = False,
 ) -> Tally:
-    """Add up a fraction per list as the convention says."""
+    """Add up a fraction per list as the convention says; squares too where the spread is wanted."""
     undefined = counts & (ratio.below == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.where(counts, ratio.above / ratio.below, np.nan)
@@ -88,15 +89,15 @@ def tally(
             counts, skipped = counts & ~undefined, int(undefined.sum())
     nan = int(undefined.sum()) if convention.undefined == "nan" else 0
     if convention.average == "micro":
-        state = _add(ratio.above[counts], ratio.below[counts])
+        state = _add(ratio.above[counts], ratio.below[counts], spread)
     else:
         mean = np.where(counts, values, 0.0)
         weight = counts.astype(np.float64) if weights is None else np.where(counts, weights, 0.0)
         if convention.unit == "user":
             mean, weight = _by_user(mean, weight, owners)
             counts = weight > 0
-        plain = weights is None and not nan
-        state = _mean(mean[counts]) if plain else _weighted(mean[counts], weight[counts])
+        finite = np.where(np.isnan(mean), 0.0, mean) if nan else mean
+        state = _add(finite[counts] * weight[counts], weight[counts], spread)
     nothing = State(skipped=skipped, nan=nan)
     return Tally(state + nothing, values)
 
@@ -124,27 +125,11 @@ def undefined_error(cause: Exception, labels: Any) -> UndefinedValue | None:
     )
 
 
-def _mean(values: Floats) -> State:
-    """The state of a plain mean: every list weighs 1, so the weights need no adding up."""
-    above = total(values)
-    ones = len(values) << UNIT_BITS
-    return State(above, ones, total(values * values), ones, above, len(values))
-
-
-def _weighted(values: Floats, weights: Floats) -> State:
-    finite = np.where(np.isnan(values), 0.0, values)
-    return _add(finite * weights, weights)
-
-
-def _add(above: Floats, below: Floats) -> State:
-    return State(
-        total(above),
-        total(below),
-        total(above * above),
-        total(below * below),
-        total(above * below),
-        len(above),
-    )
+def _add(above: Floats, below: Floats, spread: bool) -> State:
+    if not spread:
+        return State(total(above), total(below), counted=len(above))
+    squares = (total(above * above), total(below * below), total(above * below))
+    return State(total(above), total(below), *squares, counted=len(above))
 
 
 def _by_user(values: Floats, weights: Floats, owners: Integers) -> tuple[Floats, Floats]:

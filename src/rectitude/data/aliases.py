@@ -13,7 +13,8 @@ USER = (
 )  # fmt: skip
 ITEM = (
     "item", "item_id", "itemId", "iid", "item_idx", "item_index", "item_no", "items", "item_ids",
-    "movieId", "doc", "doc_id", "docno", "document", "document_id", "product_id", "article_id",
+    "movieId", "doc", "doc_id", "docno", "document", "document_id", "corpus_id", "passage_id",
+    "product_id", "article_id",
     "track_id", "song_id", "book_id", "isbn", "asin", "business_id", "news_id", "video_id",
 )  # fmt: skip
 # Words that only a prediction bears come before words that truth uses as well: a frame with

@@ -25,25 +25,19 @@ def open_delimited(
     if before is None:
         raise UnreadableFile(f"{path} holds no lines.", "a table, with or without a header.")
     separator = _separator(lines[before], suffix)
-    if separator == " ":
-        data = single_spaced(data if data is not None else path.read_bytes())
     first = _fields(lines[before], separator)
     header = _is_header(first, want)
     names = first if header else [f"column {place + 1}" for place in range(len(first))]
-    text = Text(path, data, names, separator, before + header, whole=want.what in KEPT_WHOLE)
+    whole = want.what in KEPT_WHOLE
+    text = Text(
+        path, data, names, separator, before + header,
+        late=before > 0, whole=whole, loose=separator == " ",
+    )  # fmt: skip
     places = dict(zip(POSITIONS[want.what], names, strict=False))
     return Source(
         path.name, names, partial(parse, text), None if header else places, text=True,
         hint="if the file has no header, add one." if header else "",
     )  # fmt: skip
-
-
-def single_spaced(data: bytes) -> bytes:
-    """The text with one space between fields; lines stay where they are."""
-    data = data.replace(b"\r\n", b"\n").replace(b"\t", b" ")
-    while b"  " in data:
-        data = data.replace(b"  ", b" ")
-    return data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
 
 
 def _separator(line: str, suffix: str) -> str:

@@ -46,7 +46,7 @@ def open_file(path: Path, want: Wanted) -> Source:
     _require_text(path, head, packing)
     suffix = path.with_suffix("").suffix if named else path.suffix
     if is_trec(path.name, suffix.lower(), head, want.what):
-        return open_trec(path, data, want)
+        return open_trec(path, data, head, want)
     return open_delimited(path, data, head, suffix.lower(), want)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rectitude.arrays import Pieces
 from rectitude.errors import BadIds
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Ids:
 
     kind: str
     columns: Mapping[str, pl.Series]
-    codes: Mapping[str, NDArray[np.int64]]
+    codes: Mapping[str, Pieces]
     names: pl.Series | None = None
     """the ids by code, unless the codes are the ids themselves or hashes"""
     exact: bool = True
@@ -167,12 +168,12 @@ def _integers(typed: Mapping[str, pl.Series]) -> Ids:
     )
     if wide:
         return _sorted_codes("integer", {s: v.cast(pl.Int128) for s, v in typed.items()})
-    codes = {side: _array(series.cast(pl.Int64)) for side, series in typed.items()}
+    codes = {side: pieces(series.cast(pl.Int64)) for side, series in typed.items()}
     return Ids("integer", typed, codes)
 
 
-def _hashes(series: pl.Series) -> NDArray[np.int64]:
-    return _array(series.hash()).view(np.int64)
+def _hashes(series: pl.Series) -> Pieces:
+    return pieces(series.hash()).map(lambda part: part.view(np.int64))
 
 
 def _sorted_codes(kind: str, typed: Mapping[str, pl.Series]) -> Ids:
@@ -183,10 +184,10 @@ def _sorted_codes(kind: str, typed: Mapping[str, pl.Series]) -> Ids:
     names = distinct.unique().sort()
     if kind == "text":
         enum = pl.Enum(names)
-        codes = {side: _array(s.cast(enum).to_physical()) for side, s in typed.items()}
+        codes = {side: pieces(s.cast(enum).to_physical()) for side, s in typed.items()}
     else:
-        codes = {side: _array(names.search_sorted(s)) for side, s in typed.items()}
-    wide = {side: code.astype(np.int64) for side, code in codes.items()}
+        codes = {side: pieces(names.search_sorted(s)) for side, s in typed.items()}
+    wide = {side: code.map(lambda part: part.astype(np.int64)) for side, code in codes.items()}
     return Ids(kind, typed, wide, names)
 
 
@@ -199,13 +200,14 @@ def _objects(typed: Mapping[str, pl.Series]) -> Ids:
     codes = {}
     for side, series in typed.items():
         keys: Sequence[Any] = [(type(value), value) for value in series.to_list()]
-        codes[side] = np.array([places.setdefault(key, len(places)) for key in keys], np.int64)
+        places_of = [places.setdefault(key, len(places)) for key in keys]
+        codes[side] = Pieces(np.array(places_of, np.int64))
     import polars as pl
 
     names = pl.Series("id", [value for _, value in places], dtype=pl.Object)
     return Ids("object", typed, codes, names, ordered=False)
 
 
-def _array(series: pl.Series) -> NDArray[Any]:
-    """The values of a column without nulls, copied by several threads if it comes in chunks."""
-    return series.to_numpy()
+def pieces(series: pl.Series) -> Pieces:
+    """The values of a column without nulls, in the parts in which Polars holds them, not copied."""
+    return Pieces(*(chunk.to_numpy() for chunk in series.get_chunks()))

@@ -43,10 +43,26 @@ def unpack(frame: pl.DataFrame, source: Source, chosen: dict[str, str], want: Wa
         )
     handed = frame["list"] if "list" in frame.columns else None
     lists = [name for name in frame.columns if isinstance(frame[name].dtype, pl.List)]
-    rows = frame.filter(pl.col("item").list.len() > 0).explode(lists)
+    filled = frame.filter(pl.col("item").list.len() > 0)
+    _require_equal(filled.select(lists), title(source, want))
+    rows = filled.explode(lists)
     if isinstance(rows["item"].dtype, pl.Struct):
         rows, chosen = _fields(rows, source, chosen, want)
     return Unpacked(rows, chosen, "score" not in chosen, handed)
+
+
+def _require_equal(lists: pl.DataFrame, where: str) -> None:
+    items = lists["item"].list.len()
+    for name in lists.columns:
+        values = lists[name].list.len()
+        uneven = (values.fill_null(0) != items).arg_true()
+        if len(uneven):
+            first = uneven[0]
+            raise BadTable(
+                f"{where}: a list has {items[first]} items but {values[first]} values in the"
+                f" {name} column.",
+                "one value for each item of a list.",
+            )
 
 
 def _fields(

@@ -46,7 +46,7 @@ def read(
     rows = unpack(opened.take(chosen), opened, chosen, want)
     roles = POSITIONS[what] if what in KEPT_WHOLE else tuple(rows.columns)
     return Table(
-        frame=canonical(rows.frame, roles, title(opened, want)),
+        frame=canonical(rows.frame, roles, title(opened, want), want.word("list")),
         columns=dict.fromkeys(rows.columns, "") if opened.anonymous else rows.columns,
         source=opened.label,
         given=rows.given,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
@@ -9,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rectitude.data.values import EXACT
 from rectitude.errors import BadTable
 
 if TYPE_CHECKING:
     import polars as pl
-
-EXACT = 2**53
 
 
 def series(values: Any, name: str) -> pl.Series:
@@ -26,21 +26,23 @@ def series(values: Any, name: str) -> pl.Series:
     if isinstance(values, np.ndarray):
         return from_numpy(values, name)
     module = type(values).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(values, "to_series"):
-        return from_pandas(values.to_series(), name)
-    if module == "pandas" and hasattr(values, "isna"):
-        pandas = sys.modules["pandas"]
-        return from_pandas(pandas.Series(values), name)
-    if module == "narwhals" and hasattr(values, "to_native"):
+    if not _is_column(values):
+        raise BadTable(
+            f"a {type(values).__name__} cannot be a column of ids: {str(values)!r:.60}.",
+            "a list, an array or a series.",
+        )
+    if module == "pandas":
+        return from_pandas(sys.modules["pandas"].Series(values), name)
+    if module == "narwhals":
         return series(values.to_native(), name)
-    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+    if module == "pyarrow":
         return pl.Series(name, values)
-    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
-        return from_values(list(values), name)
-    raise BadTable(
-        f"{type(values).__name__} {values!r:.60} cannot be a column of ids.",
-        "a list, an array or a series.",
-    )
+    return from_values(list(values), name)
+
+
+def _is_column(values: object) -> bool:
+    is_text_or_frame = isinstance(values, (str, bytes)) or hasattr(values, "columns")
+    return isinstance(values, Iterable) and not is_text_or_frame
 
 
 def from_values(values: Sequence[object], name: str) -> pl.Series:
@@ -77,6 +79,8 @@ def from_numpy(values: np.ndarray[Any, Any], name: str) -> pl.Series:
 
 def from_pandas(column: Any, name: str) -> pl.Series:
     """A pandas column as a series; pyarrow helps with strings if it is there."""
+    import polars as pl
+
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind != "O":
         return from_numpy(column.to_numpy(), name)
@@ -84,9 +88,7 @@ def from_pandas(column: Any, name: str) -> pl.Series:
     if kind == "CategoricalDtype":
         return _categorical(column, name)
     if kind == "ArrowDtype":
-        import polars as pl
-
-        return pl.Series(name, sys.modules["pyarrow"].array(column, from_pandas=True))
+        return pl.Series(name, _pyarrow().array(column, from_pandas=True))
     if hasattr(dtype, "numpy_dtype"):
         return _masked(column, name)
     if kind == "StringDtype" or _all_strings(column):
@@ -146,10 +148,12 @@ def _strings(column: Any, name: str) -> pl.Series:
     import polars as pl
 
     if importlib.util.find_spec("pyarrow") is not None:
-        import pyarrow
-
-        return pl.Series(name, pyarrow.array(column, from_pandas=True)).cast(pl.String)
+        return pl.Series(name, _pyarrow().array(column, from_pandas=True)).cast(pl.String)
     return pl.Series(name, _objects(column), dtype=pl.String)
+
+
+def _pyarrow() -> Any:
+    return importlib.import_module("pyarrow")
 
 
 def _objects(column: Any) -> list[object]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -26,11 +26,15 @@ class Text:
 
     path: Path
     data: bytes | None
-    """The content if it is not the file as it is: decompressed, or spaces made single."""
+    """The content if it is not the file as it is: decompressed, or with single spaces."""
     names: Sequence[str]
     separator: str = ","
     skip: int = 0
     """Lines before the first row, the header included."""
+    loose: bool = False
+    """Any number of spaces and tabs stands between two fields, so that none is empty."""
+    late: bool = False
+    """Blank lines come first; releases of Polars differ in whether skipping counts them."""
     quote: str | None = '"'
     comment: str | None = None
     whole: bool = False
@@ -49,9 +53,10 @@ def parse(text: Text, chosen: Mapping[str, str]) -> pl.DataFrame:
     at = {new: list(text.names).index(name) for new, name in chosen.items()}
     numbers = {} if text.whole else {role: at[role] for role in NUMBERS if role in at}
     kinds = {at[role]: pl.Int64() if role == "rank" else pl.Float64() for role in numbers}
-    try:
-        frame = _rows(text, at, kinds)
-    except pl.exceptions.PolarsError:
+    frame = _quickly(text, at, kinds)
+    if frame is None and text.loose:
+        return parse(_single_spaced(text), chosen)
+    if frame is None:
         check_lines(text, numbers)
         return _patiently(text, at, numbers)
     if frame[_column(len(text.names) - 1)].null_count():
@@ -85,7 +90,7 @@ def is_number(fields: Sequence[str]) -> bool:
     """Whether every field is empty or a number."""
     try:
         for field in fields:
-            float(field or 0)
+            float(field.strip() or 0)
     except ValueError:
         return False
     return not any("_" in field for field in fields)
@@ -99,12 +104,31 @@ def utf8_lines(text: Text) -> Iterator[str]:
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
-                raise UnreadableFile(
-                    f"{text.path} is not UTF-8 (line {number}, byte {offset + error.start}).",
-                    "text in UTF-8.",
-                    "convert it, for example with: iconv -f latin1 -t utf-8",
-                ) from None
+                raise _not_utf8(text, number, offset + error.start) from None
             offset += len(line)
+
+
+def _not_utf8(text: Text, line: int, byte: int) -> UnreadableFile:
+    return UnreadableFile(
+        f"{text.path} is not UTF-8 (line {line}, byte {byte}).",
+        "text in UTF-8.",
+        "convert it, for example with: iconv -f latin1 -t utf-8",
+    )
+
+
+def _single_spaced(text: Text) -> Text:
+    """The text with one space between fields; every line keeps its number."""
+    with text.open() as file:
+        data = file.read()
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise _not_utf8(text, data.count(b"\n", 0, error.start) + 1, error.start) from None
+    data = data.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    return replace(text, data=data, separator=" ", loose=False)
 
 
 def _lines(text: Text) -> Iterator[tuple[int, list[str]]]:
@@ -124,11 +148,28 @@ def _column(place: int) -> str:
     return f"column_{place + 1}"
 
 
-def _rows(text: Text, at: Mapping[str, int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:
-    """The columns, and the last of the file: only with it does Polars notice lines too long."""
+def _quickly(
+    text: Text, at: Mapping[str, int], types: Mapping[int, pl.DataType]
+) -> pl.DataFrame | None:
+    """The columns as Polars reads them; None if it cannot, or not safely."""
     import polars as pl
 
-    places = sorted({*at.values(), len(text.names) - 1})
+    # The last column is read always: only with it does Polars notice lines that are too long.
+    # Loose text is read whole: a space too many shows as an empty field, wherever it is.
+    last = len(text.names) - 1
+    places = range(last + 1) if text.loose else sorted({*at.values(), last})
+    try:
+        frame = None if text.late else _rows(text, places, types)
+    except pl.exceptions.PolarsError:
+        return None
+    if frame is not None and text.loose and any(column.null_count() for column in frame):
+        return None
+    return frame
+
+
+def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:
+    import polars as pl
+
     frame = pl.read_csv(
         text.path if text.data is None else text.data,
         has_header=False,
@@ -191,4 +232,5 @@ def _picked(frame: pl.DataFrame, at: Mapping[str, int]) -> pl.DataFrame:
 
 
 def _largest(column: pl.Series) -> float:
-    return float(column.abs().max() or 0)  # type: ignore[arg-type]
+    finite = column.filter(column.is_finite())
+    return float(finite.abs().max() or 0)  # type: ignore[arg-type]

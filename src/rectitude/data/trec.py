@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from rectitude.data.columns import Wanted
-from rectitude.data.delimited import single_spaced
 from rectitude.data.source import Source
 from rectitude.data.table import What
 from rectitude.data.text import Text, parse
@@ -29,9 +28,9 @@ LAYOUTS = {
 
 def is_trec(name: str, suffix: str, head: bytes, what: What) -> bool:
     """Whether a file is a run (for predictions) or qrels (for truth), by its name or its lines."""
-    if what not in ("predictions", "truth", "train") or suffix in (".csv", ".tsv", ".inter"):
+    if what not in ("predictions", "truth", "train"):
         return False
-    if suffix in SUFFIXES or "qrels" in name.lower().split("."):
+    if suffix in SUFFIXES or (suffix == ".txt" and "qrels" in name.lower().split(".")):
         return True
     lines = head.decode("utf-8-sig", errors="replace").splitlines()[:100]
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
@@ -41,11 +40,14 @@ def is_trec(name: str, suffix: str, head: bytes, what: What) -> bool:
     return len(rows) > 1 and all(_is_qrels(row) for row in rows[:-1])
 
 
-def open_trec(path: Path, data: bytes | None, want: Wanted) -> Source:
+def open_trec(path: Path, data: bytes | None, head: bytes, want: Wanted) -> Source:
     """A run or qrels as a source."""
     names = RUN if want.what == "predictions" else QRELS
-    content = single_spaced(path.read_bytes() if data is None else data)
-    text = Text(path, content, names, " ", quote=None, comment="#", layout=LAYOUTS[names])
+    separator = "\t" if b"\t" in head else " "
+    text = Text(
+        path, data, names, separator,
+        quote=None, comment="#", loose=True, layout=LAYOUTS[names],
+    )  # fmt: skip
     return Source(path.name, names, partial(parse, text), ROLES[names])
 
 

@@ -17,22 +17,24 @@ EXACT = 2**53
 """Up to here every integer is a float64 of its own."""
 
 
-def canonical(frame: pl.DataFrame, roles: Collection[str], title: str) -> pl.DataFrame:
-    """The frame with every number a float (a rank may stay an integer) and every id present."""
+def canonical(frame: pl.DataFrame, roles: Collection[str], title: str, key: str) -> pl.DataFrame:
+    """The frame with every number a float (a rank may stay an integer) and every id present.
+
+    `key` is the word for what tells lists apart, such as user or session.
+    """
     for role in IDS:
         if role in roles:
-            _require_ids(frame[role], role, title)
+            _require_ids(frame[role], key if role == "list" else role, title)
     return frame.with_columns(_number(frame[role], title) for role in NUMBERS if role in roles)
 
 
-def _require_ids(ids: pl.Series, role: str, title: str) -> None:
+def _require_ids(ids: pl.Series, word: str, title: str) -> None:
     missing = ids.is_null()
     if ids.dtype.is_float():
         missing = missing | ids.is_nan()
     count = int(missing.sum())
     if count:
         first = int(missing.arg_max() or 0) + 1
-        word = "user or list key" if role == "list" else role
         raise BadIds(
             f"{title}: {count} of {len(ids)} rows have no {word} (first: row {first}).",
             f"every row to have its {word}.",

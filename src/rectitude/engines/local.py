@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import platform
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import State, Tally, tally, undefined_error
+from rectitude.arrays import together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
@@ -33,6 +35,7 @@ from rectitude.profiles import Asked, Profile, profile_of
 DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map")
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
 _JUDGING.remove("relevant_from")
+_MANY_LISTS = 20_000
 
 
 def evaluate(
@@ -87,11 +90,15 @@ def evaluate_sources(
     run = _Run(sides, _facts(sources), {_judging(profile.convention): verdict}, {})
     results: dict[str, Result] = {}
     failures: dict[str, RectitudeError] = {}
-    for one in asked:
+
+    def compute(one: Asked) -> None:
         try:
             results[str(one.name)] = _result(run, one, profile, intervals)
         except RectitudeError as error:
             failures[str(one.name)] = error
+
+    together([partial(compute, one) for one in asked], len(sides.keys) > _MANY_LISTS)
+    results = {str(one.name): results[str(one.name)] for one in asked if str(one.name) in results}
     keys = Keys(sides.keys, sides.owners, sides.users, "user" not in sources.predictions.frame.columns)
     return Evaluation(results, ledger, _manifest(sides, profile), failures, keys)
 
@@ -133,7 +140,7 @@ def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Resul
         return _derived(run, asked, profile)
     run.facts.require(asked.metric)
     verdict = _verdict(run, asked.convention)
-    done = _tally(run, asked, verdict.judged)
+    done = _tally(run, asked, verdict.judged, intervals)
     value = presented(done.state.value, asked.convention)
     ties = None
     if verdict.pessimistic is not None and verdict.optimistic is not None:
@@ -147,7 +154,7 @@ def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Resul
     )  # fmt: skip
 
 
-def _tally(run: _Run, asked: Asked, lists: Judged) -> Tally:
+def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tally:
     convention, k = asked.convention, asked.cutoff
     view = run.views.setdefault((id(lists), convention.relevant_from), lists.at_threshold(convention.relevant_from))
     given: dict[str, Any] = {s: CHOICES[s][getattr(convention, s)] for s in asked.metric.switches}
@@ -163,7 +170,7 @@ def _tally(run: _Run, asked: Asked, lists: Judged) -> Tally:
         )
     try:
         ratio = values_of(asked.metric.function, view, k, **given)
-        return tally(ratio, counts, convention, run.sides.weights, run.sides.owners)
+        return tally(ratio, counts, convention, run.sides.weights, run.sides.owners, spread)
     except RectitudeError:
         raise
     except Exception as error:

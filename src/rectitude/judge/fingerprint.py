@@ -8,15 +8,16 @@ the fingerprint: fingerprints that begin differently say nothing about each othe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import in_blocks
-from rectitude.data.ids import kind_of
+from rectitude.arrays import Pieces
+from rectitude.data.ids import kind_of, pieces
 from rectitude.judge import kernels
 from rectitude.judge.group import Grouped
+from rectitude.judge.match import Stretch, share, stretches
 from rectitude.judge.sides import Sides
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ def fingerprint(sides: Sides, side: str) -> str:
     rows = sides.lists if side == "predictions" else sides.judgements
     frame = getattr(sides.sources, side).frame
     worth = next((frame[c] for c in ("rank", "score", "grade") if c in frame.columns), None)
-    key = None if worth is None else worth.cast(float).fill_null(float("nan")).to_numpy()
-    sums = _sums(rows, _words(frame["item"]), key, _words(sides.keys))
+    key = None if worth is None else pieces(worth.fill_null(float("nan")))
+    codes_are_words = sides.items.kind == "integer" or not sides.items.exact
+    items = sides.items.codes[side] if codes_are_words else Pieces(_words(frame["item"]))
+    sums = _sums(rows, items, key, _words(sides.keys))
     scheme = {_scheme(frame["item"]), _scheme(sides.keys)}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))
     return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
@@ -57,17 +60,18 @@ def _words(ids: pl.Series) -> Words:
     return ids.cast(pl.String).hash().to_numpy() if kind == "text" else ids.hash().to_numpy()
 
 
-def _sums(rows: Grouped, items: Words, key: NDArray[Any] | None, salt: Words) -> Words:
-    items = rows.take(items)
+def _sums(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -> Words:
+    items = rows.take(items.map(lambda part: part.view(np.uint64)))
     key = None if key is None else rows.take(key)
+    sums = np.zeros(len(rows.start), np.uint64)
     if kernels.repay(len(items)):
-        return _sums_compiled(rows, items, key, salt)
+        _fold(rows, items, key, sums)
+        return _finished(sums, salt)
     lists, where = rows.expand()
-    bits = (where - rows.start[lists] if key is None else key[where]).view(np.uint64)
-    x = items[where] * _GOLDEN + bits
+    worth = where - rows.start[lists] if key is None else key.whole[where].astype(np.float64)
+    x = items.whole[where] * _GOLDEN + worth.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX
     x ^= x >> np.uint64(32)
-    sums = np.zeros(len(rows.start), np.uint64)
     np.add.at(sums, lists, x)
     return _finished(sums, salt)
 
@@ -77,14 +81,13 @@ def _finished(sums: Words, salt: Words) -> Words:
     return x ^ (x >> np.uint64(29))
 
 
-def _sums_compiled(rows: Grouped, items: Words, key: NDArray[Any] | None, salt: Words) -> Words:
+def _fold(rows: Grouped, items: Pieces, key: Pieces | None, sums: Words) -> None:
     kernel = kernels.compiled("fold")
-    sums = np.zeros(len(rows.start), np.uint64)
-    bits = np.zeros(0, np.uint64) if key is None else key.view(np.uint64)
-    arrays = [kernels.frozen(a) for a in (rows.start, rows.length, items, bits)]
+    nothing = np.zeros(0, np.float32)
 
-    def work(first: int, last: int) -> None:
+    def work(stretch: Stretch, first: int, last: int) -> None:
+        own = [*stretch.columns, nothing][:2]
+        arrays = map(kernels.frozen, (*stretch[:3], *own))
         kernel(first, last, *arrays, key is not None, sums)
 
-    in_blocks(work, len(rows.start))
-    return _finished(sums, salt)
+    share(stretches(rows, [items] if key is None else [items, key]), work)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers, offsets_of, places
+from rectitude.arrays import (
+    Flags,
+    Integers,
+    Pieces,
+    in_blocks,
+    offsets_of,
+    places,
+    thread_count,
+    together,
+)
 from rectitude.judge import kernels
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +31,20 @@ class Grouped:
 
     start: Integers
     length: Integers
-    order: Integers | None = None
+    order: NDArray[np.signedinteger] | None = None
 
-    def take(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
+    def take(self, values: Pieces) -> Pieces:
         """A column of the table, by place."""
-        return values if self.order is None else values[self.order]
+        if self.order is None:
+            return values
+        order, source = self.order, values.whole
+        taken = np.empty(len(order), source.dtype)
+        in_blocks(lambda a, b: source.take(order[a:b], out=taken[a:b], mode="clip"), len(order))
+        return Pieces(taken)
 
     def rows(self, where: Integers) -> Integers:
         """The rows of the table that stand at these places."""
-        return where if self.order is None else self.order[where]
+        return where if self.order is None else self.order[where].astype(np.int64)
 
     def expand(self) -> tuple[Integers, Integers]:
         """Every list number and place, list by list."""
@@ -63,31 +75,61 @@ class Grouped:
         return Grouped(self.start[chosen], np.where(there, self.length[chosen], 0), self.order)
 
 
-def group(universe: Integers, runs: Integers, codes: Integers, rows: int) -> Grouped:
+def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -> Grouped:
     """Rows grouped by the place of their code in the universe.
 
-    The rows come in runs of equal code: where each run begins, its code, and how many rows there are in
-    all. Rows whose code is not in the universe belong to no list.
+    The rows come in runs of equal code: where each run begins and its code; runs are None when every
+    row is its own. Rows whose code is not in the universe belong to no list.
     """
+    if runs is None:
+        return _brought_together(_located(universe, codes), len(universe))
     lengths = np.diff(np.append(runs, rows))
-    index = places(universe, codes)
+    index = places(universe, codes.whole)
     there = index >= 0
     times = np.bincount(index[there], minlength=len(universe))
-    if times.max(initial=0) <= 1:
-        start = np.zeros(len(universe), np.int64)
-        length = np.zeros(len(universe), np.int64)
-        start[index[there]] = runs[there]
-        length[index[there]] = lengths[there]
-        return Grouped(start, length)
-    return _brought_together(np.repeat(index, lengths), len(universe))
+    if times.max(initial=0) > 1:
+        return _brought_together(np.repeat(index, lengths), len(universe))
+    start = np.zeros(len(universe), np.int64)
+    length = np.zeros(len(universe), np.int64)
+    start[index[there]] = runs[there]
+    length[index[there]] = lengths[there]
+    return Grouped(start, length)
 
 
-def _brought_together(index: Integers, size: int) -> Grouped:
-    """Rows sorted by list number, stably; rows numbered -1 are left out."""
-    offsets = offsets_of(index + 1, size + 1)
+def _located(universe: Integers, codes: Pieces) -> NDArray[np.signedinteger]:
+    """The place of every row's code in the universe, or -1."""
+    if not kernels.repay(len(codes)):
+        return places(universe, codes.whole)
+    table = np.full(1 << (2 * len(universe)).bit_length(), -1, np.int32)
+    kernels.compiled("place")(kernels.frozen(universe), table)
+    index = np.empty(len(codes), np.int32)
+    locate = kernels.compiled("locate")
+    known, slots = kernels.frozen(universe), kernels.frozen(table)
+    for part, low in zip(codes.parts, codes.bounds, strict=False):
+        mine, out = kernels.frozen(part), index[low : low + len(part)]
+        in_blocks(lambda a, b, m=mine, o=out: locate(a, b, m, known, slots, o), len(part))  # type: ignore[misc]
+    return index
+
+
+def _brought_together(index: NDArray[np.signedinteger], size: int) -> Grouped:
+    """Rows sorted by list number, stably; rows numbered -1 come first and belong to no list."""
     if kernels.repay(len(index)):
-        order = np.empty(len(index), np.int64)
-        kernels.compiled("scatter")(index + 1, offsets[:-1].copy(), order)
-    else:
-        order = np.argsort(index, kind="stable")
-    return Grouped(offsets[1:-1], np.diff(offsets[1:]), order)
+        return _sorted_by_counting(index, size)
+    offsets = offsets_of(index + 1, size + 1)
+    return Grouped(offsets[1:-1], np.diff(offsets[1:]), np.argsort(index, kind="stable"))
+
+
+def _sorted_by_counting(index: NDArray[np.signedinteger], size: int) -> Grouped:
+    """The same by counting: each thread counts and places its own stretch of the rows."""
+    cuts = np.linspace(0, len(index), thread_count() + 1).astype(np.int64)
+    stretches = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    counts = np.zeros((len(stretches), size + 1), np.int64)
+    count, scatter = kernels.compiled("histogram"), kernels.compiled("scatter")
+    rows = kernels.frozen(index)
+    together([partial(count, a, b, rows, counts[n]) for n, (a, b) in enumerate(stretches)])
+    total = counts.sum(axis=0)
+    offsets = np.concatenate(([0], np.cumsum(total)))
+    cursors = offsets[:-1] + np.cumsum(counts, axis=0) - counts
+    order = np.empty(len(index), np.int32 if len(index) < 2**31 else np.int64)
+    together([partial(scatter, a, b, rows, cursors[n], order) for n, (a, b) in enumerate(stretches)])
+    return Grouped(offsets[1:-1], total[1:], order)

@@ -100,7 +100,7 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
     by_item = {"item_ascending": 1, "item_descending": -1}.get(convention.ties)
     sequence = None
     if by_item and key is not None:
-        sequence = codes if by_item == 1 else -1 - codes
+        sequence = codes if by_item == 1 else codes.map(lambda part: -1 - part)
     return Ranking(
         sides.lists,
         sides.lists.take(codes),
@@ -130,7 +130,7 @@ def _account_for_duplicates(
 ) -> None:
     number = int(np.flatnonzero(repeated)[0])
     low, size = ranking.lists.start[number], ranking.lists.length[number]
-    mine = ranking.items[low : low + size]
+    mine = ranking.items.whole[low : low + size]
     again = repeat_flags(np.zeros(size, np.int64), mine, np.arange(size))
     place = low + np.flatnonzero(again)[:1]
     row = int(ranking.lists.rows(place)[0])
@@ -161,8 +161,8 @@ def _with_duplicates(
     if convention.duplicates == "counted":
         return ranking, join(ranking, truth.rows, truth.items)
     lists, where = ranking.lists.expand()
-    preference = np.arange(len(where)) if ranking.key is None else -ranking.key[where]
-    again = repeat_flags(lists, ranking.items[where], preference)
+    preference = np.arange(len(where)) if ranking.key is None else -ranking.key.whole[where]
+    again = repeat_flags(lists, ranking.items.whole[where], preference)
     ranking = ranking.keep(lists[~again], where[~again])
     return ranking, match(ranking, truth.rows, truth.items)[0]
 

@@ -63,28 +63,59 @@ def compiled(name: str) -> Callable[..., Any]:
     return function
 
 
-def _scatter(index, cursor, order):  # type: ignore[no-untyped-def]
+def _locate(first, last, codes, known, table, index):  # type: ignore[no-untyped-def]
+    """The place of each code among the known ones, by a hash table of places; -1 where it is not there."""
+    mask = np.int64(table.shape[0] - 1)
+    for row in range(first, last):
+        code = codes[row]
+        slot = (code * np.int64(-7046029254386353131)) >> np.int64(32) & mask
+        index[row] = -1
+        while table[slot] >= 0:
+            if known[table[slot]] == code:
+                index[row] = table[slot]
+                break
+            slot = (slot + 1) & mask
+
+
+def _place(known, table):  # type: ignore[no-untyped-def]
+    """Fill the hash table that `_locate` reads."""
+    mask = np.int64(table.shape[0] - 1)
+    for place in range(known.shape[0]):
+        slot = (known[place] * np.int64(-7046029254386353131)) >> np.int64(32) & mask
+        while table[slot] >= 0:
+            slot = (slot + 1) & mask
+        table[slot] = place
+
+
+def _histogram(first, last, index, counts):  # type: ignore[no-untyped-def]
+    """How often each group occurs; group -1 is counted first."""
+    for row in range(first, last):
+        counts[index[row] + 1] += 1
+
+
+def _scatter(first, last, index, cursor, order):  # type: ignore[no-untyped-def]
     """Stable counting sort: row numbers in the order of their group."""
-    for row in range(index.shape[0]):
-        group = index[row]
+    for row in range(first, last):
+        group = index[row] + 1
         order[cursor[group]] = row
         cursor[group] += 1
 
 
 def _match(  # type: ignore[no-untyped-def]
-    first, last, start, length, items, key, keyed, sequence, by_sequence,
+    first, last, numbers, start, length, items, key, keyed, sequence, by_sequence,
     truth_start, truth_items, table, at, position, above, tied, before, repeated,
 ):
-    """Find the truth's items in the lists `first` to `last`, and count what stands before each.
+    """Find the truth's items in some lists, and count what stands before each.
 
     A small hash table holds the list's items: an entry is the list number and the place in the list, so
     that entries of earlier lists read as empty and the table is never cleared. Rows of a list are written
     in the order in which they are ranked, from `truth_start` on; `at` is -1 where none was written.
     """
     mask = np.int64(table.shape[0] - 1)
-    for i in range(first, last):
-        low = start[i]
-        size = length[i]
+    for n in range(first, last):
+        i = numbers[n]
+        low = start[n]
+        size = length[n]
         mine = items[low : low + size]
         stamp = np.int64(i + 1) << np.int64(32)
         twice = 0
@@ -160,17 +191,24 @@ def _match(  # type: ignore[no-untyped-def]
                 p -= 1
 
 
-def _fold(first, last, start, length, items, bits, keyed, sums):  # type: ignore[no-untyped-def]
+def _fold(first, last, numbers, start, length, items, key, keyed, sums):  # type: ignore[no-untyped-def]
     """Mix the rows of each list into 64 bits, whatever their order: see `fingerprint.py`."""
-    for i in range(first, last):
-        low = start[i]
+    for n in range(first, last):
+        low = start[n]
         total = np.uint64(0)
-        for j in range(length[i]):
-            worth = bits[low + j] if keyed else np.uint64(j)
+        for j in range(length[n]):
+            worth = np.float64(key[low + j]).view(np.uint64) if keyed else np.uint64(j)
             x = items[low + j] * np.uint64(0x9E3779B97F4A7C15) + worth
             x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
             total += x ^ (x >> np.uint64(32))
-        sums[i] = total
+        sums[numbers[n]] = total
 
 
-_KERNELS: dict[str, Callable[..., Any]] = {"scatter": _scatter, "match": _match, "fold": _fold}
+_KERNELS: dict[str, Callable[..., Any]] = {
+    "locate": _locate,
+    "place": _place,
+    "histogram": _histogram,
+    "scatter": _scatter,
+    "match": _match,
+    "fold": _fold,
+}

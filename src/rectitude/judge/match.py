@@ -6,13 +6,15 @@ items with a higher score and with an equal one. Ranks follow from these integer
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers, in_blocks, run_starts
+from rectitude.arrays import Flags, Integers, Pieces, run_starts, together
 from rectitude.judge import kernels
 from rectitude.judge.group import Grouped
 
@@ -26,18 +28,49 @@ class Ranking:
     """
 
     lists: Grouped
-    items: Integers
-    key: NDArray[Any] | None
-    sequence: Integers | None = None
+    items: Pieces
+    key: Pieces | None
+    sequence: Pieces | None = None
 
     def keep(self, lists: Integers, where: Integers) -> Ranking:
         """Only these places."""
-        return Ranking(
-            self.lists.keep(lists, where),
-            self.items[where],
-            None if self.key is None else self.key[where],
-            None if self.sequence is None else self.sequence[where],
-        )
+        columns = (self.items, self.key, self.sequence)
+        kept = (None if column is None else Pieces(column.whole[where]) for column in columns)
+        items, key, sequence = kept
+        return Ranking(self.lists.keep(lists, where), items or self.items, key, sequence)
+
+
+class Stretch(NamedTuple):
+    """Lists whose rows stand in one contiguous part of every column."""
+
+    numbers: Integers
+    start: Integers
+    length: Integers
+    columns: list[NDArray[Any]]
+
+
+def stretches(lists: Grouped, columns: Sequence[Pieces]) -> list[Stretch]:
+    """The lists by the part of the columns that holds them; lists that span parts are copied together."""
+    if any(not np.array_equal(column.bounds, columns[0].bounds) for column in columns):
+        columns = [Pieces(column.whole) for column in columns]
+    bounds = columns[0].bounds
+    first = np.searchsorted(bounds, lists.start, side="right") - 1
+    last = np.searchsorted(bounds, lists.start + lists.length, side="left") - 1
+    some = lists.length > 0
+    found = []
+    for part in range(len(bounds) - 1):
+        inside = np.flatnonzero(some & (first == part) & (last == part))
+        if len(inside):
+            start = lists.start[inside] - bounds[part]
+            found.append(Stretch(inside, start, lists.length[inside], [c.parts[part] for c in columns]))
+    across = np.flatnonzero(some & (first != last))
+    if len(across):
+        spans = Grouped(lists.start[across], lists.length[across])
+        _, where = spans.expand()
+        ends = np.cumsum(spans.length)
+        copied = [column.take(np.sort(where))[np.argsort(np.argsort(where))] for column in columns]
+        found.append(Stretch(across, ends - spans.length, spans.length, copied))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +92,13 @@ def match(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, 
     return join(ranking, truth, wanted), repeats(ranking.lists, ranking.items)
 
 
-def repeats(lists: Grouped, items: Integers) -> Integers:
+def repeats(lists: Grouped, items: Pieces) -> Integers:
     """How many items of each list occur in it before."""
     if kernels.repay(len(items)):
         nothing = Grouped(np.zeros_like(lists.start), np.zeros_like(lists.length))
         return _match_compiled(Ranking(lists, items, None), nothing, np.empty(0, np.int64))[1]
     numbers, where = lists.expand()
-    again = repeat_flags(numbers, items[where], np.arange(len(where)))
+    again = repeat_flags(numbers, items.whole[where], np.arange(len(where)))
     return np.bincount(numbers[again], minlength=len(lists.start))
 
 
@@ -73,35 +106,49 @@ def _match_compiled(
     ranking: Ranking, truth: Grouped, wanted: Integers
 ) -> tuple[Matches, Integers]:
     kernel = kernels.compiled("match")
-    lists = ranking.lists
     size = len(wanted)
-    truth_start = np.append(truth.start, size)
-    at, position, above, tied, before = (np.full(size, -1, np.int64) for _ in range(5))
-    repeated = np.zeros(len(lists.start), np.int64)
-    keyed = ranking.key is not None
-    key = ranking.key if ranking.key is not None else np.zeros(0, np.float32)
-    sequence = ranking.sequence if ranking.sequence is not None else np.zeros(0, np.int64)
-    longest = int(lists.length.max(initial=1))
-    slots = 1 << (2 * longest - 1).bit_length()
-    fixed = [kernels.frozen(a) for a in (lists.start, lists.length, ranking.items)]
+    at = np.full(size, -1, np.int64)
+    position, above, tied, before = (np.empty(size, np.int64) for _ in range(4))
+    repeated = np.zeros(len(ranking.lists.start), np.int64)
+    key, sequence = ranking.key or _NO_KEY, ranking.sequence or _NO_SEQUENCE
+    given = [c for c in (ranking.key, ranking.sequence) if c is not None]
+    truth_start = kernels.frozen(np.append(truth.start, size))
+    wanted = kernels.frozen(wanted)
 
-    def work(first: int, last: int) -> None:
+    def work(stretch: Stretch, first: int, last: int) -> None:
+        columns = iter(kernels.frozen(column) for column in stretch.columns)
+        items = next(columns)
+        key_part = next(columns) if ranking.key is not None else key.parts[0]
+        sequence_part = next(columns) if ranking.sequence is not None else sequence.parts[0]
+        longest = int(stretch.length[first:last].max(initial=1))
+        table = np.zeros(1 << (2 * longest - 1).bit_length(), np.int64)
         kernel(
-            first, last, *fixed, kernels.frozen(key), keyed, kernels.frozen(sequence),
-            ranking.sequence is not None, kernels.frozen(truth_start), kernels.frozen(wanted),
-            np.zeros(slots, np.int64), at, position, above, tied, before, repeated,
+            first, last, *map(kernels.frozen, stretch[:3]), items, kernels.frozen(key_part),
+            ranking.key is not None, kernels.frozen(sequence_part), ranking.sequence is not None,
+            truth_start, wanted, table, at, position, above, tied, before, repeated,
         )  # fmt: skip
 
-    in_blocks(work, len(lists.start))
+    share(stretches(ranking.lists, [ranking.items, *given]), work)
     found = np.flatnonzero(at >= 0)
     numbers = np.repeat(np.arange(len(truth.length)), truth.length)
     return Matches(numbers[found], *(a[found] for a in (at, position, above, tied, before))), repeated
 
 
+_NO_KEY, _NO_SEQUENCE = Pieces(np.zeros(0, np.float32)), Pieces(np.zeros(0, np.int64))
+
+
+def share(
+    stretches: Sequence[Stretch], work: Callable[[Stretch, int, int], None], step: int = 4096
+) -> None:
+    """Call `work(stretch, first, last)` on blocks of lists that cover all stretches, on several threads."""
+    blocks = [(s, a, min(a + step, len(s.numbers))) for s in stretches for a in range(0, len(s.numbers), step)]
+    together([partial(work, *block) for block in blocks])
+
+
 def join(ranking: Ranking, truth: Grouped, wanted: Integers) -> Matches:
     """The matches by sorting, one for every occurrence of an item: the kernel's twin."""
     lists, where = ranking.lists.expand()
-    items = ranking.items[where]
+    items = ranking.items.whole[where]
     numbers = np.repeat(np.arange(len(truth.length)), truth.length)
     _, codes = np.unique(np.concatenate((items, wanted)), return_inverse=True)
     span = len(codes) + 1
@@ -125,8 +172,8 @@ def _standings(
     """For each place: how many items score higher, how many equal, and how many of those come before."""
     if ranking.key is None:
         return position, np.ones_like(position), np.zeros_like(position)
-    key = ranking.key[where]
-    sequence = position if ranking.sequence is None else ranking.sequence[where]
+    key = ranking.key.whole[where]
+    sequence = position if ranking.sequence is None else ranking.sequence.whole[where]
     order = np.lexsort((sequence, -key, lists))
     ordered_lists, ordered_key = lists[order], key[order]
     new = np.ones(len(order), bool)

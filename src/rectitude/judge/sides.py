@@ -6,14 +6,14 @@ both; with another key (a session, a query) lists and users are coded apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, places, run_starts
-from rectitude.data.ids import Column, Ids, align, kind_of
+from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places, run_starts
+from rectitude.data.ids import Column, Ids, align, kind_of, pieces
 from rectitude.errors import BadTable
 from rectitude.judge import kernels
 from rectitude.judge.group import Grouped, group
@@ -77,9 +77,9 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """A column of keys as runs of equal keys: where each begins, and its key."""
+    """A column of keys as runs of equal keys: where each begins (None: every row is its own), and its key."""
 
-    starts: Integers
+    starts: Integers | None
     column: Column
     rows: int
 
@@ -121,17 +121,28 @@ def _runs(table: Table, role: str) -> _Runs:
     column = table.frame[role]
     if column.dtype == pl.Object:
         return _single_runs(column, table)
-    physical = column.to_physical()
-    if physical.dtype.is_integer():
-        starts = run_starts(physical.to_numpy())
-    else:
-        changed = (physical != physical.shift(1)).fill_null(value=True)
-        starts = changed.arg_true().to_numpy().astype(np.int64)
+    starts = _run_starts(column)
+    if 2 * len(starts) > len(column):
+        return _single_runs(column, table)
     return _Runs(starts, Column(column.gather(starts), table.source, table.text), len(column))
 
 
+def _run_starts(column: pl.Series) -> Integers:
+    physical = column.to_physical()
+    if not physical.dtype.is_integer():
+        changed = (physical != physical.shift(1)).fill_null(value=True)
+        return changed.arg_true().to_numpy().astype(np.int64)
+    keys = pieces(physical)
+    starts = []
+    for n, (part, low) in enumerate(zip(keys.parts, keys.bounds, strict=False)):
+        mine = run_starts(part)
+        goes_on = n and len(part) and part[0] == keys.parts[n - 1][-1]
+        starts.append(low + (mine[1:] if goes_on else mine))
+    return np.concatenate(starts)
+
+
 def _single_runs(column: pl.Series, table: Table) -> _Runs:
-    return _Runs(np.arange(len(column)), Column(column, table.source, table.text), len(column))
+    return _Runs(None, Column(column, table.source, table.text), len(column))
 
 
 def _grouped(
@@ -143,13 +154,13 @@ def _grouped(
     apart: bool,
     exact_items: bool,
 ) -> Sides:
-    universe = np.unique(np.concatenate([c for s, c in ids.codes.items() if s in _UNIVERSE]))
+    universe = _all_codes(c for s, c in ids.codes.items() if s in _UNIVERSE)
     if "users" in ids.codes:
-        universe = np.unique(ids.codes["users"])
+        universe = _all_codes([ids.codes["users"]])
     of = {s: group(universe, r.starts, ids.codes[s], r.rows) for s, r in by_list.items()}
     everyone, owners = universe, np.arange(len(universe))
     if apart:
-        everyone = np.unique(np.concatenate(list(users.codes.values())))
+        everyone = _all_codes(users.codes.values())
         owners = _owners(sources, users, by_user, everyone, of)
     truth = of.get("truth")
     if truth is None:
@@ -161,10 +172,10 @@ def _grouped(
     items, known_items = _items(sources, exact_items)
     known = None
     if "train" in users.codes:
-        known = np.isin(everyone, users.codes["train"])[owners]
+        known = np.isin(everyone, users.codes["train"].whole)[owners]
     chosen = np.ones(len(universe), bool)
     if apart and "users" in users.codes:
-        chosen = np.isin(everyone, users.codes["users"])[owners]
+        chosen = np.isin(everyone, users.codes["users"].whole)[owners]
     of = {side: _chosen(rows, chosen) for side, rows in of.items()}
     keys = ids.labels(universe[chosen])
     return Sides(
@@ -180,6 +191,12 @@ def _grouped(
         known_items,
         _weights(sources, of.get("weights"), keys),
     )
+
+
+def _all_codes(columns: Iterable[Pieces]) -> Integers:
+    """The different codes of several columns, ascending."""
+    known = [distinct(part) for column in columns for part in column.parts]
+    return distinct(np.concatenate(known))
 
 
 _UNIVERSE = ("predictions", "truth", "handed")
@@ -203,8 +220,7 @@ def _owners(
         if side not in of or side not in by_user:
             continue
         runs = by_user[side]
-        row_users = np.repeat(users.codes[side], np.diff(np.append(runs.starts, runs.rows)))
-        mine = places(everyone, of[side].take(row_users))
+        mine = places(everyone, of[side].take(_by_row(runs, users.codes[side])).whole)
         lists, where = of[side].expand()
         first = np.where(of[side].length > 0, of[side].start, 0)
         mixed = mine[where] != mine[first][lists]
@@ -226,6 +242,12 @@ def _owners(
     return owners
 
 
+def _by_row(runs: _Runs, codes: Pieces) -> Pieces:
+    if runs.starts is None:
+        return codes
+    return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
+
+
 def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None]:
     sides = {
         side: Column(table.frame["item"], table.source, table.text)
@@ -242,17 +264,17 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None]:
     reference = next((side for side in ("items", "train") if side in sides), None)
     if reference is None:
         return items, None
-    return items, np.isin(items.codes["truth"], items.codes[reference])
+    return items, np.isin(items.codes["truth"].whole, items.codes[reference].whole)
 
 
 def _weights(sources: Sources, rows: Grouped | None, keys: pl.Series) -> Floats | None:
     """(lists,) what each list weighs, or None when all weigh the same."""
     if sources.weights is None or rows is None:
         return None
-    column = sources.weights.frame["weight"].to_numpy()
+    column = Pieces(sources.weights.frame["weight"].to_numpy())
     values = np.full(len(keys), np.nan)
     once = rows.length == 1
-    values[once] = rows.take(column)[rows.start[once]]
+    values[once] = rows.take(column).whole[rows.start[once]]
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
         number = int(np.flatnonzero(wrong)[0])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
-from rectitude.judge.group import Grouped, Scalar
+from rectitude.judge.group import Grouped
 from rectitude.judge.match import repeat_flags, repeats
 from rectitude.judge.sides import Collision, Sides
 
@@ -28,7 +28,7 @@ class Truth(NamedTuple):
 
 def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
     """The rows of the truth that count under the convention."""
-    codes, grades = sides.items.codes["truth"], _grades(sides)
+    codes, grades = sides.items.codes["truth"].whole, _grades(sides)
     there = sides.judgements.length > 0
     ledger.count("truth_rows", len(codes), "rows in the truth")
     if not there.any():
@@ -43,8 +43,8 @@ def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
     return Truth(rows, _by_place(rows, codes), _by_place(rows, grades), there & allowed)
 
 
-def _by_place(rows: Grouped, values: NDArray[Scalar]) -> NDArray[Scalar]:
-    return rows.take(values)[: int(rows.length.sum())]
+def _by_place(rows: Grouped, values: NDArray[Any]) -> NDArray[Any]:
+    return rows.take(Pieces(values)).whole[: int(rows.length.sum())]
 
 
 def _allowed_rows(
@@ -118,12 +118,12 @@ def _allowed_items(
         return everything
     known = sides.known_items[rows]
     unknown = rows[~known]
-    distinct = len(np.unique(sides.items.codes["truth"][unknown]))
+    count = len(distinct(sides.items.codes["truth"].whole[unknown]))
     first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
     fate = {"keep": "kept as misses", "drop": "dropped", "error": ""}[convention.unknown_items]
     ledger.count(
         "items_unknown",
-        distinct,
+        count,
         f"items of the truth are not in the catalogue, in {len(unknown):,} rows: {fate}",
         None,
         first,
@@ -148,7 +148,7 @@ def _without_duplicates(
     ledger: Ledger,
 ) -> Grouped:
     about = "truth rows repeat a list and item"
-    if not repeats(rows, _by_place(rows, codes)).any():
+    if not repeats(rows, Pieces(_by_place(rows, codes))).any():
         ledger.count("truth_duplicates", 0, about)
         return rows
     if not sides.items.exact:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rectitude.arrays import Pieces
+from rectitude.data.ids import pieces
 from rectitude.errors import BadScores, BadTable
 
 if TYPE_CHECKING:
@@ -30,15 +32,14 @@ def order_of(predictions: Table, wanted: str) -> str:
     return wanted
 
 
-def sort_key(predictions: Table, order: str, precision: str) -> NDArray[Any] | None:
+def sort_key(predictions: Table, order: str, precision: str) -> Pieces | None:
     """What sorts each list descending, by row; None when the rows are the order."""
     if order == "given":
         return None
-    column = predictions.frame[order]
-    values = _finite(column, predictions, order)
+    values = _finite(predictions.frame[order], predictions, order)
     if order == "rank":
-        return -values.astype(np.float64)
-    return values.astype(np.float32) if precision == "float32" else values
+        return values.map(lambda part: -part.astype(np.float64))
+    return values.map(lambda part: part.astype(np.float32)) if precision == "float32" else values
 
 
 def describe(predictions: Table, order: str) -> str:
@@ -50,20 +51,17 @@ def describe(predictions: Table, order: str) -> str:
     return f"by column {name!r} of {predictions.source}, {direction}"
 
 
-def _finite(column: pl.Series, predictions: Table, order: str) -> NDArray[Any]:
-    missing = column.null_count()
-    if missing:
+def _finite(column: pl.Series, predictions: Table, order: str) -> Pieces:
+    if column.null_count():
         raise _bad(column.is_null().to_numpy(), "missing", predictions, order)
-    values = column.to_numpy()
-    if values.dtype.kind not in "f":
-        values = values.astype(np.float64)
+    values = pieces(column)
     # One pass suffices: NaN and infinity survive a sum. A finite sum may still overflow, hence the check.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum())
-    if suspicious and np.isnan(values).any():
-        raise _bad(np.isnan(values), "NaN", predictions, order)
-    if suspicious and np.isinf(values).any():
-        raise _bad(np.isinf(values), "infinite", predictions, order)
+        suspicious = not all(np.isfinite(part.sum()) for part in values.parts)
+    if suspicious and np.isnan(values.whole).any():
+        raise _bad(np.isnan(values.whole), "NaN", predictions, order)
+    if suspicious and np.isinf(values.whole).any():
+        raise _bad(np.isinf(values.whole), "infinite", predictions, order)
     return values
 
 
