@@ -93,10 +93,6 @@ def run_starts(codes: Integers) -> Integers:
 
 def distinct(codes: Integers) -> Integers:
     """The different codes, ascending. Codes that stand in ascending runs already take one pass."""
-    if len(codes) > 1_000_000:
-        import polars as pl
-
-        codes = pl.Series(codes).unique().to_numpy()
     if np.all(codes[1:] > codes[:-1]):
         return codes
     ordered = np.sort(codes, kind="stable")

@@ -79,27 +79,27 @@ def tally(
     spread: bool = False,
 ) -> Tally:
     """Add up a fraction per list as the convention says; squares too where the spread is wanted."""
-    undefined = counts & (ratio.below == 0)
+    everyone = bool(counts.all())
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(counts, ratio.above / ratio.below, np.nan)
-    skipped = 0
-    if undefined.any():
+        values = ratio.above / ratio.below
+    if not everyone:
+        values[~counts] = np.nan
+    nan = skipped = 0
+    if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
         values[undefined] = _worth(undefined, convention)
-        if convention.undefined == "skip":
-            counts, skipped = counts & ~undefined, int(undefined.sum())
-    nan = int(undefined.sum()) if convention.undefined == "nan" else 0
+        missing = int(undefined.sum())
+        nan = missing if convention.undefined == "nan" else 0
+        skipped = missing if convention.undefined == "skip" else 0
+        if nan or skipped:
+            counts, everyone = counts & ~undefined, False
+    rest = State(skipped=skipped, nan=nan)
     if convention.average == "micro":
-        state = _add(ratio.above[counts], ratio.below[counts], spread)
-    else:
-        mean = np.where(counts, values, 0.0)
-        weight = counts.astype(np.float64) if weights is None else np.where(counts, weights, 0.0)
-        if convention.unit == "user":
-            mean, weight = _by_user(mean, weight, owners)
-            counts = weight > 0
-        finite = np.where(np.isnan(mean), 0.0, mean) if nan else mean
-        state = _add(finite[counts] * weight[counts], weight[counts], spread)
-    nothing = State(skipped=skipped, nan=nan)
-    return Tally(state + nothing, values)
+        return Tally(_add(ratio.above[counts], ratio.below[counts], spread) + rest, values)
+    mean = values if everyone else values[counts]
+    weight = None if weights is None else weights[counts]
+    if convention.unit == "user":
+        mean, weight = _by_user(mean, weight, owners[counts]), None
+    return Tally(_mean(mean, weight, spread) + rest, values)
 
 
 def _worth(undefined: Flags, convention: Convention) -> float:
@@ -125,6 +125,15 @@ def undefined_error(cause: Exception, labels: Any) -> UndefinedValue | None:
     )
 
 
+def _mean(values: Floats, weights: Floats | None, spread: bool) -> State:
+    if weights is not None:
+        return _add(values * weights, weights, spread)
+    above, ones = total(values), len(values) << UNIT_BITS
+    if not spread:
+        return State(above, ones, counted=len(values))
+    return State(above, ones, total(values * values), ones, above, counted=len(values))
+
+
 def _add(above: Floats, below: Floats, spread: bool) -> State:
     if not spread:
         return State(total(above), total(below), counted=len(above))
@@ -132,10 +141,10 @@ def _add(above: Floats, below: Floats, spread: bool) -> State:
     return State(total(above), total(below), *squares, counted=len(above))
 
 
-def _by_user(values: Floats, weights: Floats, owners: Integers) -> tuple[Floats, Floats]:
-    """The (weighted) mean of each user's lists, and 1 for each user who has any."""
+def _by_user(values: Floats, weights: Floats | None, owners: Integers) -> Floats:
+    """The (weighted) mean of the lists of each user who has any."""
     size = int(owners.max(initial=-1)) + 1
+    weights = np.ones(len(values)) if weights is None else weights
     below = totals(owners, size, weights)
     above = totals(owners, size, values * weights)
-    there = below > 0
-    return np.where(there, above / np.where(there, below, 1.0), 0.0), there.astype(np.float64)
+    return above[below > 0] / below[below > 0]

@@ -97,10 +97,16 @@ def evaluate_sources(
         except RectitudeError as error:
             failures[str(one.name)] = error
 
-    together([partial(compute, one) for one in asked], len(sides.keys) > _MANY_LISTS)
+    prints: dict[str, str] = {}
+
+    def identify(side: str) -> None:
+        prints[side] = content(sides, side)
+
+    tasks = [partial(identify, "predictions"), partial(identify, "truth")]
+    together([*tasks, *(partial(compute, one) for one in asked)], len(sides.keys) > _MANY_LISTS)
     results = {str(one.name): results[str(one.name)] for one in asked if str(one.name) in results}
     keys = Keys(sides.keys, sides.owners, sides.users, "user" not in sources.predictions.frame.columns)
-    return Evaluation(results, ledger, _manifest(sides, profile), failures, keys)
+    return Evaluation(results, ledger, _manifest(sides, profile, prints), failures, keys)
 
 
 class _Run(NamedTuple):
@@ -224,15 +230,15 @@ def _as_table(weights: object, list_key: str) -> object:
     return weights
 
 
-def _manifest(sides: Sides, profile: Profile) -> dict[str, Any]:
+def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
     import polars as pl
 
     inputs = {
         side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
         for side, table in sides.sources.given().items()
     }
-    for side in ("predictions", "truth"):
-        inputs[side]["fingerprint"] = content(sides, side)
+    for side, mark in prints.items():
+        inputs[side]["fingerprint"] = mark
     return {
         "rectitude": __version__,
         "profile": profile.name,

@@ -29,12 +29,18 @@ _GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 def fingerprint(sides: Sides, side: str) -> str:
     """The fingerprint of the predictions or of the truth."""
-    rows = sides.lists if side == "predictions" else sides.judgements
     frame = getattr(sides.sources, side).frame
-    worth = next((frame[c] for c in ("rank", "score", "grade") if c in frame.columns), None)
-    key = None if worth is None else pieces(worth.fill_null(float("nan")))
+    worth = next((c for c in ("rank", "score", "grade") if c in frame.columns), None)
     codes_are_words = sides.items.kind == "integer" or not sides.items.exact
-    items = sides.items.codes[side] if codes_are_words else Pieces(_words(frame["item"]))
+    words = None if codes_are_words else Pieces(_words(frame["item"]))
+    if side == "predictions":
+        rows = sides.lists
+        items = sides.column("item") if words is None else rows.take(words)
+        key = None if worth is None else sides.column(worth)
+    else:
+        rows = sides.judgements
+        items = rows.take(words or sides.items.codes[side])
+        key = None if worth is None else rows.take(pieces(frame[worth]))
     sums = _sums(rows, items, key, _words(sides.keys))
     scheme = {_scheme(frame["item"]), _scheme(sides.keys)}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))
@@ -61,8 +67,7 @@ def _words(ids: pl.Series) -> Words:
 
 
 def _sums(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -> Words:
-    items = rows.take(items.map(lambda part: part.view(np.uint64)))
-    key = None if key is None else rows.take(key)
+    items = items.map(lambda part: part.view(np.uint64))
     sums = np.zeros(len(rows.start), np.uint64)
     if kernels.repay(len(items)):
         _fold(rows, items, key, sums)

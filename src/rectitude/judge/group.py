@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +13,7 @@ from rectitude.arrays import (
     Flags,
     Integers,
     Pieces,
+    distinct,
     in_blocks,
     offsets_of,
     places,
@@ -96,18 +98,60 @@ def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -
     return Grouped(start, length)
 
 
+def distinct_codes(codes: Pieces) -> Integers:
+    """The different codes of a column."""
+    span = _span(codes)
+    if not kernels.repay(len(codes)):
+        return distinct(codes.whole)
+    if span is None:
+        import polars as pl
+
+        found: Integers = pl.concat([pl.Series(part) for part in codes.parts]).unique().to_numpy()
+        return found
+    low, size = span
+    seen = np.zeros(size, bool)
+    mark = kernels.compiled("mark")
+    _by_part(codes, lambda a, b, part, _: mark(a, b, part, low, seen))
+    return np.flatnonzero(seen) + low
+
+
+def _span(codes: Pieces) -> tuple[int, int] | None:
+    """The lowest code and how many there are up to the highest, if a table of them is affordable."""
+    if not len(codes):
+        return None
+    low = min(int(part.min()) for part in codes.parts if len(part))
+    size = max(int(part.max()) for part in codes.parts if len(part)) - low + 1
+    return (low, size) if size <= 4 * len(codes) + 1024 else None
+
+
+def _by_part(codes: Pieces, work: Callable[[int, int, Integers, int], None]) -> None:
+    """Call `work(first, last, part, low)` on blocks of every part, on several threads."""
+    for part, low in zip(codes.parts, codes.bounds.tolist(), strict=False):
+        mine = kernels.frozen(part)
+        in_blocks(partial(_block, work, mine, low), len(part), 1 << 16)
+
+
+def _block(work: Callable[..., None], part: Integers, low: int, first: int, last: int) -> None:
+    work(first, last, part, low)
+
+
 def _located(universe: Integers, codes: Pieces) -> NDArray[np.signedinteger]:
     """The place of every row's code in the universe, or -1."""
     if not kernels.repay(len(codes)):
         return places(universe, codes.whole)
-    table = np.full(1 << (2 * len(universe)).bit_length(), -1, np.int32)
-    kernels.compiled("place")(kernels.frozen(universe), table)
     index = np.empty(len(codes), np.int32)
+    span = int(universe[-1]) - int(universe[0]) + 1
+    known = kernels.frozen(universe)
+    if span <= 4 * len(codes) + 1024:
+        table = np.full(span, -1, np.int32)
+        table[universe - universe[0]] = np.arange(len(universe))
+        look_up, base = kernels.compiled("look_up"), int(universe[0])
+        _by_part(codes, lambda a, b, part, low: look_up(a, b, part, base, table, index[low:]))
+        return index
+    table = np.full(1 << (2 * len(universe)).bit_length(), -1, np.int32)
+    kernels.compiled("place")(known, table)
     locate = kernels.compiled("locate")
-    known, slots = kernels.frozen(universe), kernels.frozen(table)
-    for part, low in zip(codes.parts, codes.bounds, strict=False):
-        mine, out = kernels.frozen(part), index[low : low + len(part)]
-        in_blocks(lambda a, b, m=mine, o=out: locate(a, b, m, known, slots, o), len(part))  # type: ignore[misc]
+    _by_part(codes, lambda a, b, part, low: locate(a, b, part, known, table, index[low:]))
     return index
 
 

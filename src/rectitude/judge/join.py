@@ -15,7 +15,7 @@ from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
 from rectitude.judge.sides import Collision, Sides
 from rectitude.judge.truth import Truth, truth_under
-from rectitude.predictions.order import describe, order_of, sort_key
+from rectitude.predictions.order import describe, order_of, require_finite, sort_key
 
 
 class Verdict(NamedTuple):
@@ -95,18 +95,17 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
     order = order_of(predictions, convention.order)
     ledger.note("order", describe(predictions, order))
     ledger.count("prediction_rows", predictions.frame.height, "rows in the predictions")
-    key = sort_key(predictions, order, convention.score_precision)
-    codes = sides.items.codes["predictions"]
-    by_item = {"item_ascending": 1, "item_descending": -1}.get(convention.ties)
+    items = sides.column("item")
+    if order == "given":
+        return Ranking(sides.lists, items, None)
+    require_finite(predictions, order)
+    key = sort_key(sides.column(order), order, convention.score_precision)
     sequence = None
-    if by_item and key is not None:
-        sequence = codes if by_item == 1 else codes.map(lambda part: -1 - part)
-    return Ranking(
-        sides.lists,
-        sides.lists.take(codes),
-        None if key is None else sides.lists.take(key),
-        None if sequence is None else sides.lists.take(sequence),
-    )
+    if convention.ties == "item_ascending":
+        sequence = items
+    elif convention.ties == "item_descending":
+        sequence = items.map(lambda part: -1 - part)
+    return Ranking(sides.lists, items, key, sequence)
 
 
 def _matched(

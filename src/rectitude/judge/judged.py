@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, Ragged, running, totals
+from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -80,37 +84,41 @@ class Judged:
     def first(self) -> Floats:
         """(lists,) the rank of the first hit; infinite if there is none."""
         best = np.full(self.size, np.inf)
-        rows = np.flatnonzero(self.hit & (self.nth == 1))
-        best[self.list[rows][::-1]] = self.rank[rows][::-1]
+        rows = slice(None) if self.always_relevant else np.flatnonzero(self.hit)
+        lists, ranks = self.list[rows], self.rank[rows]
+        starts = run_starts(lists)
+        best[lists[starts]] = ranks[starts]
         return best
 
     @cached_property
-    def _within(self) -> dict[int, Integers]:
+    def _kept(self) -> dict[Hashable, Any]:
         return {}
 
-    def within(self, k: int | None) -> Integers | slice:
-        """The rows with a rank up to the cutoff."""
+    def once(self, name: Hashable, compute: Callable[[], Kept]) -> Kept:
+        """Something that several metrics or cutoffs share, computed once."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        kept: Kept = self._kept[name]
+        return kept
+
+    def within(self, k: int | None) -> tuple[Integers | slice, Integers]:
+        """The rows with a rank up to the cutoff, and their lists."""
         if k is None:
-            return slice(None)
-        if k not in self._within:
-            self._within[k] = np.flatnonzero(self.rank <= k)
-        return self._within[k]
+            return slice(None), self.list
+        rows = self.once(("rows", k), lambda: np.flatnonzero(self.rank <= k))
+        return rows, self.once(("lists", k), lambda: self.list[rows])
 
     def total(self, values: Floats, upto: int | None = None) -> Floats:
         """(lists,) the sum of a value per row, over the ranks up to the cutoff, best rank first."""
-        rows = self.within(upto)
-        return totals(self.list[rows], self.size, values[rows])
-
-    @cached_property
-    def _hits(self) -> dict[int | None, Floats]:
-        return {}
+        rows, lists = self.within(upto)
+        return totals(lists, self.size, values[rows])
 
     def hits(self, k: int | None) -> Floats:
         """(lists,) relevant items up to the cutoff."""
-        if k not in self._hits:
-            rows = self.within(k)
-            self._hits[k] = totals(self.list[rows][self.hit[rows]], self.size)
-        return self._hits[k]
+        rows, lists = self.within(k)
+        if self.always_relevant:
+            return self.once(("hits", k), lambda: totals(lists, self.size))
+        return self.once(("hits", k), lambda: totals(lists[self.hit[rows]], self.size))
 
     def returned_upto(self, k: int | None) -> Floats:
         """(lists,) ranks up to the cutoff that hold an item."""

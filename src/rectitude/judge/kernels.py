@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 REPAYS_FROM_ROWS = 2_000_000
 REPAYS_ONCE_LOADED = 50_000
 SORT_FROM_HITS = 64
+HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
 def repay(rows: int) -> bool:
@@ -63,12 +64,25 @@ def compiled(name: str) -> Callable[..., Any]:
     return function
 
 
+def _mark(first, last, codes, low, seen):  # type: ignore[no-untyped-def]
+    """Note which codes occur."""
+    for row in range(first, last):
+        seen[codes[row] - low] = True
+
+
+def _look_up(first, last, codes, low, table, index):  # type: ignore[no-untyped-def]
+    """The place of each code, read from a table of all codes from `low` on; -1 where it has none."""
+    for row in range(first, last):
+        place = codes[row] - low
+        index[row] = table[place] if 0 <= place < table.shape[0] else -1
+
+
 def _locate(first, last, codes, known, table, index):  # type: ignore[no-untyped-def]
     """The place of each code among the known ones, by a hash table of places; -1 where it is not there."""
     mask = np.int64(table.shape[0] - 1)
     for row in range(first, last):
         code = codes[row]
-        slot = (code * np.int64(-7046029254386353131)) >> np.int64(32) & mask
+        slot = np.int64((np.uint64(code) * HASH) >> np.uint64(32)) & mask
         index[row] = -1
         while table[slot] >= 0:
             if known[table[slot]] == code:
@@ -81,7 +95,7 @@ def _place(known, table):  # type: ignore[no-untyped-def]
     """Fill the hash table that `_locate` reads."""
     mask = np.int64(table.shape[0] - 1)
     for place in range(known.shape[0]):
-        slot = (known[place] * np.int64(-7046029254386353131)) >> np.int64(32) & mask
+        slot = np.int64((np.uint64(known[place]) * HASH) >> np.uint64(32)) & mask
         while table[slot] >= 0:
             slot = (slot + 1) & mask
         table[slot] = place
@@ -103,52 +117,58 @@ def _scatter(first, last, index, cursor, order):  # type: ignore[no-untyped-def]
 
 def _match(  # type: ignore[no-untyped-def]
     first, last, numbers, start, length, items, key, keyed, sequence, by_sequence,
-    truth_start, truth_items, table, at, position, above, tied, before, repeated,
+    truth_start, truth_items, table, at, position, above, tied, before, found, equals, repeated,
 ):
     """Find the truth's items in some lists, and count what stands before each.
 
-    A small hash table holds the list's items: an entry is the list number and the place in the list, so
-    that entries of earlier lists read as empty and the table is never cleared. Rows of a list are written
-    in the order in which they are ranked, from `truth_start` on; `at` is -1 where none was written.
+    A small hash table holds the list's items: an entry is the list's number and the place in it, so that
+    entries of earlier lists, being smaller, read as empty and the table is never cleared. The rows found in a list, as
+    many as `found` says, are written in the order in which they are ranked, from `truth_start` on.
+    `equals` marks lists with ties, the only ones whose `tied` and `before` are written; `repeated` counts
+    items that occur twice.
     """
-    mask = np.int64(table.shape[0] - 1)
+    mask = np.uint64(table.shape[0] - 1)
+    low_half = np.uint64(0xFFFFFFFF)
     for n in range(first, last):
         i = numbers[n]
         low = start[n]
         size = length[n]
         mine = items[low : low + size]
-        stamp = np.int64(i + 1) << np.int64(32)
+        stamp = np.uint64(n - first + 1) << np.uint64(32)
         twice = 0
         for j in range(size):
-            slot = (mine[j] * np.int64(-7046029254386353131)) >> np.int64(32) & mask
-            while table[slot] >> np.int64(32) == i + 1:
-                if mine[table[slot] & np.int64(0xFFFFFFFF)] == mine[j]:
+            slot = ((np.uint64(mine[j]) * HASH) >> np.uint64(32)) & mask
+            entry = table[slot]
+            while entry >= stamp:
+                if mine[np.int64(entry & low_half)] == mine[j]:
                     twice += 1
                     break
-                slot = (slot + 1) & mask
+                slot = (slot + np.uint64(1)) & mask
+                entry = table[slot]
             else:
-                table[slot] = stamp | np.int64(j)
+                table[slot] = stamp | np.uint64(j)
         repeated[i] = twice
         begin = truth_start[i]
         end = begin
         for t in range(begin, truth_start[i + 1]):
             wanted = truth_items[t]
-            slot = (wanted * np.int64(-7046029254386353131)) >> np.int64(32) & mask
-            while table[slot] >> np.int64(32) == i + 1:
-                place = table[slot] & np.int64(0xFFFFFFFF)
+            slot = ((np.uint64(wanted) * HASH) >> np.uint64(32)) & mask
+            entry = table[slot]
+            while entry >= stamp:
+                place = np.int64(entry & low_half)
                 if mine[place] == wanted:
                     at[end] = t
                     position[end] = place
                     end += 1
                     break
-                slot = (slot + 1) & mask
+                slot = (slot + np.uint64(1)) & mask
+                entry = table[slot]
+        found[i] = end - begin
         if end == begin:
             continue
         if not keyed:
             for o in range(begin, end):
                 above[o] = position[o]
-                tied[o] = 1
-                before[o] = 0
         else:
             scores = key[low : low + size]
             many = end - begin > SORT_FROM_HITS
@@ -165,9 +185,9 @@ def _match(  # type: ignore[no-untyped-def]
                         more += scores[j] > score
                         equal += scores[j] == score
                 above[o] = more
-                tied[o] = equal
-                before[o] = 0
                 if equal > 1:
+                    tied[o] = equal
+                    equals[i] = 1
                     earlier = 0
                     if by_sequence:
                         names = sequence[low : low + size]
@@ -186,25 +206,34 @@ def _match(  # type: ignore[no-untyped-def]
                 at[p - 1], at[p] = at[p], at[p - 1]
                 position[p - 1], position[p] = position[p], position[p - 1]
                 above[p - 1], above[p] = above[p], above[p - 1]
-                tied[p - 1], tied[p] = tied[p], tied[p - 1]
-                before[p - 1], before[p] = before[p], before[p - 1]
+                if equals[i]:
+                    tied[p - 1], tied[p] = tied[p], tied[p - 1]
+                    before[p - 1], before[p] = before[p], before[p - 1]
                 p -= 1
 
 
 def _fold(first, last, numbers, start, length, items, key, keyed, sums):  # type: ignore[no-untyped-def]
     """Mix the rows of each list into 64 bits, whatever their order: see `fingerprint.py`."""
     for n in range(first, last):
-        low = start[n]
+        mine = items[start[n] : start[n] + length[n]]
         total = np.uint64(0)
-        for j in range(length[n]):
-            worth = np.float64(key[low + j]).view(np.uint64) if keyed else np.uint64(j)
-            x = items[low + j] * np.uint64(0x9E3779B97F4A7C15) + worth
-            x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-            total += x ^ (x >> np.uint64(32))
+        if keyed:
+            bits = key[start[n] : start[n] + length[n]].astype(np.float64).view(np.uint64)
+            for j in range(mine.shape[0]):
+                x = mine[j] * HASH + bits[j]
+                x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+                total += x ^ (x >> np.uint64(32))
+        else:
+            for j in range(mine.shape[0]):
+                x = mine[j] * HASH + np.uint64(j)
+                x = (x ^ (x >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+                total += x ^ (x >> np.uint64(32))
         sums[numbers[n]] = total
 
 
 _KERNELS: dict[str, Callable[..., Any]] = {
+    "mark": _mark,
+    "look_up": _look_up,
     "locate": _locate,
     "place": _place,
     "histogram": _histogram,

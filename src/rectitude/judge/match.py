@@ -107,9 +107,9 @@ def _match_compiled(
 ) -> tuple[Matches, Integers]:
     kernel = kernels.compiled("match")
     size = len(wanted)
-    at = np.full(size, -1, np.int64)
-    position, above, tied, before = (np.empty(size, np.int64) for _ in range(4))
-    repeated = np.zeros(len(ranking.lists.start), np.int64)
+    at, position, above, tied, before = np.zeros((5, size), np.int32 if size < 2**31 else np.int64)
+    found, repeated = np.zeros((2, len(ranking.lists.start)), np.int64)
+    equals = np.zeros(len(found), np.uint8)
     key, sequence = ranking.key or _NO_KEY, ranking.sequence or _NO_SEQUENCE
     given = [c for c in (ranking.key, ranking.sequence) if c is not None]
     truth_start = kernels.frozen(np.append(truth.start, size))
@@ -121,17 +121,23 @@ def _match_compiled(
         key_part = next(columns) if ranking.key is not None else key.parts[0]
         sequence_part = next(columns) if ranking.sequence is not None else sequence.parts[0]
         longest = int(stretch.length[first:last].max(initial=1))
-        table = np.zeros(1 << (2 * longest - 1).bit_length(), np.int64)
+        # Few collisions while the table fits the fastest cache; no more than needed beyond.
+        room = 8 if longest <= 512 else 2
+        table = np.zeros(1 << (room * longest - 1).bit_length(), np.uint64)
         kernel(
             first, last, *map(kernels.frozen, stretch[:3]), items, kernels.frozen(key_part),
             ranking.key is not None, kernels.frozen(sequence_part), ranking.sequence is not None,
-            truth_start, wanted, table, at, position, above, tied, before, repeated,
+            truth_start, wanted, table, at, position, above, tied, before, found, equals, repeated,
         )  # fmt: skip
 
     share(stretches(ranking.lists, [ranking.items, *given]), work)
-    found = np.flatnonzero(at >= 0)
-    numbers = np.repeat(np.arange(len(truth.length)), truth.length)
-    return Matches(numbers[found], *(a[found] for a in (at, position, above, tied, before))), repeated
+    _, where = Grouped(truth.start, found).expand()
+    lists = np.repeat(np.arange(len(found)), found)
+    columns = [a[where].astype(np.int64) for a in (at, position, above)]
+    ties = [np.ones_like(lists), np.zeros_like(lists)]
+    if equals.any():
+        ties = [np.maximum(tied[where], 1).astype(np.int64), before[where].astype(np.int64)]
+    return Matches(lists, *columns, *ties), repeated
 
 
 _NO_KEY, _NO_SEQUENCE = Pieces(np.zeros(0, np.float32)), Pieces(np.zeros(0, np.int64))

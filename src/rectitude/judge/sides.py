@@ -7,16 +7,17 @@ both; with another key (a session, a query) lists and users are coded apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places, run_starts
+from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places, run_starts, together
 from rectitude.data.ids import Column, Ids, align, kind_of, pieces
 from rectitude.errors import BadTable
 from rectitude.judge import kernels
-from rectitude.judge.group import Grouped, group
+from rectitude.judge.group import Grouped, distinct_codes, group
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,6 +70,16 @@ class Sides:
     """(truth rows) whether the item is in the catalogue or was met in training; None if nobody said"""
     weights: Floats | None
     """(lists,) what each list weighs; None if all weigh the same"""
+    placed: dict[str, Pieces] = field(default_factory=dict)
+    """columns of the predictions by place, as they are needed"""
+
+    def column(self, name: str) -> Pieces:
+        """A column of the predictions by place: `item` codes, `score` or `rank`."""
+        if name not in self.placed:
+            own = self.items.codes["predictions"] if name == "item" else None
+            values = own or pieces(self.sources.predictions.frame[name])
+            self.placed[name] = self.lists.take(values)
+        return self.placed[name]
 
     def label(self, number: int) -> str:
         """A list as errors and ledger name it."""
@@ -102,6 +113,7 @@ def bring_together(sources: Sources, exact_items: bool) -> Sides:
     return _grouped(sources, ids, users, by_list, by_user, apart, exact_items)
 
 
+_SAMPLE = 10_000
 _LISTED = ("predictions", "truth", "weights")
 _PEOPLED = ("train", "users")
 
@@ -121,8 +133,10 @@ def _runs(table: Table, role: str) -> _Runs:
     column = table.frame[role]
     if column.dtype == pl.Object:
         return _single_runs(column, table)
-    starts = _run_starts(column)
-    if 2 * len(starts) > len(column):
+    start = column.head(_SAMPLE)
+    scattered = len(column) > _SAMPLE and 2 * len(_run_starts(start)) > len(start)
+    starts = None if scattered else _run_starts(column)
+    if starts is None or 2 * len(starts) > len(column):
         return _single_runs(column, table)
     return _Runs(starts, Column(column.gather(starts), table.source, table.text), len(column))
 
@@ -134,10 +148,15 @@ def _run_starts(column: pl.Series) -> Integers:
         return changed.arg_true().to_numpy().astype(np.int64)
     keys = pieces(physical)
     starts = []
+    inside: list[Integers] = [np.empty(0, np.int64)] * len(keys.parts)
+
+    def find(n: int) -> None:
+        inside[n] = run_starts(keys.parts[n])
+
+    together([partial(find, n) for n in range(len(keys.parts))], len(keys) > 1_000_000)
     for n, (part, low) in enumerate(zip(keys.parts, keys.bounds, strict=False)):
-        mine = run_starts(part)
         goes_on = n and len(part) and part[0] == keys.parts[n - 1][-1]
-        starts.append(low + (mine[1:] if goes_on else mine))
+        starts.append(low + (inside[n][1:] if goes_on else inside[n]))
     return np.concatenate(starts)
 
 
@@ -195,8 +214,7 @@ def _grouped(
 
 def _all_codes(columns: Iterable[Pieces]) -> Integers:
     """The different codes of several columns, ascending."""
-    known = [distinct(part) for column in columns for part in column.parts]
-    return distinct(np.concatenate(known))
+    return distinct(np.concatenate([distinct_codes(column) for column in columns]))
 
 
 _UNIVERSE = ("predictions", "truth", "handed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from rectitude.metrics.choices import (
     Gain,
     GainFrom,
     Ideal,
+    Weights,
     Worth,
 )
 from rectitude.metrics.registry import Ratio, metric
@@ -107,7 +109,8 @@ def mrr(lists: Judged, k: int | None, *, reciprocal_rank: Count) -> Ratio:
 )
 def average_precision(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
     """Mean of the precision at the ranks of the relevant items."""
-    return Ratio(lists.total(lists.hit * lists.nth / lists.rank, upto=k), ap_over(lists, k))
+    terms = lists.once("precision at hits", lambda: lists.hit * lists.nth / lists.rank)
+    return Ratio(lists.total(terms, upto=k), ap_over(lists, k))
 
 
 @metric(
@@ -128,8 +131,8 @@ def dcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Worth of the recommended items, each discounted by its rank."""
-    weights = partial(discount, base=log_base)
-    return Ratio.of(lists.total(_worth(lists, gain, gain_from)(lists.grade) * weights(lists.rank), k))
+    worth, weights = _worth(lists, gain, gain_from), partial(discount, base=log_base)
+    return Ratio.of(_discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base)))
 
 
 @metric(
@@ -153,10 +156,16 @@ def ndcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Discounted gain of the list, over the most its truth allows."""
-    worth = _worth(lists, gain, gain_from)
-    weights = partial(discount, base=log_base)
-    above = lists.total(worth(lists.grade) * weights(lists.rank), upto=k)
+    worth, weights = _worth(lists, gain, gain_from), partial(discount, base=log_base)
+    above = _discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base))
     return Ratio(above, ideal(lists, k, worth, weights))
+
+
+def _discounted(
+    lists: Judged, k: int | None, worth: Worth, weights: Weights, name: Hashable
+) -> Floats:
+    gains = lists.once(name, lambda: worth(lists.grade) * weights(lists.rank))
+    return lists.total(gains, upto=k)
 
 
 def _worth(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:

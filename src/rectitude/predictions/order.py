@@ -32,11 +32,8 @@ def order_of(predictions: Table, wanted: str) -> str:
     return wanted
 
 
-def sort_key(predictions: Table, order: str, precision: str) -> Pieces | None:
-    """What sorts each list descending, by row; None when the rows are the order."""
-    if order == "given":
-        return None
-    values = _finite(predictions.frame[order], predictions, order)
+def sort_key(values: Pieces, order: str, precision: str) -> Pieces:
+    """What sorts each list descending, from its ranks or scores."""
     if order == "rank":
         return values.map(lambda part: -part.astype(np.float64))
     return values.map(lambda part: part.astype(np.float32)) if precision == "float32" else values
@@ -51,7 +48,9 @@ def describe(predictions: Table, order: str) -> str:
     return f"by column {name!r} of {predictions.source}, {direction}"
 
 
-def _finite(column: pl.Series, predictions: Table, order: str) -> Pieces:
+def require_finite(predictions: Table, order: str) -> None:
+    """An error if a rank or score is missing, NaN or infinite."""
+    column = predictions.frame[order]
     if column.null_count():
         raise _bad(column.is_null().to_numpy(), "missing", predictions, order)
     values = pieces(column)
@@ -62,7 +61,6 @@ def _finite(column: pl.Series, predictions: Table, order: str) -> Pieces:
         raise _bad(np.isnan(values.whole), "NaN", predictions, order)
     if suspicious and np.isinf(values.whole).any():
         raise _bad(np.isinf(values.whole), "infinite", predictions, order)
-    return values
 
 
 def _bad(flags: NDArray[np.bool_], kind: str, predictions: Table, order: str) -> BadScores:
