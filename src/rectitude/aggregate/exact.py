@@ -25,27 +25,21 @@ def total(values: Floats) -> int:
     left = np.asarray(values, np.float64)
     if not len(left):
         return 0
-    largest = _largest(left)
+    largest = max(float(left.max()), -float(left.min()))
     if not math.isfinite(largest):
         raise ValueError("total() adds finite numbers only")
     if largest > _LARGEST:
         return sum(units(value) for value in left.tolist())
-    whole = 0
-    spread = len(left).bit_length()
-    while largest > 0:
-        grid = max(math.frexp(largest)[1] + spread - 52, -UNIT_BITS)
+    whole, reach, spread = 0, math.frexp(largest)[1], len(left).bit_length()
+    while left.any():
+        grid = max(reach + spread - 52, -UNIT_BITS)
         anchor = math.ldexp(1.5, grid + 52)
         coarse = left + anchor
         coarse -= anchor
         whole += units(float(coarse.sum()))
-        left = left - coarse
-        largest = _largest(left)
+        left = np.subtract(left, coarse, out=coarse)
+        reach = grid
     return whole
-
-
-def _largest(values: Floats) -> float:
-    """The largest magnitude; NaN and infinity come through."""
-    return max(float(values.max()), -float(values.min()))
 
 
 def units(value: float) -> int:

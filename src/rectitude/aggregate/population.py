@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rectitude.arrays import Flags
 from rectitude.convention import Convention
 from rectitude.judge.judged import Judged
@@ -9,16 +11,18 @@ from rectitude.judge.judged import Judged
 
 def counted(lists: Judged, convention: Convention, k: int | None) -> Flags:
     """(lists,) whether a list enters the mean under a convention."""
-    with_truth = {
-        "relevant": lambda: lists.relevant > 0,
-        "judged": lambda: lists.in_truth,
-        "none": lambda: lists.handed | lists.in_truth,
-    }
-    with_list = {
-        "none": lambda: True,
-        "handed": lambda: lists.handed,
-        "items": lambda: lists.returned > 0,
-        "hit": lambda: lists.hits(k) > 0,
-    }
-    flags: Flags = with_truth[convention.truth_needed]() & with_list[convention.list_needed]()
-    return flags
+    wanted = (convention.truth_needed, convention.list_needed)
+    depth = k if convention.list_needed == "hit" else None
+    return lists.once(("counted", *wanted, depth), lambda: _with_truth(lists, wanted[0]) & _with_list(lists, wanted[1], k))
+
+
+def _with_truth(lists: Judged, needed: str) -> Flags:
+    if needed == "relevant":
+        return lists.relevant > 0
+    return lists.in_truth if needed == "judged" else lists.handed | lists.in_truth
+
+
+def _with_list(lists: Judged, needed: str, k: int | None) -> Flags:
+    if needed == "hit":
+        return lists.hits(k) > 0
+    return {"none": np.ones(lists.size, bool), "handed": lists.handed, "items": lists.returned > 0}[needed]

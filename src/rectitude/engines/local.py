@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import platform
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from rectitude.arrays import together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
-from rectitude.data.table import Table
+from rectitude.data.table import Table, What
 from rectitude.errors import MetricFailed, NothingToEvaluate, RectitudeError
 from rectitude.judge.account import account
 from rectitude.judge.fingerprint import fingerprint as content
@@ -64,18 +63,18 @@ def evaluate(
     profile = profile_of(convention)
     asked = [profile.resolve(name) for name in parse_all(metrics)]
 
-    def table(source: object, what: Any) -> Table | None:
-        return None if source is None else read(source, what, columns=columns, list_key=list_key)
+    given = {
+        "predictions": predictions, "truth": truth, "train": train, "items": items, "users": users,
+        "weights": weights,
+    }  # fmt: skip
+    tables: dict[str, Table] = {}
 
-    sources = Sources(
-        read(predictions, "predictions", columns=columns, list_key=list_key),
-        read(truth, "truth", columns=columns, list_key=list_key),
-        table(train, "train"),
-        table(items, "items"),
-        table(users, "users"),
-        table(_as_table(weights, list_key), "weights"),
-    )
-    return evaluate_sources(sources, asked, profile, intervals)
+    def load(what: What) -> None:
+        tables[what] = read(given[what], what, columns=columns, list_key=list_key)
+
+    wanted = [w for w in get_args(What) if given[w] is not None or w in ("predictions", "truth")]
+    together([partial(load, what) for what in wanted])
+    return evaluate_sources(Sources(**tables), asked, profile, intervals)
 
 
 def evaluate_sources(
@@ -165,7 +164,7 @@ def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tall
     view = run.views.setdefault((id(lists), convention.relevant_from), lists.at_threshold(convention.relevant_from))
     given: dict[str, Any] = {s: CHOICES[s][getattr(convention, s)] for s in asked.metric.switches}
     given |= asked.numbers
-    if "facts" in inspect.signature(asked.metric.function).parameters:
+    if asked.metric.wants_facts:
         given["facts"] = run.facts
     counts = counted(view, convention, k)
     if not counts.any():
@@ -221,13 +220,6 @@ def _interval(state: State, convention: Convention) -> tuple[float, float] | Non
 def _facts(sources: Sources) -> Facts:
     tables = (sources.items, sources.users, sources.train)
     return Facts(*(None if table is None else table.frame for table in tables))
-
-
-def _as_table(weights: object, list_key: str) -> object:
-    """A dict of numbers by list, as columns."""
-    if isinstance(weights, Mapping) and all(isinstance(w, int | float) for w in weights.values()):
-        return {list_key: list(weights), "weight": [float(w) for w in weights.values()]}
-    return weights
 
 
 def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:

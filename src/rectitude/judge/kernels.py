@@ -212,6 +212,23 @@ def _match(  # type: ignore[no-untyped-def]
                 p -= 1
 
 
+def _compact(  # type: ignore[no-untyped-def]
+    first, last, start, found, into, rows, kept, at, position, above, tied, before
+):
+    """Move the rows that `_match` wrote next to each other, with the number of their list."""
+    for i in range(first, last):
+        for n in range(found[i]):
+            source = start[i] + n
+            target = into[i] + n
+            rows[0, target] = i
+            rows[1, target] = at[source]
+            rows[2, target] = position[source]
+            rows[3, target] = above[source]
+            if kept == 5:
+                rows[4, target] = max(tied[source], 1)
+                rows[5, target] = before[source]
+
+
 def _fold(first, last, numbers, start, length, items, key, keyed, sums):  # type: ignore[no-untyped-def]
     """Mix the rows of each list into 64 bits, whatever their order: see `fingerprint.py`."""
     for n in range(first, last):
@@ -239,5 +256,6 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "histogram": _histogram,
     "scatter": _scatter,
     "match": _match,
+    "compact": _compact,
     "fold": _fold,
 }

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers, Pieces, run_starts, together
+from rectitude.arrays import Flags, Integers, Pieces, in_blocks, run_starts, together
 from rectitude.judge import kernels
 from rectitude.judge.group import Grouped
 
@@ -57,12 +57,15 @@ def stretches(lists: Grouped, columns: Sequence[Pieces]) -> list[Stretch]:
     first = np.searchsorted(bounds, lists.start, side="right") - 1
     last = np.searchsorted(bounds, lists.start + lists.length, side="left") - 1
     some = lists.length > 0
+    inside = np.flatnonzero(some & (first == last))
+    inside = inside[np.argsort(first[inside], kind="stable")]
+    cuts = np.searchsorted(first[inside], np.arange(len(bounds)))
     found = []
     for part in range(len(bounds) - 1):
-        inside = np.flatnonzero(some & (first == part) & (last == part))
-        if len(inside):
-            start = lists.start[inside] - bounds[part]
-            found.append(Stretch(inside, start, lists.length[inside], [c.parts[part] for c in columns]))
+        mine = inside[cuts[part] : cuts[part + 1]]
+        if len(mine):
+            start = lists.start[mine] - bounds[part]
+            found.append(Stretch(mine, start, lists.length[mine], [c.parts[part] for c in columns]))
     across = np.flatnonzero(some & (first != last))
     if len(across):
         spans = Grouped(lists.start[across], lists.length[across])
@@ -131,13 +134,20 @@ def _match_compiled(
         )  # fmt: skip
 
     share(stretches(ranking.lists, [ranking.items, *given]), work)
-    _, where = Grouped(truth.start, found).expand()
-    lists = np.repeat(np.arange(len(found)), found)
-    columns = [a[where].astype(np.int64) for a in (at, position, above)]
-    ties = [np.ones_like(lists), np.zeros_like(lists)]
-    if equals.any():
-        ties = [np.maximum(tied[where], 1).astype(np.int64), before[where].astype(np.int64)]
-    return Matches(lists, *columns, *ties), repeated
+    return _compact(truth, found, bool(equals.any()), at, position, above, tied, before), repeated
+
+
+def _compact(truth: Grouped, found: Integers, ties: bool, *written: NDArray[Any]) -> Matches:
+    """The rows that the kernel wrote, without the room it left."""
+    kernel = kernels.compiled("compact")
+    ends = np.cumsum(found)
+    rows = np.zeros((6, int(ends[-1]) if len(ends) else 0), np.int64)
+    rows[4].fill(1)
+    kept = 5 if ties else 3
+    in_blocks(
+        lambda a, b: kernel(a, b, truth.start, found, ends - found, rows, kept, *written), len(found)
+    )
+    return Matches(*rows)
 
 
 _NO_KEY, _NO_SEQUENCE = Pieces(np.zeros(0, np.float32)), Pieces(np.zeros(0, np.int64))

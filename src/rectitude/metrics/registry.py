@@ -61,6 +61,12 @@ class Metric:
     switches: tuple[str, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def wants_facts(self) -> bool:
+        """Whether the function takes the tables about items and users."""
+        code = self.function.__code__
+        return "facts" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
 
 class Registry(Mapping[str, Metric]):
     """Metrics by name; read-only from outside, filled by the decorators."""
