@@ -101,8 +101,10 @@ def repeats(lists: Grouped, items: Pieces) -> Integers:
         nothing = Grouped(np.zeros_like(lists.start), np.zeros_like(lists.length))
         return _match_compiled(Ranking(lists, items, None), nothing, np.empty(0, np.int64))[1]
     numbers, where = lists.expand()
-    again = repeat_flags(numbers, items.whole[where], np.arange(len(where)))
-    return np.bincount(numbers[again], minlength=len(lists.start))
+    codes, span = _small_codes(items.whole[where])
+    pairs = np.sort(numbers * span + codes)
+    again = pairs[1:][pairs[1:] == pairs[:-1]] // span
+    return np.bincount(again, minlength=len(lists.start))
 
 
 def _match_compiled(
@@ -164,22 +166,32 @@ def share(
 def join(ranking: Ranking, truth: Grouped, wanted: Integers) -> Matches:
     """The matches by sorting, one for every occurrence of an item: the kernel's twin."""
     lists, where = ranking.lists.expand()
-    items = ranking.items.whole[where]
     numbers = np.repeat(np.arange(len(truth.length)), truth.length)
-    _, codes = np.unique(np.concatenate((items, wanted)), return_inverse=True)
-    span = len(codes) + 1
-    pairs, sought = lists * span + codes[: len(items)], numbers * span + codes[len(items) :]
+    codes, span = _small_codes(np.concatenate((ranking.items.whole[where], wanted)))
+    pairs, sought = lists * span + codes[: len(where)], numbers * span + codes[len(where) :]
     by_pair = np.argsort(sought, kind="stable")
-    low = np.searchsorted(sought[by_pair], pairs, side="left")
-    times = np.searchsorted(sought[by_pair], pairs, side="right") - low
-    found = np.repeat(np.arange(len(pairs)), times)
-    ends = np.cumsum(times)
-    rows = by_pair[np.arange(len(found)) + np.repeat(low - ends + times, times)]
+    ordered = sought[by_pair]
+    low = np.searchsorted(ordered, pairs, side="left")
+    hit = np.flatnonzero(ordered[np.minimum(low, len(ordered) - 1)] == pairs) if len(ordered) else low
+    times = np.searchsorted(ordered, pairs[hit], side="right") - low[hit]
+    found = np.repeat(hit, times)
+    rows = by_pair[np.arange(len(found)) + np.repeat(low[hit] - np.cumsum(times) + times, times)]
     position = where - ranking.lists.start[lists]
     above, tied, before = _standings(ranking, lists, where, position)
     order = np.lexsort((rows, position[found], above[found], lists[found]))
     f = found[order]
     return Matches(lists[f], rows[order], position[f], above[f], tied[f], before[f])
+
+
+def _small_codes(codes: Integers) -> tuple[Integers, int]:
+    """Codes from 0 on that are equal where these are, and a number above them all."""
+    if not len(codes):
+        return codes, 1
+    low, high = int(codes.min()), int(codes.max())
+    if high - low > 2**31:
+        _, codes = np.unique(codes, return_inverse=True)
+        return codes.reshape(-1), len(codes)
+    return codes - low, high - low + 1
 
 
 def _standings(
@@ -189,16 +201,20 @@ def _standings(
     if ranking.key is None:
         return position, np.ones_like(position), np.zeros_like(position)
     key = ranking.key.whole[where]
-    sequence = position if ranking.sequence is None else ranking.sequence.whole[where]
-    order = np.lexsort((sequence, -key, lists))
-    ordered_lists, ordered_key = lists[order], key[order]
+    same = lists[1:] == lists[:-1]
+    if ranking.sequence is None and not np.any(same & (key[1:] > key[:-1])):
+        order = np.arange(len(where))
+    else:
+        sequence = position if ranking.sequence is None else ranking.sequence.whole[where]
+        order = np.lexsort((sequence, -key, lists))
+    ordered_key = key[order]
     new = np.ones(len(order), bool)
-    new[1:] = (ordered_lists[1:] != ordered_lists[:-1]) | (ordered_key[1:] != ordered_key[:-1])
+    new[1:] = ~same | (ordered_key[1:] != ordered_key[:-1])
     starts = np.flatnonzero(new)
     group = np.cumsum(new) - 1
-    list_starts = run_starts(ordered_lists)
+    list_starts = run_starts(lists)
     base = np.repeat(list_starts, np.diff(np.append(list_starts, len(order))))
-    above, tied, before = (np.empty(len(order), np.int64) for _ in range(3))
+    above, tied, before = np.empty((3, len(order)), np.int64)
     above[order] = starts[group] - base
     tied[order] = np.diff(np.append(starts, len(order)))[group]
     before[order] = np.arange(len(order)) - starts[group]
