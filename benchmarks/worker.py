@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from contestants import CONTESTANTS
 from data import folder
 

@@ -41,7 +41,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when first used, so that `import rectitude` costs next to nothing."""
+    """Public names are imported when first used: `import rectitude` costs next to nothing."""
     if name not in _WHERE:
         raise AttributeError(f"module 'rectitude' has no attribute {name!r}")
     value = getattr(import_module(_WHERE[name]), name)

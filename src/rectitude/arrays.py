@@ -1,4 +1,5 @@
-"""The array operations that judging and metrics share. NumPy in, NumPy out, nothing of ours below."""
+"""The array operations that judging and metrics share. NumPy in, NumPy out, nothing of ours
+below."""
 
 from __future__ import annotations
 
@@ -18,9 +19,11 @@ Flags = NDArray[np.bool_]
 
 
 class Pieces:
-    """A long array that may come in several parts, as Polars holds it; made whole only when need be.
+    """A long array that may come in several parts, as Polars holds it; made whole only when need
+    be.
 
-    Copying ten million rows costs more than judging them: fresh memory has to be mapped page by page.
+    Copying ten million rows costs more than judging them: fresh memory has to be mapped page by
+    page.
     """
 
     def __init__(self, *parts: NDArray[Any]) -> None:
@@ -68,19 +71,21 @@ class Ragged:
 
 
 def totals(group: Integers, size: int, values: Floats | None = None) -> Floats:
-    """The sum of the values of each group, added in row order; without values, how many rows it has."""
+    """The sum of the values of each group, added in row order; without values, how many rows it
+    has."""
     if values is None:
         return np.bincount(group, minlength=size).astype(np.float64)
     return np.bincount(group, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def running(flags: Flags, group: Integers) -> Integers:
-    """For each row, how many flagged rows of its group stand up to and including it (groups adjacent)."""
-    counts = np.cumsum(flags)
+    """For each row, how many flagged rows of its group stand up to and including it (groups
+    adjacent)."""
+    counts: Integers = np.cumsum(flags)
     if not len(counts):
         return counts.astype(np.int64)
     starts = run_starts(group)
-    before = counts[starts] - flags[starts]
+    before: Integers = counts[starts] - flags[starts]
     return counts - np.repeat(before, np.diff(np.append(starts, len(group))))
 
 
@@ -131,7 +136,8 @@ def thread_count() -> int:
 
 
 def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) -> None:
-    """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it pays."""
+    """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it
+    pays."""
     step = max(least, -(-size // (8 * thread_count())))
     together([partial(work, first, min(first + step, size)) for first in range(0, size, step)])
 

@@ -1,8 +1,9 @@
 """Every choice on which frameworks disagree. Read this file before comparing two numbers.
 
-A `Convention` is one frozen value. Each field is a switch: its choices, its default, and one sentence
-for the switch and for each choice. Profiles set switches by name; metrics name the switches they obey as
-keyword-only parameters; documentation and `Evaluation.definition` print the sentences.
+A `Convention` is one frozen value. Each field is a switch: its choices, its default, and one
+sentence for the switch and for each choice. Profiles set switches by name; metrics name the
+switches they obey as keyword-only parameters; documentation and `Evaluation.definition` print the
+sentences.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 from rectitude.errors import BadName, nearest, unknown_name
 
@@ -143,7 +144,7 @@ class Convention:
         "metrics",
         "k",
         "What precision divides by.",
-        k="the cutoff, also when the list is shorter; the length of the list when there is no cutoff",
+        k="the cutoff, even if the list is shorter; without a cutoff, the length of the list",
         returned="the items returned up to the cutoff",
         reachable="the smaller of the cutoff and the number of relevant items",
     )
@@ -268,11 +269,16 @@ class Switch:
 
 
 def _switches() -> dict[str, Switch]:
-    facts = {}
+    facts: dict[str, Switch] = {}
     for f in dataclasses.fields(Convention):
-        meta = f.metadata
+        meta, default = f.metadata, cast("str | float | None", f.default)
         facts[f.name] = Switch(
-            f.name, meta["stage"], meta["about"], f.default, meta.get("choices", {}), meta.get("least")
+            f.name,
+            meta["stage"],
+            meta["about"],
+            default,
+            meta.get("choices", {}),
+            meta.get("least"),
         )
     return facts
 
@@ -316,7 +322,11 @@ def _checked(name: str, value: Any) -> Any:
         return value
     close = nearest(str(value), switch.choices)
     raise unknown_name(
-        "choice", str(value), switch.choices, where=f"switch {name!r}", note="" if close else switch.about
+        "choice",
+        str(value),
+        switch.choices,
+        where=f"switch {name!r}",
+        note="" if close else switch.about,
     )
 
 
@@ -324,9 +334,13 @@ def _checked_number(switch: Switch, value: Any) -> float | int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise BadName(f"switch {switch.name!r} cannot be {value!r}.", "a number or None.", switch.about)
+        raise BadName(
+            f"switch {switch.name!r} cannot be {value!r}.", "a number or None.", switch.about
+        )
     if switch.least is not None and value < switch.least:
         raise BadName(
-            f"switch {switch.name!r} cannot be {value!r}.", f"at least {switch.least:g}.", switch.about
+            f"switch {switch.name!r} cannot be {value!r}.",
+            f"at least {switch.least:g}.",
+            switch.about,
         )
     return int(value) if switch.name == "decimals" else float(value)

@@ -133,8 +133,7 @@ def unknown_name(
     lines = [f"did you mean {nearest(name, names)}?"] if nearest(name, names) else []
     if note:
         lines.append(note)
-    error = UnknownName(found, "", "\n  ".join([f"known: {shown}", *lines]))
-    return error
+    return UnknownName(found, "", "\n  ".join([f"known: {shown}", *lines]))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,4 +1,5 @@
-"""What a number means, in words: built from the metric's formula and the sentences of its switches."""
+"""What a number means, in words: built from the metric's formula and the sentences of its
+switches."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ _IF_CHANGED = (
 
 
 def definition(asked: Asked) -> str:
-    """The definition of a metric under the convention in force: words, formula, and every choice."""
+    """The definition of a metric under the convention in force: words, formula, and every
+    choice."""
     metric, convention = asked.metric, asked.convention
     head = f"{asked.name}: {metric.title}. {metric.about}"
     lines = [head, f"  = {formula(asked)}"]
-    for switch in relevant_switches(asked):
-        lines.append(f"  {switch}: {choice_in_words(switch, convention)}")
+    lines += [f"  {s}: {choice_in_words(s, convention)}" for s in relevant_switches(asked)]
     if metric.cite:
         lines.append(f"  source: {metric.cite}")
     return "\n".join(lines)

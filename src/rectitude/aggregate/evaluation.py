@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rectitude import tables
 from rectitude.aggregate import show
 from rectitude.aggregate.state import State
 from rectitude.arrays import Floats, Integers, totals
@@ -79,8 +81,8 @@ class Keys:
 class Evaluation:
     """The result of an evaluation.
 
-    `evaluation["ndcg@10"]` is the number; printing shows all of them with the ledger; `definition` says what a
-    number means; `per_list` and `per_user` give the values behind it.
+    `evaluation["ndcg@10"]` is the number; printing shows all of them with the ledger; `definition`
+    says what a number means; `per_list` and `per_user` give the values behind it.
     """
 
     results: Mapping[str, Result]
@@ -127,7 +129,8 @@ class Evaluation:
         return self.result(name).definition
 
     def table(self) -> pl.DataFrame:
-        """One row per number: metric, value, lists counted, and interval or tie bounds if there are any."""
+        """One row per number: metric, value, lists counted, and interval or tie bounds if there
+        are any."""
         import polars as pl
 
         return pl.DataFrame(show.rows(self.results), infer_schema_length=None)
@@ -170,12 +173,13 @@ class Evaluation:
         if self.lists is None:
             raise MissingNeed(
                 "this evaluation was read from a file, which holds no values per list.",
-                todo="write them beside it when evaluating: evaluation.per_list().write_parquet(...).",
+                todo="write them when evaluating: evaluation.per_list().write_parquet(...).",
             )
         return self.lists
 
     def as_dict(self) -> dict[str, Any]:
-        """The evaluation for JSON: numbers, definitions, ledger and manifest, not the values per list."""
+        """The evaluation for JSON: numbers, definitions, ledger and manifest, not the values per
+        list."""
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -191,15 +195,15 @@ class Evaluation:
 
     def to_csv(self) -> str:
         """The table as CSV text."""
-        return show.csv(self.results)
+        return tables.csv(show.rows(self.results))
 
     def to_markdown(self) -> str:
         """The table as Markdown."""
-        return show.markdown(self.results)
+        return tables.aligned(show.cells(self.results)) + "\n"
 
     def to_latex(self) -> str:
         """The table as LaTeX, in the style of booktabs."""
-        return show.latex(self.results)
+        return tables.latex(show.cells(self.results))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the evaluation as JSON, whole or not at all."""
@@ -209,8 +213,7 @@ class Evaluation:
     def load(path: str | os.PathLike[str]) -> Evaluation:
         """An evaluation that `save` wrote."""
         try:
-            with open(path, encoding="utf-8") as file:
-                stored = json.load(file)
+            stored = json.loads(Path(path).read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise UnreadableFile(
                 f"{os.fspath(path)} cannot be read as an evaluation: {error}.",

@@ -1,7 +1,7 @@
 """Exact sums: the same bits for any order of rows, batches, shards and threads.
 
-A float64 is a whole number of units of 2**-1074. Sums are therefore kept as Python integers in that unit;
-adding them is exact, merging states is `+`, and one division at the end rounds correctly.
+A float64 is a whole number of units of 2**-1074. Sums are therefore kept as Python integers in that
+unit; adding them is exact, merging states is `+`, and one division at the end rounds correctly.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _LARGEST = 2.0**960
 def total(values: Floats) -> int:
     """The exact sum of finite numbers, in units of 2**-1074.
 
-    Each round rounds all values to a common grid so coarse that their sum on it is exact in float64, adds
-    that up, and goes on with what is left over; two or three rounds leave nothing.
+    Each round rounds all values to a common grid so coarse that their sum on it is exact in
+    float64, adds that up, and goes on with what is left over; two or three rounds leave nothing.
     """
     left = np.asarray(values, np.float64)
     if not len(left):

@@ -13,7 +13,10 @@ def counted(lists: Judged, convention: Convention, k: int | None) -> Flags:
     """(lists,) whether a list enters the mean under a convention."""
     wanted = (convention.truth_needed, convention.list_needed)
     depth = k if convention.list_needed == "hit" else None
-    return lists.once(("counted", *wanted, depth), lambda: _with_truth(lists, wanted[0]) & _with_list(lists, wanted[1], k))
+    return lists.once(
+        ("counted", *wanted, depth),
+        lambda: _with_truth(lists, wanted[0]) & _with_list(lists, wanted[1], k),
+    )
 
 
 def _with_truth(lists: Judged, needed: str) -> Flags:
@@ -25,4 +28,6 @@ def _with_truth(lists: Judged, needed: str) -> Flags:
 def _with_list(lists: Judged, needed: str, k: int | None) -> Flags:
     if needed == "hit":
         return lists.hits(k) > 0
-    return {"none": np.ones(lists.size, bool), "handed": lists.handed, "items": lists.returned > 0}[needed]
+    return {"none": np.ones(lists.size, bool), "handed": lists.handed, "items": lists.returned > 0}[
+        needed
+    ]

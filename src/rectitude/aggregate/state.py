@@ -1,4 +1,5 @@
-"""`State`: what a metric has added up. States add exactly, in any order, and divide once at the end."""
+"""`State`: what a metric has added up. States add exactly, in any order, and divide once at the
+end."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ from rectitude.metrics import Ratio
 class State:
     """Exact sums in units of 2**-1074, and how many lists or users they are over.
 
-    The value is `above / below`: the sum of the values over their number or weight (macro), or of numerators
-    over denominators (micro). The squares, added up where intervals were asked for, give the spread around it.
+    The value is `above / below`: the sum of the values over their number or weight (macro), or of
+    numerators over denominators (micro). The squares, added up where intervals were asked for, give
+    the spread around it.
     """
 
     above: int = 0
@@ -45,7 +47,8 @@ class State:
     def error(self) -> float:
         """The standard error of the value, from the spread of the lists (users) around it.
 
-        For a ratio of sums this is the usual first-order error of a ratio; for a plain mean the two agree.
+        For a ratio of sums this is the usual first-order error of a ratio; for a plain mean the two
+        agree.
         """
         if self.counted < 2 or self.below == 0 or self.below_squared == 0 or self.nan:
             return math.nan

@@ -1,4 +1,5 @@
-"""Golden cases: one JSON file for a framework's values on one input, and how to hand that input over."""
+"""Golden cases: one JSON file for a framework's values on one input, and how to hand that input
+over."""
 
 from __future__ import annotations
 
@@ -13,10 +14,6 @@ from rectitude.predictions.lists import Lists
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class Unsupported(Exception):
-    """A case of a kind, or under an option, that does not exist here yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +87,26 @@ _RENAMED = {
     "decimals": "decimals",
     "undefined": "undefined",
 }
-_HANDLED = {"users", "without_list", "judged_only", "order", "ranking", "grades", "container", "catalogue"}
+_HANDLED = {
+    "users",
+    "without_list",
+    "judged_only",
+    "order",
+    "ranking",
+    "grades",
+    "container",
+    "catalogue",
+}
 
 
-def changes(case: Case) -> dict[str, Any]:
-    """The switches that the options of a case set."""
+def changes(case: Case) -> dict[str, Any] | None:
+    """The switches that the options of a case set; None if an option does not exist here yet."""
     options = case.options
-    unknown = set(options) - _HANDLED - set(_RENAMED)
-    if unknown or options.get("users") == "in_candidates":
-        raise Unsupported(f"option {', '.join(sorted(unknown)) or 'users'}")
-    switches: dict[str, Any] = {new: options[old] for old, new in _RENAMED.items() if old in options}
+    if set(options) - _HANDLED - set(_RENAMED) or options.get("users") == "in_candidates":
+        return None
+    switches: dict[str, Any] = {
+        new: options[old] for old, new in _RENAMED.items() if old in options
+    }
     switches |= _USERS.get(options.get("users", ""), {})
     switches |= _WITHOUT_LIST.get(options.get("without_list", ""), {})
     if options.get("judged_only"):
@@ -110,7 +117,8 @@ def changes(case: Case) -> dict[str, Any]:
 
 
 def rankings(case: Case) -> dict[str, list[str]]:
-    """The metric names of a case, by the file whose order they use ("" for the lists as they are)."""
+    """The metric names of a case, by the file whose order they use ("" for the lists as they
+    are)."""
     names = list(dict.fromkeys([*case.expected, *case.per_user]))
     recorded = case.options.get("ranking", "")
     grouped: dict[str, list[str]] = {}
@@ -139,7 +147,8 @@ def arguments(case: Case, ranking: str) -> dict[str, Any]:
 
 
 def _lists(case: Case, lists: pl.DataFrame) -> Lists:
-    """The lists with the users who were handed one, and in the given order where rows are the order."""
+    """The lists with the users who were handed one, and in the given order where rows are the
+    order."""
     users = case.inputs / "users.parquet"
     handed = None
     if users.exists():

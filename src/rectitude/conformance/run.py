@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.conformance.cases import Case, Unsupported, arguments, changes, load, rankings
+from rectitude.conformance.cases import Case, arguments, changes, load, rankings
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
 from rectitude.metrics.names import parse
@@ -42,7 +42,8 @@ class Comparison(NamedTuple):
 
 @dataclass(slots=True)
 class Standing:
-    """How a profile stands: what was compared, what agrees, what is declared, what is not there yet."""
+    """How a profile stands: what was compared, what agrees, what is declared, what is not there
+    yet."""
 
     profile: str
     cases: int = 0
@@ -78,12 +79,9 @@ def conformance(folder: str | Path, profiles: Iterable[str] = ()) -> list[Standi
 
 
 def _add(standing: Standing, case: Case) -> None:
-    profile = PROFILES[case.profile] if case.profile in PROFILES else None
-    try:
-        if profile is None or case.kind != "lists":
-            raise Unsupported(case.kind)
-        switches = changes(case)
-    except Unsupported:
+    profile = PROFILES.get(case.profile)
+    switches = changes(case) if profile is not None and case.kind == "lists" else None
+    if profile is None or switches is None:
         standing.unsupported += case.size
         return
     for file, names in rankings(case).items():

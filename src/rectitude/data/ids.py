@@ -1,12 +1,12 @@
 """Outside ids and the integer codes that stand for them.
 
-Ids are kept as they are: nothing is cast to text or to float. Codes are int64 and equal exactly when
-the ids are equal. Where the codes are `ordered`, they also sort as the ids do (integers by value, text
-by its UTF-8 bytes).
+Ids are kept as they are: nothing is cast to text or to float. Codes are int64 and equal exactly
+when the ids are equal. Where the codes are `ordered`, they also sort as the ids do (integers by
+value, text by its UTF-8 bytes).
 
 Text in large columns is coded by its 64-bit hash, many times faster than a dictionary. Such codes
-are not `exact`: whoever finds two codes equal confirms it with `same`, and asks for exact codes again in
-the case, so far never met, that two ids share a hash.
+are not `exact`: whoever finds two codes equal confirms it with `same`, and asks for exact codes
+again in the case, so far never met, that two ids share a hash.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def kind_of(series: pl.Series) -> str:
 
 
 def whole_numbers(series: pl.Series) -> pl.Series | None:
-    """Text ids as integers, if every one is an integer written the plain way (`7`, not `07` or `+7`)."""
+    """Text ids as integers, if every one is an integer written the plain way (`7`, not `07` or
+    `+7`)."""
     import polars as pl
 
     if not len(series):
@@ -162,11 +163,8 @@ def _typed(column: Column, kind: str) -> pl.Series:
 def _integers(typed: Mapping[str, pl.Series]) -> Ids:
     import polars as pl
 
-    wide = any(
-        series.dtype in (pl.UInt64, pl.Int128) and len(series) and series.max() > 2**63 - 1
-        for series in typed.values()
-    )
-    if wide:
+    large = (s for s in typed.values() if s.dtype in (pl.UInt64, pl.Int128))
+    if any(bool((series > 2**63 - 1).any()) for series in large):
         return _sorted_codes("integer", {s: v.cast(pl.Int128) for s, v in typed.items()})
     codes = {side: pieces(series.cast(pl.Int64)) for side, series in typed.items()}
     return Ids("integer", typed, codes)

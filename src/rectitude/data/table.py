@@ -35,16 +35,20 @@ class Wrapped(Protocol):
     """A source with explicit column names around it, such as `Interactions` or `Lists`."""
 
     @property
-    def source(self) -> object: ...
+    def source(self) -> object:
+        """The table itself."""
 
     @property
-    def columns(self) -> Mapping[str, str]: ...
+    def columns(self) -> Mapping[str, str]:
+        """The columns that were named, by role."""
 
     @property
-    def users(self) -> object | None: ...
+    def users(self) -> object | None:
+        """The keys of all lists handed over, if they were given."""
 
     @property
-    def ordered(self) -> bool: ...
+    def ordered(self) -> bool:
+        """Whether the rows of each list stand in its order."""
 
 
 def is_wrapped(source: object) -> TypeGuard[Wrapped]:

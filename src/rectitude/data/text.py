@@ -43,6 +43,7 @@ class Text:
     """What a line must hold, in words, where the format says so."""
 
     def open(self) -> BinaryIO:
+        """The bytes of the text, from the file or from memory."""
         return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
 
 

@@ -19,9 +19,9 @@ from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
+from rectitude.engines.fingerprint import fingerprint as content
 from rectitude.errors import MetricFailed, NothingToEvaluate, RectitudeError
 from rectitude.judge.account import account
-from rectitude.judge.fingerprint import fingerprint as content
 from rectitude.judge.join import Verdict, judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import Collision, Sides, Sources, bring_together
@@ -53,9 +53,9 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate ranked lists against the truth.
 
-    `predictions` and `truth` are tables in any form: a path, a Polars, pandas or Arrow frame, a dict of lists,
-    a sparse matrix; wrap them in `Lists` and `Interactions` to name columns. `convention` is a profile
-    name, a `Convention`, or a dict of switches to change.
+    `predictions` and `truth` are tables in any form: a path, a Polars, pandas or Arrow frame, a
+    dict of lists, a sparse matrix; wrap them in `Lists` and `Interactions` to name columns.
+    `convention` is a profile name, a `Convention`, or a dict of switches to change.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
@@ -104,7 +104,7 @@ def evaluate_sources(
     tasks = [partial(identify, "predictions"), partial(identify, "truth")]
     together([*tasks, *(partial(compute, one) for one in asked)], len(sides.keys) > _MANY_LISTS)
     results = {str(one.name): results[str(one.name)] for one in asked if str(one.name) in results}
-    keys = Keys(sides.keys, sides.owners, sides.users, "user" not in sources.predictions.frame.columns)
+    keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user)
     return Evaluation(results, ledger, _manifest(sides, profile, prints), failures, keys)
 
 
@@ -155,13 +155,15 @@ def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Resul
     return Result(
         asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),
         asked.convention.as_dict(), asked.numbers, done.state,
-        _interval(done.state, asked.convention) if intervals else None, ties, done.values,
+        _interval(done.state, asked) if intervals else None, ties, done.values,
     )  # fmt: skip
 
 
 def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tally:
     convention, k = asked.convention, asked.cutoff
-    view = run.views.setdefault((id(lists), convention.relevant_from), lists.at_threshold(convention.relevant_from))
+    view = run.views.setdefault(
+        (id(lists), convention.relevant_from), lists.at_threshold(convention.relevant_from)
+    )
     given: dict[str, Any] = {s: CHOICES[s][getattr(convention, s)] for s in asked.metric.switches}
     given |= asked.numbers
     if asked.metric.wants_facts:
@@ -206,15 +208,15 @@ def presented(value: float, convention: Convention) -> float:
     return shown if convention.decimals is None else round(shown, int(convention.decimals))
 
 
-def _interval(state: State, convention: Convention) -> tuple[float, float] | None:
-    """The 95% interval of a mean, by Student's t."""
+def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
+    """The 95% interval of a mean by Student's t, no wider than the metric's own range."""
     if not np.isfinite(state.error):
         return None
     from scipy.special import stdtrit
 
     reach = float(stdtrit(state.counted - 1, 0.975)) * state.error
-    low, high = (presented(state.value + sign * reach, convention) for sign in (-1, 1))
-    return low, high
+    low, high = np.clip([state.value - reach, state.value + reach], *asked.metric.bounds).tolist()
+    return presented(low, asked.convention), presented(high, asked.convention)
 
 
 def _facts(sources: Sources) -> Facts:

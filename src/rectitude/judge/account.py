@@ -1,4 +1,5 @@
-"""What the judged lists tell the ledger: who was there, who was missing, what was short or empty."""
+"""What the judged lists tell the ledger: who was there, who was missing, what was short or
+empty."""
 
 from __future__ import annotations
 
@@ -28,24 +29,17 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
         first = sides.label(np.flatnonzero(flags)[0]) if flags.any() else ""
         ledger.count(name, int(flags.sum()), about, int(of.sum()), first, weight)
 
-    ledger.count("users_in_truth", int(told.sum()), f"{_noun(sides)} in the truth")
-    count("users_with_list", told & handed, f"{_noun(sides)} in the truth have a list", told)
-    count("users_without_list", told & ~handed, "in the truth have no list", told, "warning")
+    who = "users in the truth" if sides.by_user else "lists in the truth"
+    ledger.count("users_in_truth", int(told.sum()), who)
+    ledger.count("users_with_list", int((told & handed).sum()), f"{who} have predictions")
+    count("users_without_list", told & ~handed, f"{who} have no predictions", told, "warning")
     nothing = told & (judged.relevant == 0)
-    count("users_without_relevant", nothing, "in the truth have no relevant item", told, "notice")
+    count("users_without_relevant", nothing, f"{who} have no relevant item", told, "notice")
     count("lists_not_in_truth", handed & ~told, "lists have no truth", handed, "notice")
     count("lists_empty", handed & (returned == 0), "lists are empty", handed, "warning")
     if deepest is not None:
         short = handed & (returned > 0) & (returned < deepest)
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")
-
-
-def _noun(sides: Sides) -> str:
-    return "users" if sides.sources.truth.frame.columns[:1] != ["user"] and _by_user(sides) else "lists"
-
-
-def _by_user(sides: Sides) -> bool:
-    return "user" not in sides.sources.predictions.frame.columns
 
 
 def _columns(table: Table) -> str:
@@ -57,8 +51,8 @@ def _strangers(sides: Sides, told: Flags, handed: Flags) -> NothingToEvaluate:
     theirs = sides.label(np.flatnonzero(handed)[0]) if handed.any() else "none"
     ours = sides.label(np.flatnonzero(told)[0]) if told.any() else "none"
     return NothingToEvaluate(
-        f"no user is common to the predictions ({int(handed.sum())} users, first: {theirs}) and the "
-        f"truth ({int(told.sum())} users, first: {ours}).",
+        f"no user is common to the predictions ({int(handed.sum())} users, first: {theirs}) "
+        f"and the truth ({int(told.sum())} users, first: {ours}).",
         "lists for at least one user of the truth.",
         "check that both files use the same ids and the right columns.",
     )

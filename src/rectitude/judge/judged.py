@@ -18,8 +18,8 @@ Kept = TypeVar("Kept")
 class Judged:
     """One row per judged item that was ranked, by list and rank; one entry per list.
 
-    Ids are gone: lists are numbers, items are rows of the truth. `relevant_from` is the threshold under
-    which these lists are looked at; `at_threshold` looks at the same ranks under another one.
+    Ids are gone: lists are numbers, items are rows of the truth. `relevant_from` is the threshold
+    under which these lists are looked at; `at_threshold` looks at the same ranks under another one.
     """
 
     list: Integers
@@ -42,7 +42,11 @@ class Judged:
 
     def at_threshold(self, relevant_from: float | None) -> Judged:
         """The same ranks, with other grades counting as relevant."""
-        return self if relevant_from == self.relevant_from else replace(self, relevant_from=relevant_from)
+        return (
+            self
+            if relevant_from == self.relevant_from
+            else replace(self, relevant_from=relevant_from)
+        )
 
     @property
     def size(self) -> int:
@@ -63,7 +67,9 @@ class Judged:
         """(lists,) relevant items in the truth."""
         if self.always_relevant:
             return self.truth.lengths.astype(np.float64)
-        return totals(self.truth.rows(), self.size, self.is_relevant(self.truth.values).astype(float))
+        return totals(
+            self.truth.rows(), self.size, self.is_relevant(self.truth.values).astype(float)
+        )
 
     @cached_property
     def always_relevant(self) -> bool:

@@ -1,7 +1,8 @@
 """Find the truth's items in the lists, and count what stands before each of them.
 
-"Rank the truth, not the catalogue": a list is never sorted. For each judged item that was found we count the
-items with a higher score and with an equal one. Ranks follow from these integers and the tie rule.
+"Rank the truth, not the catalogue": a list is never sorted. For each judged item that was found we
+count the items with a higher score and with an equal one. Ranks follow from these integers and the
+tie rule.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers, Pieces, in_blocks, run_starts, together
-from rectitude.judge import kernels
-from rectitude.judge.group import Grouped
+from rectitude.compiled import frozen, kernel, repay
+from rectitude.grouping import Grouped
+from rectitude.judge.kernels import compact_kernel, match_kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The lists as they will be matched: items by place, and what orders them.
 
-    `key` sorts descending; without it the places are the order. `sequence` numbers the items by id, for
-    tie rules that go by id.
+    `key` sorts descending; without it the places are the order. `sequence` numbers the items by id,
+    for tie rules that go by id.
     """
 
     lists: Grouped
@@ -50,7 +52,8 @@ class Stretch(NamedTuple):
 
 
 def stretches(lists: Grouped, columns: Sequence[Pieces]) -> list[Stretch]:
-    """The lists by the part of the columns that holds them; lists that span parts are copied together."""
+    """The lists by the part of the columns that holds them; lists that span parts are copied
+    together."""
     if any(not np.array_equal(column.bounds, columns[0].bounds) for column in columns):
         columns = [Pieces(column.whole) for column in columns]
     bounds = columns[0].bounds
@@ -90,14 +93,14 @@ class Matches:
 
 def match(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, Integers]:
     """The matches, and how many items of each list occur in it before. `truth` must be packed."""
-    if kernels.repay(len(ranking.items)):
+    if repay(len(ranking.items)):
         return _match_compiled(ranking, truth, wanted)
     return join(ranking, truth, wanted), repeats(ranking.lists, ranking.items)
 
 
 def repeats(lists: Grouped, items: Pieces) -> Integers:
     """How many items of each list occur in it before."""
-    if kernels.repay(len(items)):
+    if repay(len(items)):
         nothing = Grouped(np.zeros_like(lists.start), np.zeros_like(lists.length))
         return _match_compiled(Ranking(lists, items, None), nothing, np.empty(0, np.int64))[1]
     numbers, where = lists.expand()
@@ -107,21 +110,19 @@ def repeats(lists: Grouped, items: Pieces) -> Integers:
     return np.bincount(again, minlength=len(lists.start))
 
 
-def _match_compiled(
-    ranking: Ranking, truth: Grouped, wanted: Integers
-) -> tuple[Matches, Integers]:
-    kernel = kernels.compiled("match")
+def _match_compiled(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, Integers]:
+    find = kernel(match_kernel)
     size = len(wanted)
     at, position, above, tied, before = np.zeros((5, size), np.int32 if size < 2**31 else np.int64)
     found, repeated = np.zeros((2, len(ranking.lists.start)), np.int64)
     equals = np.zeros(len(found), np.uint8)
     key, sequence = ranking.key or _NO_KEY, ranking.sequence or _NO_SEQUENCE
     given = [c for c in (ranking.key, ranking.sequence) if c is not None]
-    truth_start = kernels.frozen(np.append(truth.start, size))
-    wanted = kernels.frozen(wanted)
+    truth_start = frozen(np.append(truth.start, size))
+    wanted = frozen(wanted)
 
     def work(stretch: Stretch, first: int, last: int) -> None:
-        columns = iter(kernels.frozen(column) for column in stretch.columns)
+        columns = iter(frozen(column) for column in stretch.columns)
         items = next(columns)
         key_part = next(columns) if ranking.key is not None else key.parts[0]
         sequence_part = next(columns) if ranking.sequence is not None else sequence.parts[0]
@@ -129,9 +130,9 @@ def _match_compiled(
         # Few collisions while the table fits the fastest cache; no more than needed beyond.
         room = 8 if longest <= 512 else 2
         table = np.zeros(1 << (room * longest - 1).bit_length(), np.uint64)
-        kernel(
-            first, last, *map(kernels.frozen, stretch[:3]), items, kernels.frozen(key_part),
-            ranking.key is not None, kernels.frozen(sequence_part), ranking.sequence is not None,
+        find(
+            first, last, *map(frozen, stretch[:3]), items, frozen(key_part),
+            ranking.key is not None, frozen(sequence_part), ranking.sequence is not None,
             truth_start, wanted, table, at, position, above, tied, before, found, equals, repeated,
         )  # fmt: skip
 
@@ -141,13 +142,14 @@ def _match_compiled(
 
 def _compact(truth: Grouped, found: Integers, ties: bool, *written: NDArray[Any]) -> Matches:
     """The rows that the kernel wrote, without the room it left."""
-    kernel = kernels.compiled("compact")
+    move = kernel(compact_kernel)
     ends = np.cumsum(found)
     rows = np.zeros((6, int(ends[-1]) if len(ends) else 0), np.int64)
     rows[4].fill(1)
     kept = 5 if ties else 3
     in_blocks(
-        lambda a, b: kernel(a, b, truth.start, found, ends - found, rows, kept, *written), len(found)
+        lambda a, b: move(a, b, truth.start, found, ends - found, rows, kept, *written),
+        len(found),
     )
     return Matches(*rows)
 
@@ -158,8 +160,13 @@ _NO_KEY, _NO_SEQUENCE = Pieces(np.zeros(0, np.float32)), Pieces(np.zeros(0, np.i
 def share(
     stretches: Sequence[Stretch], work: Callable[[Stretch, int, int], None], step: int = 4096
 ) -> None:
-    """Call `work(stretch, first, last)` on blocks of lists that cover all stretches, on several threads."""
-    blocks = [(s, a, min(a + step, len(s.numbers))) for s in stretches for a in range(0, len(s.numbers), step)]
+    """Call `work(stretch, first, last)` on blocks of lists that cover all stretches, on several
+    threads."""
+    blocks = [
+        (s, a, min(a + step, len(s.numbers)))
+        for s in stretches
+        for a in range(0, len(s.numbers), step)
+    ]
     together([partial(work, *block) for block in blocks])
 
 
@@ -172,7 +179,9 @@ def join(ranking: Ranking, truth: Grouped, wanted: Integers) -> Matches:
     by_pair = np.argsort(sought, kind="stable")
     ordered = sought[by_pair]
     low = np.searchsorted(ordered, pairs, side="left")
-    hit = np.flatnonzero(ordered[np.minimum(low, len(ordered) - 1)] == pairs) if len(ordered) else low
+    hit = (
+        np.flatnonzero(ordered[np.minimum(low, len(ordered) - 1)] == pairs) if len(ordered) else low
+    )
     times = np.searchsorted(ordered, pairs[hit], side="right") - low[hit]
     found = np.repeat(hit, times)
     rows = by_pair[np.arange(len(found)) + np.repeat(low[hit] - np.cumsum(times) + times, times)]
@@ -197,7 +206,8 @@ def _small_codes(codes: Integers) -> tuple[Integers, int]:
 def _standings(
     ranking: Ranking, lists: Integers, where: Integers, position: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """For each place: how many items score higher, how many equal, and how many of those come before."""
+    """For each place: how many items score higher, how many equal, and how many of those come
+    before."""
     if ranking.key is None:
         return position, np.ones_like(position), np.zeros_like(position)
     key = ranking.key.whole[where]

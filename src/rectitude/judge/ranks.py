@@ -11,9 +11,9 @@ from rectitude.judge.match import Matches
 def ranks(matches: Matches, grades: Floats, rule: str) -> Integers:
     """The rank of each match under a tie rule; `grades` are those of the matched truth rows.
 
-    Under `pessimistic` and `optimistic` the items of a tie stand in the order of their grades, items
-    that the truth does not judge lowest of all; neither depends on ids or on the order of rows. Under the
-    other rules the items that come before were counted when matching.
+    Under `pessimistic` and `optimistic` the items of a tie stand in the order of their grades,
+    items that the truth does not judge lowest of all; neither depends on ids or on the order of
+    rows. Under the other rules the items that come before were counted when matching.
     """
     if rule in ("given", "item_ascending", "item_descending"):
         return matches.above + matches.before + 1
@@ -47,10 +47,11 @@ def _by_grade(matches: Matches, grades: Floats, rows: Integers, best_first: bool
 
 
 def undecided(matches: Matches, grades: Floats) -> Integers:
-    """The lists in which the order among equals changes the rank of an item with a grade above 0."""
+    """The lists in which the order among equals changes the rank of an item with a grade above
+    0."""
     if not np.any(matches.tied > 1):
         return np.empty(0, np.int64)
     worst = ranks(matches, grades, "pessimistic")
     best = ranks(matches, grades, "optimistic")
-    moved = matches.list[(worst != best) & (grades > 0)]
+    moved: Integers = matches.list[(worst != best) & (grades > 0)]
     return moved[run_starts(moved)]

@@ -1,7 +1,7 @@
 """Predictions and truth in common codes, grouped by list: what no convention changes.
 
-A list has a key and an owner, the user. By default the key is the user, and there is one kind of id for
-both; with another key (a session, a query) lists and users are coded apart.
+A list has a key and an owner, the user. By default the key is the user, and there is one kind of id
+for both; with another key (a session, a query) lists and users are coded apart.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places, run_starts, together
+from rectitude.compiled import kernel, repay
 from rectitude.data.ids import Column, Ids, align, kind_of, pieces
 from rectitude.errors import BadTable
-from rectitude.judge import kernels
-from rectitude.judge.group import Grouped, distinct_codes, group
+from rectitude.grouping import Grouped, distinct_codes, group
+from rectitude.judge.kernels import match_kernel
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +49,8 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Every list of the evaluation, by its place among the sorted keys, with its rows on both sides."""
+    """Every list of the evaluation, by its place among the sorted keys, with its rows on both
+    sides."""
 
     sources: Sources
     keys: pl.Series
@@ -67,11 +69,17 @@ class Sides:
     known_users: Flags | None
     """(lists,) whether the user was met in training; None if nobody said"""
     known_items: Flags | None
-    """(truth rows) whether the item is in the catalogue or was met in training; None if nobody said"""
+    """(truth rows) whether the item is in the catalogue or was met in training; None if nobody
+    said"""
     weights: Floats | None
     """(lists,) what each list weighs; None if all weigh the same"""
     placed: dict[str, Pieces] = field(default_factory=dict)
     """columns of the predictions by place, as they are needed"""
+
+    @property
+    def by_user(self) -> bool:
+        """Whether the key of a list is its user."""
+        return not _has(self.sources.predictions, "user") and _has(self.sources.truth, "list")
 
     def column(self, name: str) -> Pieces:
         """A column of the predictions by place: `item` codes, `score` or `rank`."""
@@ -88,7 +96,8 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """A column of keys as runs of equal keys: where each begins (None: every row is its own), and its key."""
+    """A column of keys as runs of equal keys: where each begins (None: every row is its own),
+    and its key."""
 
     starts: Integers | None
     column: Column
@@ -97,8 +106,11 @@ class _Runs:
 
 def bring_together(sources: Sources, exact_items: bool) -> Sides:
     """Code all ids, find all lists, and group the rows of both sides by list."""
-    kernels.prepare(sum(table.frame.height for table in sources.given().values()))
-    by_list = {s: _runs(t, "list") for s, t in sources.given().items() if s in _LISTED and _has(t, "list")}
+    if repay(sum(table.frame.height for table in sources.given().values())):
+        kernel(match_kernel)  # loaded for the whole evaluation, its smaller parts included
+    by_list = {
+        s: _runs(t, "list") for s, t in sources.given().items() if s in _LISTED and _has(t, "list")
+    }
     by_user = {s: _runs(t, "list") for s, t in sources.given().items() if s in _PEOPLED}
     if sources.predictions.handed is not None:
         by_list["handed"] = _single_runs(sources.predictions.handed, sources.predictions)
@@ -245,8 +257,8 @@ def _owners(
         if mixed.any():
             number = int(lists[np.flatnonzero(mixed)[0]])
             raise BadTable(
-                f"{len(np.unique(lists[mixed]))} lists of {getattr(sources, side).source} belong to "
-                f"several users (first: list number {number}).",
+                f"{len(np.unique(lists[mixed]))} lists of {getattr(sources, side).source} "
+                f"belong to several users (first: list number {number}).",
                 "one user for each list key.",
                 "choose a list_key that is unique to a user.",
             )

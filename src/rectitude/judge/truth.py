@@ -11,7 +11,7 @@ from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
-from rectitude.judge.group import Grouped
+from rectitude.grouping import Grouped
 from rectitude.judge.match import repeat_flags, repeats
 from rectitude.judge.sides import Collision, Sides
 
@@ -73,17 +73,16 @@ def _grades(sides: Sides) -> Floats:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise BadGrades(
-            f"{int(wrong.sum())} of {len(grades)} rows of {truth.source} have a grade that is missing, "
-            f"NaN or infinite (first: row {row}, item {sides.items.label('truth', row)!r}).",
+            f"{int(wrong.sum())} of {len(grades)} rows of {truth.source} have a grade that is "
+            f"missing, NaN or infinite (first: row {row}, item "
+            f"{sides.items.label('truth', row)!r}).",
             "a finite grade in every row.",
             "drop these rows, or give them the grade 0 if they were judged not relevant.",
         )
     return grades
 
 
-def _allowed_lists(
-    sides: Sides, there: Flags, convention: Convention, ledger: Ledger
-) -> Flags:
+def _allowed_lists(sides: Sides, there: Flags, convention: Convention, ledger: Ledger) -> Flags:
     """Which lists may be evaluated, given what happens to users not met in training."""
     everyone = np.ones(len(there), bool)
     if sides.known_users is None:
@@ -109,9 +108,7 @@ def _allowed_lists(
     return sides.known_users | ~there if convention.unknown_users == "drop" else everyone
 
 
-def _allowed_items(
-    sides: Sides, rows: Integers, convention: Convention, ledger: Ledger
-) -> Flags:
+def _allowed_items(sides: Sides, rows: Integers, convention: Convention, ledger: Ledger) -> Flags:
     """Which truth rows may stay, given what happens to items not met in training."""
     everything = np.ones(len(rows), bool)
     if sides.known_items is None:
@@ -168,4 +165,6 @@ def _without_duplicates(
     ledger.count(
         "truth_duplicates", int(again.sum()), f"{about}: {fate}", len(lists), first, "warning"
     )
-    return rows if convention.duplicate_truth == "counted" else rows.keep(lists[~again], where[~again])
+    return (
+        rows if convention.duplicate_truth == "counted" else rows.keep(lists[~again], where[~again])
+    )

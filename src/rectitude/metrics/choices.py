@@ -1,7 +1,8 @@
 """The functions behind the metric switches: one small pure function for each choice.
 
-A switch of `Convention` in the stage `metrics` has a table here; the registry passes the chosen function
-to metrics that name the switch as a keyword-only parameter. A test holds tables and switches together.
+A switch of `Convention` in the stage `metrics` has a table here; the registry passes the chosen
+function to metrics that name the switch as a keyword-only parameter. A test holds tables and
+switches together.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from rectitude.metrics.registry import derived_metric
     of=("precision", "recall"),
     formula="2PR / (P + R) of the mean precision P and the mean recall R; 0 if both are 0",
     reading="What F1 gives when it is computed from two published means.",
-    use="Use it to compare with tables that report F1 of averages; f1 is the mean of the lists' F1.",
+    use="Use it beside tables that report F1 of averages; f1 is the mean of the lists' F1.",
     cite="vanrijsbergen1979information",
 )
 def f1_of_means(precision: float, recall: float) -> float:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Tables about items and users, and what was seen in training; None where nothing was handed over."""
+    """Tables about items and users, and what was seen in training; None where nothing was handed
+    over."""
 
     items: pl.DataFrame | None = None
     users: pl.DataFrame | None = None

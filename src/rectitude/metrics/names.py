@@ -25,7 +25,9 @@ class Name:
     at: str | None = None
 
     def __str__(self) -> str:
-        inside = ",".join(key if value is None else f"{key}={value}" for key, value in self.variants)
+        inside = ",".join(
+            key if value is None else f"{key}={value}" for key, value in self.variants
+        )
         brackets = f"[{inside}]" if inside else ""
         return f"{self.base}{brackets}" + (f"@{self.at}" if self.at is not None else "")
 
@@ -68,7 +70,9 @@ def parse_all(texts: str | Iterable[str]) -> list[Name]:
 def split_names(text: str) -> list[str]:
     """The names in a text, cut at commas and spaces outside brackets and braces."""
     if not isinstance(text, str):
-        raise BadName(f"metric name {text!r} is a {type(text).__name__}.", "text such as 'ndcg@10'.")
+        raise BadName(
+            f"metric name {text!r} is a {type(text).__name__}.", "text such as 'ndcg@10'."
+        )
     return [part for part in re.split(r"[,\s]+(?![^\[{]*[\]}])", text.strip()) if part]
 
 

@@ -1,9 +1,9 @@
-"""Accuracy metrics of ranked lists. Each is a few lines on `Judged`, and every choice is a switch."""
+"""Accuracy metrics of ranked lists. Each is a few lines on `Judged`, and every choice is a
+switch."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import partial
 
 import numpy as np
 
@@ -41,8 +41,8 @@ def precision(lists: Judged, k: int | None, *, precision_over: Count) -> Ratio:
     "Recall",
     formula="hits in the top {k} / {recall_over}",
     reading="0.6 at 20 means that 60% of a user's relevant items are among the first 20.",
-    use="Use it for candidate generation, where nothing missed can be repaired later. It grows with "
-    "the cutoff.",
+    use="Use it for candidate generation, where nothing missed can be repaired later. It grows "
+    "with the cutoff.",
     cite="cleverdon1966factors",
 )
 def recall(lists: Judged, k: int | None, *, recall_over: Count) -> Ratio:
@@ -54,8 +54,8 @@ def recall(lists: Judged, k: int | None, *, recall_over: Count) -> Ratio:
     "F1",
     formula="2 * hits in the top {k} / ({precision_over} + {recall_over}), which is 2PR / (P + R)",
     reading="High only when precision and recall both are; 0 without hits.",
-    use="Use it to weigh precision and recall in one number per list. It is the mean of the lists' F1; "
-    "f1_of_means is the F1 of the mean precision and recall, another number.",
+    use="Use it to weigh precision and recall in one number per list. It is the mean of the "
+    "lists' F1; f1_of_means is the F1 of the mean precision and recall, another number.",
     cite="vanrijsbergen1979information",
     breaks=("perfect_is_best",),
 )
@@ -77,7 +77,7 @@ def f1(
     "Hit rate",
     formula="{hit_as}, in the top {k}",
     reading="0.4 at 10 means that 40% of the users find something relevant among the first 10.",
-    use="Use it when one good item is enough, and with one relevant item per user, where it equals recall.",
+    use="Use it when one good item is enough. With one relevant item per user it equals recall.",
     bounds=(0.0, np.inf),
 )
 def hit(lists: Judged, k: int | None, *, hit_as: Count) -> Ratio:
@@ -88,9 +88,10 @@ def hit(lists: Judged, k: int | None, *, hit_as: Count) -> Ratio:
 @metric(
     "Reciprocal rank",
     formula="1 / rank of the hit, up to rank {k}: {reciprocal_rank}",
-    reading="0.5 means that the first relevant item stands at rank 2 in the harmonic mean of ranks; "
-    "the plain mean rank is larger.",
-    use="Use it when users look for one item and stop there, as in search and next-item prediction.",
+    reading="0.5 means that the harmonic mean of the first hits' ranks is 2; the plain mean rank "
+    "is larger.",
+    use="Use it when users look for one item and stop there, as in search and next-item "
+    "prediction.",
     bounds=(0.0, np.inf),
     cite="voorhees1999trec8",
 )
@@ -103,7 +104,8 @@ def mrr(lists: Judged, k: int | None, *, reciprocal_rank: Count) -> Ratio:
     "Average precision",
     name="map",
     formula="sum over hits in the top {k} of (hits so far / rank) / {ap_over}",
-    reading="1 when all relevant items stand before all others; falls with every item put before them.",
+    reading="1 when all relevant items stand before all others; falls with each item put before "
+    "them.",
     use="Use it to reward complete lists in good order when relevance is yes or no.",
     cite="buckley2000evaluating",
 )
@@ -117,7 +119,7 @@ def average_precision(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
     "Discounted cumulative gain",
     formula="sum over the top {k} of gain * discount, gain = {gain}, discount = {discount}",
     reading="No upper limit: it grows with the number and the grades of the relevant items found.",
-    use="Use it when a list's absolute worth matters; to average over users, NDCG is easier to read.",
+    use="Use it when a list's absolute worth matters; averaged over users, NDCG is easier to read.",
     bounds=(0.0, np.inf),
     cite="jarvelin2002cumulated",
 )
@@ -131,7 +133,7 @@ def dcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Worth of the recommended items, each discounted by its rank."""
-    worth, weights = _worth(lists, gain, gain_from), partial(discount, base=log_base)
+    worth, weights = _worth(lists, gain, gain_from), _weights(discount, log_base)
     return Ratio.of(_discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base)))
 
 
@@ -156,7 +158,7 @@ def ndcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Discounted gain of the list, over the most its truth allows."""
-    worth, weights = _worth(lists, gain, gain_from), partial(discount, base=log_base)
+    worth, weights = _worth(lists, gain, gain_from), _weights(discount, log_base)
     above = _discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base))
     return Ratio(above, ideal(lists, k, worth, weights))
 
@@ -169,17 +171,18 @@ def _discounted(
 
 
 def _worth(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
-    def worth(grades: Floats) -> Floats:
-        return gain(grades, gain_from(lists, grades))
+    return lambda grades: gain(grades, gain_from(lists, grades))
 
-    return worth
+
+def _weights(discount: Discount, log_base: float) -> Weights:
+    return lambda ranks: discount(ranks, log_base)
 
 
 @metric(
     "R-precision",
     formula="hits in the top R / R, R = relevant items of the list (ranks up to {k})",
     reading="Precision at the rank where a perfect list would have found everything.",
-    use="Use it when users have very different numbers of relevant items, so that no cutoff fits all.",
+    use="Use it when users have very different numbers of relevant items, and no cutoff fits all.",
     cite="buckley2000evaluating",
 )
 def rprec(lists: Judged, k: int | None) -> Ratio:
@@ -190,7 +193,8 @@ def rprec(lists: Judged, k: int | None) -> Ratio:
 
 @metric(
     "Rank-biased precision",
-    formula="(1 - p) * sum over the top {k} of gain * p^(rank - 1), gain = {gain}, p = {persistence}",
+    formula="(1 - p) * sum over the top {k} of gain * p^(rank - 1); gain = {gain}, "
+    "p = {persistence}",
     reading="The rate at which a user gains who looks at the next item with probability p.",
     use="Use it when you know how deep users look: p = 0.5 for impatient, 0.95 for patient ones.",
     bounds=(0.0, np.inf),
@@ -252,9 +256,10 @@ def _reaching(lists: Judged, going_on: Floats) -> Floats:
 
 @metric(
     "Binary preference",
-    formula="mean over the R relevant items of 1 - min(judged not relevant above it, R) / min(N, R), "
-    "N = items judged not relevant; unranked relevant items add 0 (ranks up to {k})",
-    reading="How seldom items judged not relevant stand above relevant ones; unjudged items do not count.",
+    formula="mean over the R relevant items of 1 - min(judged not relevant above it, R) / "
+    "min(N, R), N = items judged not relevant; unranked relevant items add 0 (ranks up to {k})",
+    reading="1 when no item judged not relevant stands above a relevant one; unjudged items do "
+    "not count.",
     use="Use it when the truth is incomplete but holds explicit negatives.",
     cite="buckley2004retrieval",
     breaks=("perfect_is_best",),
@@ -269,8 +274,8 @@ def bpref(lists: Judged, k: int | None) -> Ratio:
 
 @metric(
     "Binary preference, undefined without negatives",
-    formula="as bpref, but 0/0 for a list with hits in which no item is judged not relevant, and 0 for "
-    "a list without relevant items",
+    formula="as bpref, but 0/0 for a list with hits in which no item is judged not relevant, "
+    "and 0 for a list without relevant items",
     reading="As bpref.",
     use="For numbers of tools that divide by zero there; otherwise use bpref.",
     cite="buckley2004retrieval",
@@ -298,8 +303,8 @@ def _wrong_above(lists: Judged) -> tuple[Floats, Floats]:
     formula="sum over hits in the top {k} of 1 / (|place in the list - place in the truth| + 1) "
     "/ relevant items",
     reading="1 only if every relevant item stands in the list where it stands in the truth.",
-    use="Use it to reproduce SMGCN's RMRR, where the order of the truth means something. It is no mean "
-    "reciprocal rank: the order of the truth changes it.",
+    use="Use it to reproduce SMGCN's RMRR, where the order of the truth means something. It is no "
+    "mean reciprocal rank: the order of the truth changes it.",
     cite="jin2020syndrome",
     breaks=("perfect_is_best", "moving_up_helps"),
 )

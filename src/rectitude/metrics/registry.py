@@ -1,9 +1,9 @@
 """The registry: every metric, what it needs, and what people should know about it.
 
-A metric is a function `(lists, k, *, switches and parameters) -> Ratio`. Its keyword-only parameters say
-which switches of the convention it obeys: one without a default is a switch, and the registry passes the
-chosen function; one with a default is the metric's own number, which a name can set
-(`rbp[persistence=0.5]`).
+A metric is a function `(lists, k, *, switches and parameters) -> Ratio`. Its keyword-only
+parameters say which switches of the convention it obeys: one without a default is a switch, and the
+registry passes the chosen function; one with a default is the metric's own number, which a name can
+set (`rbp[persistence=0.5]`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ NEEDS = ("items", "users", "train")
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A value per list as a fraction; what 0/0 is worth and how lists are averaged is decided later."""
+    """A value per list as a fraction; what 0/0 is worth and how lists are averaged is decided
+    later."""
 
     above: Floats
     below: Floats
@@ -52,11 +53,11 @@ class Metric:
     formula: str
     reading: str
     use: str
+    cite: str
     bounds: tuple[float, float]
     best: Literal["high", "low"]
-    cite: str
-    needs: tuple[str, ...]
-    breaks: tuple[Law, ...]
+    breaks: tuple[Law, ...] = ()
+    needs: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -110,7 +111,8 @@ class Registry(Mapping[str, Metric]):
         self._metrics.pop(self[name].name)
 
     def _load_plugins(self) -> None:
-        """Metrics of installed packages (entry points `rectitude.metrics`); `RECTITUDE_PLUGINS=off` skips."""
+        """Metrics of installed packages (entry points `rectitude.metrics`);
+        `RECTITUDE_PLUGINS=off` skips."""
         if self._plugins_loaded or os.environ.get("RECTITUDE_PLUGINS", "") == "off":
             return
         self._plugins_loaded = True
@@ -138,19 +140,16 @@ def metric(
 ) -> Callable[[Callable[..., Ratio]], Callable[..., Ratio]]:
     """Make a function a metric: it then works in `evaluate`, on the command line and in reports.
 
-    `formula` may hold switch names in braces, which `Evaluation.definition` replaces by the choice in
-    force. `breaks` names the laws that do not hold for this metric; all others are tested.
+    `formula` may hold switch names in braces, which `Evaluation.definition` replaces by the choice
+    in force. `breaks` names the laws that do not hold for this metric; all others are tested.
     """
 
     def register(function: Callable[..., Ratio]) -> Callable[..., Ratio]:
-        switches, parameters = _keywords(function)
+        switches, numbers = _keywords(function)
         _check_needs(needs, function.__name__)
-        METRICS.add(
-            Metric(
-                name or function.__name__, title, function, "list", _about(function), formula, reading,
-                use, bounds, best, cite, needs, breaks, (), switches, parameters,
-            )  # fmt: skip
-        )
+        own = {"needs": needs, "breaks": breaks, "switches": switches, "parameters": numbers}
+        texts = {"formula": formula, "reading": reading, "use": use, "cite": cite}
+        _enter(function, title, "list", name=name, bounds=bounds, best=best, **own, **texts)
         return function
 
     return register
@@ -170,15 +169,19 @@ def derived_metric(
     """Make a function of other metrics' values a metric, at the same cutoff as those."""
 
     def register(function: Callable[..., float]) -> Callable[..., float]:
-        METRICS.add(
-            Metric(
-                function.__name__, title, function, "derived", _about(function), formula, reading, use,
-                bounds, best, cite, (), ("moving_up_helps",), of,
-            )  # fmt: skip
-        )
+        texts = {"formula": formula, "reading": reading, "use": use, "cite": cite}
+        breaks = ("moving_up_helps",)
+        _enter(function, title, "derived", of=of, bounds=bounds, best=best, breaks=breaks, **texts)
         return function
 
     return register
+
+
+def _enter(
+    function: Callable[..., Any], title: str, kind: Kind, name: str = "", **facts: Any
+) -> None:
+    named = name or function.__name__
+    METRICS.add(Metric(named, title, function, kind, about=_about(function), **facts))
 
 
 def _about(function: Callable[..., Any]) -> str:
@@ -217,6 +220,8 @@ def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **give
         raise TypeError(f"returned {type(ratio).__name__}, expected rectitude.metrics.Ratio")
     above = np.asarray(ratio.above, np.float64)
     below = np.asarray(ratio.below, np.float64)
+    if not (np.isfinite(above).all() and np.isfinite(below).all()):
+        raise TypeError("returned NaN or infinity; leave 0/0 as a ratio with 0 below")
     if above.shape != (lists.size,) or below.shape != (lists.size,):
         raise TypeError(
             f"returned shapes {above.shape} and {below.shape}, expected one number per list: "

@@ -1,4 +1,5 @@
-"""`Lists`: recommendations with their columns named, and with the users who were handed an empty list."""
+"""`Lists`: recommendations with their columns named, and with the users who were handed an empty
+list."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 class Lists:
     """Ranked lists, when a bare table does not say enough.
 
-    Name columns that are not recognised (`user="visitor"`); say with `users` which lists were handed over,
-    so that an empty list differs from no list; say `ordered=True` when the rows of each list stand in
-    its order and neither rank nor score shall be looked for.
+    Name columns that are not recognised (`user="visitor"`); say with `users` which lists were
+    handed over, so that an empty list differs from no list; say `ordered=True` when the rows of
+    each list stand in its order and neither rank nor score shall be looked for.
     """
 
     source: object

@@ -12,8 +12,6 @@ from rectitude.data.ids import pieces
 from rectitude.errors import BadScores, BadTable
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.table import Table
 
 
@@ -27,7 +25,9 @@ def order_of(predictions: Table, wanted: str) -> str:
         there = [column for column in ("rank", "score") if column in has]
         raise BadTable(
             f"{predictions.source} has no {wanted} column, and order={wanted!r} needs one.",
-            todo=f"set order={there[0]!r}." if there else "set order='given' if rows stand in order.",
+            todo=f"set order={there[0]!r}."
+            if there
+            else "set order='given' if rows stand in order.",
         )
     return wanted
 
@@ -54,7 +54,8 @@ def require_finite(predictions: Table, order: str) -> None:
     if column.null_count():
         raise _bad(column.is_null().to_numpy(), "missing", predictions, order)
     values = pieces(column)
-    # One pass suffices: NaN and infinity survive a sum. A finite sum may still overflow, hence the check.
+    # One pass suffices: NaN and infinity survive a sum. A finite sum may still overflow, hence the
+    # check.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not all(np.isfinite(part.sum()) for part in values.parts)
     if suspicious and np.isnan(values.whole).any():
@@ -69,7 +70,7 @@ def _bad(flags: NDArray[np.bool_], kind: str, predictions: Table, order: str) ->
     name = predictions.columns.get(order) or order
     return BadScores(
         f"{int(flags.sum())} of {len(flags)} rows of {predictions.source} have a {kind} {name} "
-        f"(first: row {row}, {first.get('user', first.get('list'))!r}, item {first.get('item')!r}).",
+        f"(first: row {row}, list {first['list']!r}, item {first['item']!r}).",
         f"a finite number as {order} in every row.",
         "drop these rows or repair the model's output; a masked item should not be in a list.",
     )

@@ -1,8 +1,8 @@
 """Profiles: the conventions of other frameworks, by release, as data.
 
-A profile is a TOML file beside this module. It sets switches for all metrics, overrides some of them for
-one metric, and says what the framework's own names and variants mean. Nothing in the code asks for a
-profile's name.
+A profile is a TOML file beside this module. It sets switches for all metrics, overrides some of
+them for one metric, and says what the framework's own names and variants mean. Nothing in the code
+asks for a profile's name.
 
     framework = "RecTools"
     versions = ["0.19.0"]                      releases whose values are reproduced
@@ -11,7 +11,7 @@ profile's name.
     [convention]                               switches, for every metric
     ideal = "k"
 
-    [metrics.hits]                             one metric: switches, numbers, and what it is called here
+    [metrics.hits]                             one metric: its name here, switches, numbers
     metric = "hit"
     hit_as = "count"
 
@@ -39,7 +39,8 @@ from rectitude.metrics.names import Name
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A metric as it will be computed: the function, its convention, its own numbers and its cutoff."""
+    """A metric as it will be computed: the function, its convention, its own numbers and its
+    cutoff."""
 
     name: Name
     metric: Metric
@@ -125,7 +126,9 @@ def _number(key: str, value: Any, metric: Metric) -> float:
     try:
         return float(value)
     except ValueError:
-        raise BadName(f"{key!r} of metric {metric.name!r} cannot be {value!r}.", "a number.") from None
+        raise BadName(
+            f"{key!r} of metric {metric.name!r} cannot be {value!r}.", "a number."
+        ) from None
 
 
 def _unknown_variant(variant: str, metric: Metric, profile: Profile) -> UnknownName:
@@ -171,7 +174,15 @@ def _load(name: str) -> Profile:
 def from_toml(name: str, text: str) -> Profile:
     """A profile from the text of its file."""
     stored = tomllib.loads(text)
-    known = {"framework", "versions", "about", "convention", "metrics", "variants", "known_differences"}
+    known = {
+        "framework",
+        "versions",
+        "about",
+        "convention",
+        "metrics",
+        "variants",
+        "known_differences",
+    }
     for key in stored:
         if key not in known:
             raise unknown_name("key", key, known, where=f"profile {name!r}")
@@ -193,8 +204,8 @@ def from_toml(name: str, text: str) -> Profile:
 def profile_of(given: object) -> Profile:
     """The profile that a `convention=` argument means.
 
-    A profile name, a `Convention`, a `Profile`, or a dict of changes, which may name the profile it starts from:
-    `{"profile": "trec_eval-9", "relevant_from": 2}`.
+    A profile name, a `Convention`, a `Profile`, or a dict of changes, which may name the profile it
+    starts from: `{"profile": "trec_eval-9", "relevant_from": 2}`.
     """
     if given is None:
         return PROFILES["default"]

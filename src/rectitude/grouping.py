@@ -20,7 +20,7 @@ from rectitude.arrays import (
     thread_count,
     together,
 )
-from rectitude.judge import kernels
+from rectitude.compiled import HASH, frozen, kernel, repay
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,11 @@ class Grouped:
             return values
         order, source = self.order, values.whole
         taken = np.empty(len(order), source.dtype)
-        in_blocks(lambda a, b: source.take(order[a:b], out=taken[a:b], mode="clip"), len(order))
+
+        def work(first: int, last: int) -> None:
+            source.take(order[first:last], out=taken[first:last], mode="clip")
+
+        in_blocks(work, len(order))
         return Pieces(taken)
 
     def rows(self, where: Integers) -> Integers:
@@ -52,7 +56,9 @@ class Grouped:
         """Every list number and place, list by list."""
         lists = np.repeat(np.arange(len(self.start)), self.length)
         ends = np.cumsum(self.length)
-        return lists, np.arange(len(lists)) + np.repeat(self.start - ends + self.length, self.length)
+        return lists, np.arange(len(lists)) + np.repeat(
+            self.start - ends + self.length, self.length
+        )
 
     def keep(self, lists: Integers, where: Integers) -> Grouped:
         """Only these places, which must stand in list order."""
@@ -80,8 +86,8 @@ class Grouped:
 def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -> Grouped:
     """Rows grouped by the place of their code in the universe.
 
-    The rows come in runs of equal code: where each run begins and its code; runs are None when every
-    row is its own. Rows whose code is not in the universe belong to no list.
+    The rows come in runs of equal code: where each run begins and its code; runs are None when
+    every row is its own. Rows whose code is not in the universe belong to no list.
     """
     if runs is None:
         return _brought_together(_located(universe, codes), len(universe))
@@ -101,7 +107,7 @@ def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -
 def distinct_codes(codes: Pieces) -> Integers:
     """The different codes of a column."""
     span = _span(codes)
-    if not kernels.repay(len(codes)):
+    if not repay(len(codes)):
         return distinct(codes.whole)
     if span is None:
         import polars as pl
@@ -110,13 +116,14 @@ def distinct_codes(codes: Pieces) -> Integers:
         return found
     low, size = span
     seen = np.zeros(size, bool)
-    mark = kernels.compiled("mark")
+    mark = kernel(_mark)
     _by_part(codes, lambda a, b, part, _: mark(a, b, part, low, seen))
     return np.flatnonzero(seen) + low
 
 
 def _span(codes: Pieces) -> tuple[int, int] | None:
-    """The lowest code and how many there are up to the highest, if a table of them is affordable."""
+    """The lowest code and how many there are up to the highest, if a table of them is
+    affordable."""
     if not len(codes):
         return None
     low = min(int(part.min()) for part in codes.parts if len(part))
@@ -127,7 +134,7 @@ def _span(codes: Pieces) -> tuple[int, int] | None:
 def _by_part(codes: Pieces, work: Callable[[int, int, Integers, int], None]) -> None:
     """Call `work(first, last, part, low)` on blocks of every part, on several threads."""
     for part, low in zip(codes.parts, codes.bounds.tolist(), strict=False):
-        mine = kernels.frozen(part)
+        mine = frozen(part)
         in_blocks(partial(_block, work, mine, low), len(part), 1 << 16)
 
 
@@ -137,27 +144,27 @@ def _block(work: Callable[..., None], part: Integers, low: int, first: int, last
 
 def _located(universe: Integers, codes: Pieces) -> NDArray[np.signedinteger]:
     """The place of every row's code in the universe, or -1."""
-    if not kernels.repay(len(codes)):
+    if not repay(len(codes)):
         return places(universe, codes.whole)
     index = np.empty(len(codes), np.int32)
     span = int(universe[-1]) - int(universe[0]) + 1
-    known = kernels.frozen(universe)
+    known = frozen(universe)
     if span <= 4 * len(codes) + 1024:
         table = np.full(span, -1, np.int32)
         table[universe - universe[0]] = np.arange(len(universe))
-        look_up, base = kernels.compiled("look_up"), int(universe[0])
+        look_up, base = kernel(_look_up), int(universe[0])
         _by_part(codes, lambda a, b, part, low: look_up(a, b, part, base, table, index[low:]))
         return index
     table = np.full(1 << (2 * len(universe)).bit_length(), -1, np.int32)
-    kernels.compiled("place")(known, table)
-    locate = kernels.compiled("locate")
+    kernel(_place)(known, table)
+    locate = kernel(_locate)
     _by_part(codes, lambda a, b, part, low: locate(a, b, part, known, table, index[low:]))
     return index
 
 
 def _brought_together(index: NDArray[np.signedinteger], size: int) -> Grouped:
     """Rows sorted by list number, stably; rows numbered -1 come first and belong to no list."""
-    if kernels.repay(len(index)):
+    if repay(len(index)):
         return _sorted_by_counting(index, size)
     offsets = offsets_of(index + 1, size + 1)
     return Grouped(offsets[1:-1], np.diff(offsets[1:]), np.argsort(index, kind="stable"))
@@ -168,12 +175,68 @@ def _sorted_by_counting(index: NDArray[np.signedinteger], size: int) -> Grouped:
     cuts = np.linspace(0, len(index), thread_count() + 1).astype(np.int64)
     stretches = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
     counts = np.zeros((len(stretches), size + 1), np.int64)
-    count, scatter = kernels.compiled("histogram"), kernels.compiled("scatter")
-    rows = kernels.frozen(index)
+    count, scatter = kernel(_histogram), kernel(_scatter)
+    rows = frozen(index)
     together([partial(count, a, b, rows, counts[n]) for n, (a, b) in enumerate(stretches)])
     total = counts.sum(axis=0)
     offsets = np.concatenate(([0], np.cumsum(total)))
     cursors = offsets[:-1] + np.cumsum(counts, axis=0) - counts
-    order = np.empty(len(index), np.int32 if len(index) < 2**31 else np.int64)
-    together([partial(scatter, a, b, rows, cursors[n], order) for n, (a, b) in enumerate(stretches)])
+    narrow: type[np.signedinteger] = np.int32 if len(index) < 2**31 else np.int64
+    order = np.empty(len(index), narrow)
+    together(
+        [partial(scatter, a, b, rows, cursors[n], order) for n, (a, b) in enumerate(stretches)]
+    )
     return Grouped(offsets[1:-1], total[1:], order)
+
+
+def _mark(first, last, codes, low, seen):  # type: ignore[no-untyped-def]
+    """Note which codes occur."""
+    for row in range(first, last):
+        seen[codes[row] - low] = True
+
+
+def _look_up(first, last, codes, low, table, index):  # type: ignore[no-untyped-def]
+    """The place of each code, read from a table of all codes from `low` on; -1 where it has
+    none."""
+    for row in range(first, last):
+        place = codes[row] - low
+        index[row] = table[place] if 0 <= place < table.shape[0] else -1
+
+
+def _locate(first, last, codes, known, table, index):  # type: ignore[no-untyped-def]
+    """The place of each code among the known ones, by a hash table of places; -1 where it is not
+    there."""
+    mask = np.int64(table.shape[0] - 1)
+    for row in range(first, last):
+        code = codes[row]
+        slot = np.int64((np.uint64(code) * HASH) >> np.uint64(32)) & mask
+        index[row] = -1
+        while table[slot] >= 0:
+            if known[table[slot]] == code:
+                index[row] = table[slot]
+                break
+            slot = (slot + 1) & mask
+
+
+def _place(known, table):  # type: ignore[no-untyped-def]
+    """Fill the hash table that `_locate` reads."""
+    mask = np.int64(table.shape[0] - 1)
+    for place in range(known.shape[0]):
+        slot = np.int64((np.uint64(known[place]) * HASH) >> np.uint64(32)) & mask
+        while table[slot] >= 0:
+            slot = (slot + 1) & mask
+        table[slot] = place
+
+
+def _histogram(first, last, index, counts):  # type: ignore[no-untyped-def]
+    """How often each group occurs; group -1 is counted first."""
+    for row in range(first, last):
+        counts[index[row] + 1] += 1
+
+
+def _scatter(first, last, index, cursor, order):  # type: ignore[no-untyped-def]
+    """Stable counting sort: row numbers in the order of their group."""
+    for row in range(first, last):
+        group = index[row] + 1
+        order[cursor[group]] = row
+        cursor[group] += 1

@@ -1,9 +1,10 @@
 """Fingerprints of what was judged: equal content, equal fingerprint, whatever the order of rows.
 
-They tell whether two evaluations saw the same truth or the same predictions, in whatever file or frame.
-Each row is mixed into 64 bits, and rows of a list, then lists, are added up. Integer ids enter by
-their value. Text enters by its Polars hash, which may change between releases, so that the release is part of
-the fingerprint: fingerprints that begin differently say nothing about each other.
+They tell whether two evaluations saw the same truth or the same predictions, in whatever file or
+frame. Each row is mixed into 64 bits, and rows of a list, then lists, are added up. Integer ids
+enter by their value. Text enters by its Polars hash, which may change between releases, so that the
+release is part of the fingerprint: fingerprints that begin differently say nothing about each
+other.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Pieces
+from rectitude.compiled import HASH, frozen, kernel, repay
 from rectitude.data.ids import kind_of, pieces
-from rectitude.judge import kernels
-from rectitude.judge.group import Grouped
+from rectitude.grouping import Grouped
 from rectitude.judge.match import Stretch, share, stretches
 from rectitude.judge.sides import Sides
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Words = NDArray[np.uint64]
-_GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 def fingerprint(sides: Sides, side: str) -> str:
@@ -69,12 +70,12 @@ def _words(ids: pl.Series) -> Words:
 def _sums(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -> Words:
     items = items.map(lambda part: part.view(np.uint64))
     sums = np.zeros(len(rows.start), np.uint64)
-    if kernels.repay(len(items)):
+    if repay(len(items)):
         _fold(rows, items, key, sums)
         return _finished(sums, salt)
     lists, where = rows.expand()
     worth = where - rows.start[lists] if key is None else key.whole[where].astype(np.float64)
-    x = items.whole[where] * _GOLDEN + worth.view(np.uint64)
+    x = items.whole[where] * HASH + worth.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX
     x ^= x >> np.uint64(32)
     np.add.at(sums, lists, x)
@@ -82,17 +83,36 @@ def _sums(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -> Word
 
 
 def _finished(sums: Words, salt: Words) -> Words:
-    x = (sums ^ salt) * _GOLDEN
+    x = (sums ^ salt) * HASH
     return x ^ (x >> np.uint64(29))
 
 
 def _fold(rows: Grouped, items: Pieces, key: Pieces | None, sums: Words) -> None:
-    kernel = kernels.compiled("fold")
+    fold = kernel(_fold_kernel)
     nothing = np.zeros(0, np.float32)
 
     def work(stretch: Stretch, first: int, last: int) -> None:
         own = [*stretch.columns, nothing][:2]
-        arrays = map(kernels.frozen, (*stretch[:3], *own))
-        kernel(first, last, *arrays, key is not None, sums)
+        arrays = map(frozen, (*stretch[:3], *own))
+        fold(first, last, *arrays, key is not None, sums)
 
     share(stretches(rows, [items] if key is None else [items, key]), work)
+
+
+def _fold_kernel(first, last, numbers, start, length, items, key, keyed, sums):  # type: ignore[no-untyped-def]
+    """Mix the rows of each list into 64 bits, whatever their order."""
+    for n in range(first, last):
+        mine = items[start[n] : start[n] + length[n]]
+        total = np.uint64(0)
+        if keyed:
+            bits = key[start[n] : start[n] + length[n]].astype(np.float64).view(np.uint64)
+            for j in range(mine.shape[0]):
+                x = mine[j] * HASH + bits[j]
+                x = (x ^ (x >> np.uint64(32))) * _MIX
+                total += x ^ (x >> np.uint64(32))
+        else:
+            for j in range(mine.shape[0]):
+                x = mine[j] * HASH + np.uint64(j)
+                x = (x ^ (x >> np.uint64(32))) * _MIX
+                total += x ^ (x >> np.uint64(32))
+        sums[numbers[n]] = total

@@ -1,0 +1,65 @@
+# make demo    see it work             make test    everything CI runs
+# make check   style, types, layers    make docs    regenerate pages, printed outputs and the picture
+# make bench   speed beside the peers  make clean   remove what was made
+#
+# Each sets up what it needs in .venv, and again only when pyproject.toml or constraints.txt changed.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_FLAGS ?= -n auto
+
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+DOCUMENTS := README.md CONTRIBUTING.md docs/smgcn.md
+
+# In CI a test that is skipped for want of something CI installs has failed.
+ifeq ($(CI),true)
+STRICT := -p strict_skips
+endif
+
+.PHONY: help demo test check bench docs clean
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+demo: $(VENV)/.runtime
+	@$(BIN)/rectitude demo
+
+test: check
+	PYTHONPATH=tests $(BIN)/python -m pytest $(PYTEST_FLAGS) $(STRICT)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python docs/generate.py --check
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/peers.py install
+	$(BIN)/python benchmarks/tables.py
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/blocks.py --write $(DOCUMENTS)
+	$(BIN)/python docs/images/make_picture.py
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests docs examples benchmarks -path benchmarks/_envs -prune -o -name __pycache__ -print0 \
+		| xargs -0 rm -rf
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "rectitude needs Python 3.11 or newer; $(PYTHON) is" \
+		"$$($(PYTHON) --version 2>&1 || echo missing). Name another: make PYTHON=python3.12"; exit 1; }
+	@echo "setting up $(VENV) (a minute or two, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: pyproject.toml constraints.txt | $(VENV)/.python
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.python
+	@$(INSTALL) -e '.[dev]'
+	@touch $(VENV)/.runtime $@

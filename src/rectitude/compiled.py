@@ -1,0 +1,57 @@
+"""Compiled kernels for large inputs: when they repay, and how they are made.
+
+A kernel stands beside its NumPy twin and returns the same integers, bit for bit. Numba is
+imported and compiles when a kernel is first used, and keeps the machine code on disk. Kernels
+release the GIL and work on blocks, so plain threads share the work.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+REPAYS_FROM_ROWS = 2_000_000
+REPAYS_ONCE_LOADED = 50_000
+HASH = np.uint64(0x9E3779B97F4A7C15)
+
+
+def repay(rows: int) -> bool:
+    """Whether kernels should do this work: it is large, or they are loaded and it is not small.
+
+    `RECTITUDE_KERNELS=numpy` or `=numba` decides instead.
+    """
+    wanted = os.environ.get("RECTITUDE_KERNELS", "")
+    if wanted in ("numpy", "numba"):
+        return wanted == "numba"
+    loaded = "numba" in sys.modules and kernel.cache_info().currsize > 0
+    if rows < (REPAYS_ONCE_LOADED if loaded else REPAYS_FROM_ROWS):
+        return False
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@cache
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of loops over arrays, to be compiled for the types it meets."""
+    import numba
+
+    made: Callable[..., Any] = numba.njit(
+        nogil=True, cache=True, boundscheck=False, error_model="numpy"
+    )(function)
+    return made
+
+
+def frozen(values: NDArray[Any]) -> NDArray[Any]:
+    """A read-only, contiguous view: numba compiles anew for each mixture of these properties."""
+    view = np.ascontiguousarray(values).view()
+    view.setflags(write=False)
+    return view
