@@ -31,7 +31,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
 bench: $(VENV)/.dev

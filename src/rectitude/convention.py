@@ -115,8 +115,8 @@ class Convention:
         "metrics",
         "binary",
         "What an item is worth.",
-        binary="1, whatever its grade",
-        linear="its grade",
+        binary="1 for any grade",
+        linear="the grade",
         exp2="2^grade - 1",
     )
     gain_from: Literal["relevant", "positive"] = _switch(

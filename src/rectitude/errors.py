@@ -1,7 +1,7 @@
 """What can go wrong, and how it is said.
 
     RectitudeError
-    +-- UnknownName          an unknown switch, choice, metric, profile or option (LookupError)
+    +-- UnknownName          an unknown switch, choice, metric, profile or option (KeyError)
     +-- BadName              a metric name or cutoff that cannot be read          (ValueError)
     +-- UnreadableFile       missing, empty, truncated or not text                (OSError)
     +-- BadTable             columns missing, ambiguous or of the wrong kind      (ValueError)
@@ -51,7 +51,7 @@ class RectitudeError(Exception):
         return type(self), (self.found, self.expected, self.todo)
 
 
-class UnknownName(RectitudeError, LookupError):
+class UnknownName(RectitudeError, KeyError):
     """A switch, choice, metric, profile or option that does not exist."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING
 
 from rectitude.convention import SWITCHES, Convention
@@ -62,7 +63,7 @@ def choice_in_words(switch: str, convention: Convention) -> str:
 
 def _short(switch: str, convention: Convention) -> str:
     sentence = SWITCHES[switch].choices[getattr(convention, switch)]
-    return sentence.split(";")[0].split(", also")[0]
+    return re.split(r"[;:,](?![^()]*\))", sentence)[0]
 
 
 def fingerprint(asked: Asked) -> str:

@@ -135,14 +135,14 @@ def _common_kind(columns: Mapping[str, Column], what: str) -> str:
 
 def _differ(columns: Mapping[str, Column], kinds: Mapping[str, str], what: str) -> BadIds:
     shown = [
-        f"{kind} in {columns[side].source} (first: {columns[side].ids[0]!r})"
+        f"{kind} in {side} ({columns[side].source}, first: {columns[side].ids[0]!r})"
         for side, kind in kinds.items()
     ]
-    target = "pl.String" if "text" in kinds.values() else "pl.Int64"
+    polars, pandas = ("pl.String", "str") if "text" in kinds.values() else ("pl.Int64", "int64")
     return BadIds(
-        f"{what} ids are {' but '.join(dict.fromkeys(shown))}.",
+        f"{what} ids are {' but '.join(shown)}.",
         "the same type on every side: 1, 1.0 and '1' are different ids.",
-        f"cast one side before evaluating, for example with .cast({target}).",
+        f"cast one side first: .cast({polars}) in Polars, .astype({pandas!r}) in pandas.",
     )
 
 

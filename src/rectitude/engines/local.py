@@ -209,13 +209,16 @@ def presented(value: float, convention: Convention) -> float:
 
 
 def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
-    """The 95% interval of a mean by Student's t, no wider than the metric's own range."""
+    """The 95% interval of a mean by Student's t, inside the metric's bounds where these hold."""
     if not np.isfinite(state.error):
         return None
     from scipy.special import stdtrit
 
     reach = float(stdtrit(state.counted - 1, 0.975)) * state.error
-    low, high = np.clip([state.value - reach, state.value + reach], *asked.metric.bounds).tolist()
+    switches = asked.metric.switches
+    usual = all(getattr(asked.convention, s) == SWITCHES[s].default for s in switches)
+    bounds = asked.metric.bounds if usual else (-np.inf, np.inf)
+    low, high = np.clip([state.value - reach, state.value + reach], *bounds).tolist()
     return presented(low, asked.convention), presented(high, asked.convention)
 
 

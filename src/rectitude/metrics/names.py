@@ -61,9 +61,9 @@ def parse(text: str) -> list[Name]:
 def parse_all(texts: str | Iterable[str]) -> list[Name]:
     """The names that several texts ask for, each once, in order."""
     asked = [texts] if isinstance(texts, str) else list(texts)
-    if not asked:
-        raise BadName("no metric was asked for.", "at least one name, such as 'ndcg@10'.")
     parts = [part for text in asked for part in split_names(text)]
+    if not parts:
+        raise BadName("no metric was asked for.", "at least one name, such as 'ndcg@10'.")
     return list(dict.fromkeys(name for part in parts for name in parse(part)))
 
 

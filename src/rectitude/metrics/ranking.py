@@ -78,7 +78,6 @@ def f1(
     formula="{hit_as}, in the top {k}",
     reading="0.4 at 10 means that 40% of the users find something relevant among the first 10.",
     use="Use it when one good item is enough. With one relevant item per user it equals recall.",
-    bounds=(0.0, np.inf),
 )
 def hit(lists: Judged, k: int | None, *, hit_as: Count) -> Ratio:
     """Whether anything relevant was recommended."""
@@ -92,7 +91,6 @@ def hit(lists: Judged, k: int | None, *, hit_as: Count) -> Ratio:
     "is larger.",
     use="Use it when users look for one item and stop there, as in search and next-item "
     "prediction.",
-    bounds=(0.0, np.inf),
     cite="voorhees1999trec8",
 )
 def mrr(lists: Judged, k: int | None, *, reciprocal_rank: Count) -> Ratio:
@@ -197,7 +195,6 @@ def rprec(lists: Judged, k: int | None) -> Ratio:
     "p = {persistence}",
     reading="The rate at which a user gains who looks at the next item with probability p.",
     use="Use it when you know how deep users look: p = 0.5 for impatient, 0.95 for patient ones.",
-    bounds=(0.0, np.inf),
     cite="moffat2008rank",
 )
 def rbp(

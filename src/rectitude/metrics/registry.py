@@ -140,8 +140,9 @@ def metric(
 ) -> Callable[[Callable[..., Ratio]], Callable[..., Ratio]]:
     """Make a function a metric: it then works in `evaluate`, on the command line and in reports.
 
-    `formula` may hold switch names in braces, which `Evaluation.definition` replaces by the choice
-    in force. `breaks` names the laws that do not hold for this metric; all others are tested.
+    `bounds` and the laws hold under the default choices of the switches. `formula` may hold switch
+    names in braces, which `Evaluation.definition` replaces by the choice in force. `breaks` names
+    the laws that do not hold for this metric; all others are tested.
     """
 
     def register(function: Callable[..., Ratio]) -> Callable[..., Ratio]:

@@ -1,0 +1,254 @@
+"""The reference pages, from the registry of metrics, the switches and the profiles.
+
+python docs/generate.py            writes docs/metrics.md, docs/conventions.md and docs/profiles.md
+python docs/generate.py --check    exits 1 if a page is not what would be written
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
+
+from rectitude.convention import SWITCHES, Stage, Switch
+from rectitude.metrics import METRICS, Metric
+from rectitude.profiles import PROFILES, Profile
+
+HERE = Path(__file__).resolve().parent
+MARK = "<!-- Made by docs/generate.py; edit the source it names, not this page. -->"
+STAGES = {
+    "truth": "What counts as true",
+    "order": "How a list is ordered",
+    "judge": "How lists meet the truth",
+    "metrics": "What metrics divide and weigh",
+    "aggregate": "Which lists count, and how they become one number",
+    "present": "How values are shown",
+}
+
+
+def metrics_page() -> str:
+    """Every metric: what it is, how to read it, when to use it, and the switches it obeys."""
+    names = list(METRICS)
+    index = ["| name | metric | range | source |", "|---|---|---|---|"]
+    for name in names:
+        metric = METRICS[name]
+        index.append(
+            f"| [`{name}`](#{name}) | {metric.title} | {bounds(metric)} | {source(metric)} |"
+        )
+    lead = (
+        "Ask for a metric by name and cutoff: `ndcg@10`, `recall@{5,10,20}`, or without a cutoff "
+        "for the whole list: `mrr`. Switches and numbers can be set in brackets: "
+        "`ndcg[gain=exp2]@10`, `rbp[persistence=0.5]`. In the formulas `<gain>` stands for the "
+        "choice in force of a [switch](conventions.md), or for a number of the metric; "
+        "`Evaluation.definition` prints the formula with the choices put in."
+    )
+    return page("Metrics", "src/rectitude/metrics", lead, index, map(metric_entry, names))
+
+
+def metric_entry(name: str) -> str:
+    """One metric."""
+    metric = METRICS[name]
+    facts = {
+        "Range": f"{bounds(metric)}; "
+        + ("higher" if metric.best == "high" else "lower")
+        + " is better",
+        "Read it": metric.reading,
+        "Use": re.sub(r"^Use it ", "", metric.use),
+        "From": ", ".join(f"`{other}`" for other in metric.of),
+        "Switches": ", ".join(link(switch) for switch in metric.switches),
+        "Own numbers": ", ".join(f"`{k}` = {v:g}" for k, v in metric.parameters.items()),
+        "Needs": ", ".join(metric.needs),
+        "Source": source(metric),
+    }
+    lines = [f"## {name}", "", f"**{metric.title}.** {metric.about}", ""]
+    if metric.formula:
+        lines += [
+            "```text",
+            textwrap.fill(with_names(metric.formula), 100, subsequent_indent="    "),
+            "```",
+            "",
+        ]
+    return "\n".join([*lines, *(f"- {key}: {value}" for key, value in facts.items() if value)])
+
+
+def with_names(formula: str) -> str:
+    """A formula with the names of its switches and numbers: `k`, `<gain>`."""
+    return re.sub(r"{(\w+)}", lambda found: "k" if found[1] == "k" else f"<{found[1]}>", formula)
+
+
+def bounds(metric: Metric) -> str:
+    """The range in words."""
+    low, high = metric.bounds
+    return f"from {low:g}" if math.isinf(high) else f"{low:g} to {high:g}"
+
+
+def source(metric: Metric) -> str:
+    """The citation with its link."""
+    return f"[{metric.cite}](references.md)" if metric.cite else ""
+
+
+def conventions_page() -> str:
+    """Every switch by stage, its choices, the default, and the profiles that set it."""
+    index = ["| stage | switches |", "|---|---|"]
+    parts: list[str] = []
+    for stage in get_args(Stage):
+        switches = [switch for switch in SWITCHES.values() if switch.stage == stage]
+        if not switches:
+            continue
+        title = STAGES.get(stage, stage)
+        index.append(f"| {stage} | {', '.join(f'[`{s.name}`](#{s.name})' for s in switches)} |")
+        parts += [f"## {title}", *(switch_entry(switch) for switch in switches)]
+    lead = (
+        "A convention is one frozen value, `rt.Convention`; each field is a switch on which "
+        'frameworks disagree. Set some with `convention={"ties": "optimistic"}`, start from a '
+        '[profile](profiles.md) with `convention="rectools"`, or do both: '
+        '`convention={"profile": "rectools", "ideal": "reachable"}`.'
+    )
+    return page("Conventions", "src/rectitude/convention.py", lead, index, parts)
+
+
+def switch_entry(switch: Switch) -> str:
+    """One switch."""
+    lines = [f"### {switch.name}", "", switch.about, ""]
+    setters = who_sets(switch.name)
+    if not switch.choices:
+        shown = "none" if switch.default is None else f"{switch.default:g}"
+        users = [f"{value:g} in {', '.join(who)}" for value, who in setters.items()]
+        return "\n".join([*lines, f"A number or none; default: {shown}.", *listed(users)])
+    lines += ["| choice | means | set by |", "|---|---|---|"]
+    for choice, sentence in switch.choices.items():
+        label = f"**`{choice}`** (default)" if choice == switch.default else f"`{choice}`"
+        lines.append(f"| {label} | {cell(sentence)} | {', '.join(setters.get(choice, []))} |")
+    return "\n".join(lines)
+
+
+def listed(users: list[str]) -> list[str]:
+    """A closing sentence, if there is anything to say."""
+    return ["", f"Set by profiles: {'; '.join(users)}."] if users else []
+
+
+def who_sets(switch: str) -> dict[Any, list[str]]:
+    """Value of a switch -> the profiles that set it so, also for one metric or by a variant."""
+    found: dict[Any, list[str]] = {}
+    for name, profile in shipped():
+        value = getattr(profile.convention, switch)
+        label = f"[{name}](profiles.md#{anchor(name)})"
+        if value != SWITCHES[switch].default:
+            found.setdefault(value, []).append(label)
+        for place, settings in special(profile):
+            if switch in settings:
+                found.setdefault(settings[switch], []).append(f"{label} (`{place}`)")
+    return found
+
+
+def special(profile: Profile) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """What a profile sets for one metric or under one variant."""
+    yield from profile.metrics.items()
+    for variant, meaning in profile.variants.items():
+        if isinstance(meaning, Mapping):
+            yield f"[{variant}]", meaning
+
+
+def profiles_page() -> str:
+    """Every profile: what it sets, what its names mean, and where it is known to differ."""
+    index = ["| profile | framework | releases |", "|---|---|---|"]
+    for name, profile in shipped():
+        releases = ", ".join(profile.versions)
+        index.append(f"| [`{name}`](#{anchor(name)}) | {profile.framework} | {releases} |")
+    lead = (
+        "A profile reproduces the numbers of one framework, in the releases named, from the same "
+        "lists. It is a TOML file that sets [switches](conventions.md); it ships only with values "
+        "made by that framework's own code and matched by `rectitude conformance`. Without a "
+        "profile, every switch has its default."
+    )
+    entries = [profile_entry(name, profile) for name, profile in shipped()]
+    return page("Profiles", "src/rectitude/profiles", lead, index, entries)
+
+
+def shipped() -> list[tuple[str, Profile]]:
+    """The profiles other than the default, by name."""
+    return [(name, PROFILES[name]) for name in PROFILES if name != "default"]
+
+
+def profile_entry(name: str, profile: Profile) -> str:
+    """One profile."""
+    releases = ", ".join(profile.versions)
+    lines = [f"## {name}", "", f"*{profile.framework} {releases}.* {profile.about}"]
+    changed = PROFILES["default"].convention.differences(profile.convention)
+    if changed:
+        lines += ["", "| switch | here | default |", "|---|---|---|"]
+        lines += [f"| {link(s)} | {show(new)} | {show(old)} |" for s, (old, new) in changed.items()]
+    else:
+        lines += ["", "Every switch has its default."]
+    for metric, own in profile.metrics.items():
+        settings = ", ".join(f"`{key}` = {show(value)}" for key, value in own.items())
+        lines += ["", f"- `{metric}`: {settings}"]
+    for variant, meaning in profile.variants.items():
+        if isinstance(meaning, Mapping):
+            sets = ", ".join(f"`{key}` = {show(value)}" for key, value in meaning.items())
+            lines += ["", f"- variant `[{variant}]`: {sets}"]
+        else:
+            lines += ["", f"- variant `[{variant}=...]`: sets `{meaning}`"]
+    for metric, cause in profile.known_differences.items():
+        lines += ["", f"- known difference, `{metric}`: {cause}"]
+    return "\n".join(lines).replace("\n\n- ", "\n- ").replace("|\n- ", "|\n\n- ")
+
+
+def show(value: object) -> str:
+    """A value of a switch."""
+    return f"`{value:g}`" if isinstance(value, float) else f"`{'none' if value is None else value}`"
+
+
+def link(switch: str) -> str:
+    """A switch with a link to its entry."""
+    return f"[`{switch}`](conventions.md#{switch})"
+
+
+def anchor(name: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w-]", "", name.lower())
+
+
+def cell(text: str) -> str:
+    """Text inside a Markdown table."""
+    return text.replace("|", "\\|")
+
+
+def page(title: str, source: str, lead: str, index: list[str], parts: Iterable[str]) -> str:
+    """A page: heading, index, entries."""
+    head = f"{MARK}\n<!-- Source: {source} -->\n\n# {title}\n\n{lead}"
+    return "\n\n".join([head, "\n".join(index), *parts]) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "metrics.md": metrics_page,
+    "conventions.md": conventions_page,
+    "profiles.md": profiles_page,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or say which are out of date."""
+    stale = []
+    for name, build in PAGES.items():
+        path, text = HERE / name, build()
+        if path.is_file() and path.read_text("utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.write_text(text, "utf-8")
+    if stale and "--check" in arguments:
+        sys.stderr.write(f"out of date: {', '.join(stale)}. Run: make docs\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

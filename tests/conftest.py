@@ -1,0 +1,48 @@
+"""What all tests share: how hypothesis runs, both kinds of kernels, and where outside data lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "quick",
+    deadline=None,
+    max_examples=40,
+    derandomize=bool(os.environ.get("CI")),
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test with the NumPy twin, and again with the compiled kernels."""
+    if request.param == "numba":
+        pytest.importorskip("numba", reason="numba is not installed: pip install numba")
+    monkeypatch.setenv("RECTITUDE_KERNELS", request.param)
+    return str(request.param)
+
+
+def _folder(variable: str, what: str) -> Path:
+    where = os.environ.get(variable)
+    if not where:
+        pytest.skip(f"{variable} is not set: point it at {what}")
+    return Path(where)
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The tree of golden values."""
+    return _folder("RECTITUDE_GOLDEN", "a tree of golden values")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of public data sets."""
+    return _folder("RECTITUDE_DATA", "the folder of public data sets")
