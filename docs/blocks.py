@@ -3,10 +3,11 @@
     python docs/blocks.py README.md ...            runs them; exits 1 if an output differs
     python docs/blocks.py --write README.md ...    writes the outputs that were found
 
-In a document, ```python blocks are executed in order in one namespace, and the `$ rectitude ...` lines of
-```console blocks are run, in a folder that holds the files of sample.py. A ```text block right after a
-```python block is what that block prints; what follows a command in a ```console block is what the command
-prints. An output ending in a line `...` is compared up to there. Other blocks are not run.
+In a document, ```python blocks are executed in order in one namespace, and the `$ rectitude ...`
+lines of ```console blocks are run, in a folder that holds the files of sample.py. A ```text block
+right after a ```python block is what that block prints; what follows a command in a ```console
+block is what the command prints. An output ending in a line `...` is compared up to there. Other
+blocks are not run.
 """
 
 from __future__ import annotations

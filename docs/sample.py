@@ -1,7 +1,7 @@
 """The small data that the documentation's commands run on: a test set and two recommenders' lists.
 
-Made, not real: 200 users with one to nine relevant items out of 400, graded from 1 to 5. It has what real
-data have: a few users without a list, lists that end early, equal scores, items nobody asked about.
+Made, not real: 200 users with one to nine relevant items out of 400, graded from 1 to 5. They have
+what real data have: users without a list, lists that end early, and equal scores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ USERS, ITEMS, LENGTH = 200, 400, 20
 
 def write(folder: Path) -> None:
     """Write test.csv, popular.csv and nearest.csv into a folder."""
-    chance = Random(2)
+    chance = Random(2)  # noqa: S311  (no secrets here)
     weight = [1 / (item + 5) for item in range(ITEMS)]
     truth: dict[int, dict[int, int]] = {}
     for user in range(USERS):
@@ -26,7 +26,7 @@ def write(folder: Path) -> None:
     ]
     _save(folder / "test.csv", ("user", "item", "grade"), rows)
     _save(folder / "popular.csv", ("user", "item", "score"), _lists(truth, chance, taste=0.0))
-    _save(folder / "nearest.csv", ("user", "item", "score"), _lists(truth, chance, taste=0.9))
+    _save(folder / "nearest.csv", ("user", "item", "score"), _lists(truth, chance, taste=1.2))
 
 
 def _draw(chance: Random, weight: list[float], many: int) -> list[int]:
@@ -37,13 +37,13 @@ def _draw(chance: Random, weight: list[float], many: int) -> list[int]:
 def _lists(
     truth: dict[int, dict[int, int]], chance: Random, taste: float
 ) -> list[tuple[str, str, float]]:
-    """Scores to one decimal, so that some are equal; a recommender with taste knows the truth a little."""
+    """Popular items with noise and, with taste, what the user wants; one decimal, so with ties."""
     rows = []
     for user, wanted in truth.items():
         if user % 50 == 7:
             continue
         scores = {
-            item: round(40 / (item + 8) + chance.random() * 2 + 4 * taste * (item in wanted), 1)
+            item: round(40 / (item + 8) + chance.random() * 2 + taste * (item in wanted), 1)
             for item in range(ITEMS)
         }
         best = sorted(scores, key=scores.__getitem__, reverse=True)

@@ -1,9 +1,8 @@
 """Pytest plugin for CI: a test skipped for want of something that CI installs has failed.
 
-A skip counts as such when its reason says `missing: ...`, `... is not installed`, or is the one that
-`pytest.importorskip` gives. Tests that want what CI need not have (the large golden tree, real data) skip
-with another reason.
-Loaded with `-p strict_skips` by the Makefile when CI=true.
+A skip counts as such when its reason says `missing: ...` or `... is not installed`, or is the one
+that `pytest.importorskip` gives. Tests that want what CI need not have (the large golden tree, real
+data) skip with another reason. Loaded with `-p strict_skips` by the Makefile when CI=true.
 """
 
 from __future__ import annotations

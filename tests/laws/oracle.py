@@ -167,7 +167,7 @@ def dcg(one: One, k: int | None) -> Fraction:
 
 def ndcg(one: One, k: int | None) -> Fraction:
     if one.convention.ideal == "k":
-        best = [one.gain(1.0)] * (len(one.items) if k is None else k)
+        best = [1.0] * (len(one.items) if k is None else k)  # every gain of grade 1 is 1
     else:
         best = sorted(map(one.gain, one.grades.values()), reverse=True)[:k]
     ideal = fsum(g * one.discount(r) for r, g in enumerate(best, 1))

@@ -1,8 +1,8 @@
 """Outside ids and the integer codes that stand for them.
 
 Ids are kept as they are: nothing is cast to text or to float. Codes are int64 and equal exactly
-when the ids are equal. Where the codes are `ordered`, they also sort as the ids do (integers by
-value, text by its UTF-8 bytes).
+when the ids are equal. Where the codes are `ordered`, they also sort as the ids do: integers by
+value, text by its UTF-8 bytes.
 
 Text in large columns is coded by its 64-bit hash, many times faster than a dictionary. Such codes
 are not `exact`: whoever finds two codes equal confirms it with `same`, and asks for exact codes
@@ -11,8 +11,8 @@ again in the case, so far never met, that two ids share a hash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,17 +47,19 @@ class Ids:
     """the ids by code, unless the codes are the ids themselves or hashes"""
     exact: bool = True
     ordered: bool = True
+    """codes sort as the ids do"""
+    dtype: pl.DataType | None = None
+    """the type of the ids, if all columns have the same"""
 
     def labels(self, codes: NDArray[np.int64]) -> pl.Series:
         """The ids that these codes stand for."""
         import polars as pl
 
-        if self.names is None:
-            return pl.Series("id", codes)
-        if self.kind == "object":
+        if self.kind == "object" and self.names is not None:
             objects = [self.names[int(code)] for code in codes]
             return pl.Series("id", objects, dtype=pl.Object)
-        return self.names.gather(codes)
+        ids = pl.Series("id", codes) if self.names is None else self.names.gather(codes)
+        return ids if self.dtype is None else ids.cast(self.dtype)
 
     def label(self, side: str, row: int) -> Any:
         """The id that stands in a row."""
@@ -76,6 +78,12 @@ def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
     """Codes that are comparable across columns, or an error that explains how the ids differ."""
     kind = _common_kind(columns, what)
     typed = {side: _typed(column, kind) for side, column in columns.items()}
+    dtypes = {series.dtype for side, series in typed.items() if len(series)}
+    ids = _coded(kind, typed, exact)
+    return replace(ids, dtype=dtypes.pop() if len(dtypes) == 1 else None)
+
+
+def _coded(kind: str, typed: Mapping[str, pl.Series], exact: bool) -> Ids:
     if kind == "integer":
         return _integers(typed)
     if kind == "object":
@@ -190,20 +198,23 @@ def _sorted_codes(kind: str, typed: Mapping[str, pl.Series]) -> Ids:
 
 
 def _objects(typed: Mapping[str, pl.Series]) -> Ids:
-    """Codes in the order of first appearance, for ids that only Python can compare.
+    """Codes for ids that only Python can compare: sorted if it can sort them, else as they come.
 
     Python holds 1 and 1.0 to be equal; here ids of different types are different.
     """
-    places: dict[Any, int] = {}
-    codes = {}
-    for side, series in typed.items():
-        keys: Sequence[Any] = [(type(value), value) for value in series.to_list()]
-        places_of = [places.setdefault(key, len(places)) for key in keys]
-        codes[side] = Pieces(np.array(places_of, np.int64))
     import polars as pl
 
-    names = pl.Series("id", [value for _, value in places], dtype=pl.Object)
-    return Ids("object", typed, codes, names, ordered=False)
+    keys = {side: [(type(v), v) for v in series.to_list()] for side, series in typed.items()}
+    distinct = list(dict.fromkeys(key for side in keys.values() for key in side))
+    try:
+        distinct.sort(key=lambda key: key[1])
+        ordered = True
+    except TypeError:
+        ordered = False
+    places = {key: place for place, key in enumerate(distinct)}
+    codes = {s: Pieces(np.array([places[k] for k in own], np.int64)) for s, own in keys.items()}
+    names = pl.Series("id", [value for _, value in distinct], dtype=pl.Object)
+    return Ids("object", typed, codes, names, ordered=ordered)
 
 
 def pieces(series: pl.Series) -> Pieces:

@@ -74,7 +74,7 @@ def evaluate(
 
     wanted = [w for w in get_args(What) if given[w] is not None or w in ("predictions", "truth")]
     together([partial(load, what) for what in wanted])
-    return evaluate_sources(Sources(**tables), asked, profile, intervals)
+    return evaluate_sources(Sources(**tables, key=list_key), asked, profile, intervals)
 
 
 def evaluate_sources(

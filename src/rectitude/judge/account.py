@@ -37,6 +37,15 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     count("users_without_relevant", nothing, f"{who} have no relevant item", told, "notice")
     count("lists_not_in_truth", handed & ~told, "lists have no truth", handed, "notice")
     count("lists_empty", handed & (returned == 0), "lists are empty", handed, "warning")
+    if sides.left_out:
+        about = "lists belong to users who are not to be evaluated: left out"
+        ledger.count("lists_left_out", sides.left_out, about, weight="notice")
+    if sides.foreign is None:
+        ledger.note("unknown users and items", "not counted: no train or items given")
+    else:
+        about = "recommended items are not in the catalogue"
+        rows = len(sides.items.codes["predictions"])
+        ledger.count("recommended_unknown", sides.foreign, about, rows, weight="notice")
     if deepest is not None:
         short = handed & (returned > 0) & (returned < deepest)
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")

@@ -9,7 +9,7 @@ import numpy as np
 from rectitude.arrays import Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.errors import BadIds, DuplicateItems, NothingToEvaluate, TiedItems
 from rectitude.judge.judged import Judged
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
@@ -101,6 +101,12 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
     require_finite(predictions, order)
     key = sort_key(sides.column(order), order, convention.score_precision)
     sequence = None
+    if convention.ties.startswith("item") and not sides.items.ordered:
+        raise BadIds(
+            f"ties={convention.ties!r} sorts by item, and these item ids cannot be sorted.",
+            "item ids of one type.",
+            "set ties='pessimistic' or 'given'.",
+        )
     if convention.ties == "item_ascending":
         sequence = items
     elif convention.ties == "item_descending":

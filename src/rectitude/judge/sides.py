@@ -6,19 +6,20 @@ for both; with another key (a session, a query) lists and users are coded apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places, run_starts, together
+from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places
 from rectitude.compiled import kernel, repay
 from rectitude.data.ids import Column, Ids, align, kind_of, pieces
+from rectitude.data.table import What
 from rectitude.errors import BadTable
 from rectitude.grouping import Grouped, distinct_codes, group
 from rectitude.judge.kernels import match_kernel
+from rectitude.judge.runs import Runs, key_runs, single_runs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,10 +41,12 @@ class Sources:
     items: Table | None = None
     users: Table | None = None
     weights: Table | None = None
+    key: str = "user"
+    """what tells lists apart"""
 
     def given(self) -> dict[str, Table]:
         """The tables that were handed over, by name."""
-        named = {side: getattr(self, side) for side in self.__dataclass_fields__}
+        named = {side: getattr(self, side) for side in get_args(What)}
         return {side: table for side, table in named.items() if table is not None}
 
 
@@ -73,13 +76,17 @@ class Sides:
     said"""
     weights: Floats | None
     """(lists,) what each list weighs; None if all weigh the same"""
+    left_out: int
+    """lists of users who are not to be evaluated"""
+    foreign: int | None
+    """rows of the predictions whose item is not known; None if nobody said"""
     placed: dict[str, Pieces] = field(default_factory=dict)
     """columns of the predictions by place, as they are needed"""
 
     @property
     def by_user(self) -> bool:
         """Whether the key of a list is its user."""
-        return not _has(self.sources.predictions, "user") and _has(self.sources.truth, "list")
+        return self.sources.key == "user"
 
     def column(self, name: str) -> Pieces:
         """A column of the predictions by place: `item` codes, `score` or `rank`."""
@@ -95,190 +102,141 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
-    """A column of keys as runs of equal keys: where each begins (None: every row is its own),
-    and its key."""
+class _Space:
+    """One kind of id, lists or users: its columns as runs, in common codes."""
 
-    starts: Integers | None
-    column: Column
-    rows: int
+    runs: dict[str, Runs]
+    ids: Ids
+
+    def everyone(self, sides: Sequence[str]) -> Integers:
+        """The different codes on these sides, ascending."""
+        codes = [distinct_codes(self.ids.codes[side]) for side in sides if side in self.runs]
+        return distinct(np.concatenate(codes)) if codes else np.empty(0, np.int64)
+
+    def grouped(self, universe: Integers, side: str) -> Grouped:
+        """The rows of a side by the place of their key in the universe."""
+        runs = self.runs[side]
+        return group(universe, runs.starts, self.ids.codes[side], runs.rows)
+
+    def by_row(self, side: str) -> Pieces:
+        """The code of every row of a side."""
+        runs, codes = self.runs[side], self.ids.codes[side]
+        if runs.starts is None:
+            return codes
+        return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
+
+
+def _space(runs: dict[str, Runs], what: str) -> _Space:
+    return _Space(runs, align({side: run.column for side, run in runs.items()}, what))
+
+
+_LISTED = ("predictions", "truth", "weights")
+_EVALUATED = ("predictions", "truth", "handed")
+_PEOPLE = ("train", "users")
 
 
 def bring_together(sources: Sources, exact_items: bool) -> Sides:
     """Code all ids, find all lists, and group the rows of both sides by list."""
-    if repay(sum(table.frame.height for table in sources.given().values())):
+    given = sources.given()
+    if repay(sum(table.frame.height for table in given.values())):
         kernel(match_kernel)  # loaded for the whole evaluation, its smaller parts included
-    by_list = {
-        s: _runs(t, "list") for s, t in sources.given().items() if s in _LISTED and _has(t, "list")
+    lists = {
+        s: key_runs(given[s], "list") for s in _LISTED if s in given and _has(given[s], "list")
     }
-    by_user = {s: _runs(t, "list") for s, t in sources.given().items() if s in _PEOPLED}
+    people = {s: key_runs(given[s], "list") for s in _PEOPLE if s in given}
     if sources.predictions.handed is not None:
-        by_list["handed"] = _single_runs(sources.predictions.handed, sources.predictions)
-    apart = any(_has(t, "user") for t in (sources.predictions, sources.truth))
-    if not apart:
-        ids = users = align(_columns(by_list | by_user), "user")
+        lists["handed"] = single_runs(sources.predictions.handed, sources.predictions)
+    if sources.key == "user":
+        space = owners_space = _space(lists | people, "user")
     else:
-        owned = {s: _runs(t, "user") for s, t in sources.given().items() if _has(t, "user")}
-        by_user |= owned
-        ids = align(_columns(by_list), "list")
-        users = align(_columns(by_user), "user")
-    return _grouped(sources, ids, users, by_list, by_user, apart, exact_items)
+        owned = {s: key_runs(t, "user") for s, t in given.items() if _has(t, "user")}
+        space, owners_space = _space(lists, "list"), _space(people | owned, "user")
+    return _grouped(sources, space, owners_space, exact_items)
 
 
-_SAMPLE = 10_000
-_LISTED = ("predictions", "truth", "weights")
-_PEOPLED = ("train", "users")
+def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) -> Sides:
+    universe = space.everyone(_EVALUATED)
+    people, owners = universe, np.arange(len(universe))
+    if users is not space:
+        people, owners = _owners(sources, space, users, universe)
+    chosen = np.ones(len(universe), bool)
+    if "users" in users.runs:
+        chosen = np.isin(people, users.ids.codes["users"].whole)[owners]
+    everywhere = len(universe)
+    universe, owners = universe[chosen], owners[chosen]
+    predictions = space.grouped(universe, "predictions")
+    handed = predictions.length > 0
+    if "handed" in space.runs:
+        handed = handed | (space.grouped(universe, "handed").length > 0)
+    if "truth" in space.runs:
+        truth = space.grouped(universe, "truth")
+    else:
+        truth = users.grouped(people, "truth").repeated(owners)
+    keys = space.ids.labels(universe)
+    weights = space.grouped(universe, "weights") if "weights" in space.runs else None
+    items, known_items, foreign = _items(sources, exact_items)
+    return Sides(
+        sources,
+        keys,
+        owners,
+        users.ids.labels(people) if len(people) else keys,
+        predictions,
+        truth,
+        items,
+        handed,
+        _known(users, people, owners),
+        known_items,
+        _weights(sources, weights, keys),
+        everywhere - len(universe),
+        foreign,
+    )
 
 
 def _has(table: Table, column: str) -> bool:
     return column in table.frame.columns
 
 
-def _columns(runs: Mapping[str, _Runs]) -> dict[str, Column]:
-    return {side: run.column for side, run in runs.items()}
-
-
-def _runs(table: Table, role: str) -> _Runs:
-    """The runs of a key column; rows of one list mostly stand together, so there are few."""
-    import polars as pl
-
-    column = table.frame[role]
-    if column.dtype == pl.Object:
-        return _single_runs(column, table)
-    start = column.head(_SAMPLE)
-    scattered = len(column) > _SAMPLE and 2 * len(_run_starts(start)) > len(start)
-    starts = None if scattered else _run_starts(column)
-    if starts is None or 2 * len(starts) > len(column):
-        return _single_runs(column, table)
-    return _Runs(starts, Column(column.gather(starts), table.source, table.text), len(column))
-
-
-def _run_starts(column: pl.Series) -> Integers:
-    physical = column.to_physical()
-    if not physical.dtype.is_integer():
-        changed = (physical != physical.shift(1)).fill_null(value=True)
-        return changed.arg_true().to_numpy().astype(np.int64)
-    keys = pieces(physical)
-    starts = []
-    inside: list[Integers] = [np.empty(0, np.int64)] * len(keys.parts)
-
-    def find(n: int) -> None:
-        inside[n] = run_starts(keys.parts[n])
-
-    together([partial(find, n) for n in range(len(keys.parts))], len(keys) > 1_000_000)
-    for n, (part, low) in enumerate(zip(keys.parts, keys.bounds, strict=False)):
-        goes_on = n and len(part) and part[0] == keys.parts[n - 1][-1]
-        starts.append(low + (inside[n][1:] if goes_on else inside[n]))
-    return np.concatenate(starts)
-
-
-def _single_runs(column: pl.Series, table: Table) -> _Runs:
-    return _Runs(None, Column(column, table.source, table.text), len(column))
-
-
-def _grouped(
-    sources: Sources,
-    ids: Ids,
-    users: Ids,
-    by_list: Mapping[str, _Runs],
-    by_user: Mapping[str, _Runs],
-    apart: bool,
-    exact_items: bool,
-) -> Sides:
-    universe = _all_codes(c for s, c in ids.codes.items() if s in _UNIVERSE)
-    if "users" in ids.codes:
-        universe = _all_codes([ids.codes["users"]])
-    of = {s: group(universe, r.starts, ids.codes[s], r.rows) for s, r in by_list.items()}
-    everyone, owners = universe, np.arange(len(universe))
-    if apart:
-        everyone = _all_codes(users.codes.values())
-        owners = _owners(sources, users, by_user, everyone, of)
-    truth = of.get("truth")
-    if truth is None:
-        runs = by_user["truth"]
-        truth = group(everyone, runs.starts, users.codes["truth"], runs.rows).repeated(owners)
-    handed = of["predictions"].length > 0
-    if "handed" in of:
-        handed = handed | (of["handed"].length > 0)
-    items, known_items = _items(sources, exact_items)
-    known = None
-    if "train" in users.codes:
-        known = np.isin(everyone, users.codes["train"].whole)[owners]
-    chosen = np.ones(len(universe), bool)
-    if apart and "users" in users.codes:
-        chosen = np.isin(everyone, users.codes["users"].whole)[owners]
-    of = {side: _chosen(rows, chosen) for side, rows in of.items()}
-    keys = ids.labels(universe[chosen])
-    return Sides(
-        sources,
-        keys,
-        owners[chosen],
-        users.labels(everyone),
-        of["predictions"],
-        _chosen(truth, chosen),
-        items,
-        handed[chosen],
-        None if known is None else known[chosen],
-        known_items,
-        _weights(sources, of.get("weights"), keys),
-    )
-
-
-def _all_codes(columns: Iterable[Pieces]) -> Integers:
-    """The different codes of several columns, ascending."""
-    return distinct(np.concatenate([distinct_codes(column) for column in columns]))
-
-
-_UNIVERSE = ("predictions", "truth", "handed")
-
-
-def _chosen(rows: Grouped, lists: Flags) -> Grouped:
-    return Grouped(rows.start[lists], rows.length[lists], rows.order)
+def _known(users: _Space, people: Integers, owners: Integers) -> Flags | None:
+    if "train" not in users.runs or not len(people):
+        return None
+    return np.isin(people, users.ids.codes["train"].whole)[owners]
 
 
 def _owners(
-    sources: Sources,
-    users: Ids,
-    by_user: Mapping[str, _Runs],
-    everyone: Integers,
-    of: Mapping[str, Grouped],
-) -> Integers:
-    """The user of each list: that of its rows, on whichever side there are some."""
-    size = len(of["predictions"].start)
-    owners = np.full(size, -1, np.int64)
+    sources: Sources, space: _Space, users: _Space, universe: Integers
+) -> tuple[Integers, Integers]:
+    """All users, and the number of the one a list belongs to: that of its rows on either side."""
+    people = users.everyone(("predictions", "truth"))
+    owners = np.full(len(universe), -1, np.int64)
     for side in ("predictions", "truth"):
-        if side not in of or side not in by_user:
+        if side not in space.runs or side not in users.runs:
             continue
-        runs = by_user[side]
-        mine = places(everyone, of[side].take(_by_row(runs, users.codes[side])).whole)
-        lists, where = of[side].expand()
-        first = np.where(of[side].length > 0, of[side].start, 0)
-        mixed = mine[where] != mine[first][lists]
-        if mixed.any():
-            number = int(lists[np.flatnonzero(mixed)[0]])
+        rows = space.grouped(universe, side)
+        mine = places(people, rows.take(users.by_row(side)).whole)
+        lists, where = rows.expand()
+        first = np.where(rows.length > 0, rows.start, 0)
+        mixed = lists[mine[where] != mine[first][lists]]
+        if len(mixed):
             raise BadTable(
-                f"{len(np.unique(lists[mixed]))} lists of {getattr(sources, side).source} "
-                f"belong to several users (first: list number {number}).",
+                f"{len(distinct(mixed))} lists of {getattr(sources, side).source} belong to "
+                f"several users (first: list {space.ids.labels(universe[mixed[:1]])[0]!r}).",
                 "one user for each list key.",
                 "choose a list_key that is unique to a user.",
             )
-        there = (owners < 0) & (of[side].length > 0)
+        there = (owners < 0) & (rows.length > 0)
         owners[there] = mine[first[there]]
+    if not len(people):
+        return people, np.arange(len(universe))
     if (owners < 0).any():
         raise BadTable(
             f"{int((owners < 0).sum())} lists have no user: their rows carry a list key only.",
             "a user column beside the list key in the table that holds these lists.",
         )
-    return owners
+    return people, owners
 
 
-def _by_row(runs: _Runs, codes: Pieces) -> Pieces:
-    if runs.starts is None:
-        return codes
-    return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
-
-
-def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None]:
+def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None]:
+    """Item ids; which truth rows name known items; how many recommended rows do not."""
     sides = {
         side: Column(table.frame["item"], table.source, table.text)
         for side, table in sources.given().items()
@@ -288,13 +246,15 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None]:
     for side in ("train", "items"):
         if side in sides:
             ids = sides[side].ids
-            distinct = ids if kind_of(ids) == "object" else ids.unique()
-            sides[side] = Column(distinct, sides[side].source, sides[side].text)
+            once = ids if kind_of(ids) == "object" else ids.unique()
+            sides[side] = Column(once, sides[side].source, sides[side].text)
     items = align(sides, "item", exact)
     reference = next((side for side in ("items", "train") if side in sides), None)
     if reference is None:
-        return items, None
-    return items, np.isin(items.codes["truth"].whole, items.codes[reference].whole)
+        return items, None, None
+    known = np.sort(items.codes[reference].whole)
+    foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
+    return items, places(known, items.codes["truth"].whole) >= 0, foreign
 
 
 def _weights(sources: Sources, rows: Grouped | None, keys: pl.Series) -> Floats | None:

@@ -1,0 +1,5 @@
+"""The command line: `rectitude VERB`, one file per verb."""
+
+from rectitude.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,167 @@
+"""`rectitude evaluate`: what are my metrics?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rectitude.cli.options import Conventions, convention_of, labelled, pairs, reported
+from rectitude.errors import BadName
+
+if TYPE_CHECKING:
+    from rectitude.aggregate.evaluation import Evaluation
+
+NAME = "evaluate"
+EXAMPLE = """\b
+Examples:
+  rectitude evaluate --truth test.csv --predictions recs.parquet
+  rectitude evaluate --truth test.csv --predictions a.csv b.csv \\
+      --metrics "ndcg@{5,10}" recall@20 --convention rectools order=score
+  rectitude evaluate --truth t.qrels --predictions bm25.run --json --output bm25.json"""
+
+
+class Format(StrEnum):
+    """How results are shown."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    LATEX = "latex"
+    JSON = "json"
+    SMGCN = "smgcn"
+
+
+def _file(words: str) -> Any:
+    """An option that names a file."""
+    return typer.Option(metavar="FILE", help=words)
+
+
+def _several(metavar: str, words: str) -> Any:
+    """An option that takes several values."""
+    return typer.Option(metavar=f"{metavar} ...", help=words)
+
+
+def _flag(name: str, words: str) -> Any:
+    """An option that is there or not."""
+    return typer.Option(name, help=words)
+
+
+def run(  # noqa: PLR0913  one parameter per option
+    truth: Annotated[str, _file("What was relevant: user, item, and a grade if there is one.")],
+    predictions: Annotated[
+        list[str], _several("FILE", "Ranked lists: user, item, and score or rank.")
+    ],
+    metrics: Annotated[
+        list[str] | None, _several("NAME", 'Such as mrr or "ndcg@{5,10}" (see: rectitude metrics).')
+    ] = None,
+    convention: Conventions = None,
+    train: Annotated[str | None, _file("Training data: which users and items are known.")] = None,
+    items: Annotated[str | None, _file("The catalogue, with facts about items.")] = None,
+    users: Annotated[str | None, _file("The users to evaluate, with facts about them.")] = None,
+    weights: Annotated[str | None, _file("The weight of each list.")] = None,
+    list_key: Annotated[
+        str, typer.Option(metavar="COLUMN", help="What tells lists apart, such as session.")
+    ] = "user",
+    columns: Annotated[
+        list[str] | None, _several("ROLE=COLUMN", "Unusual columns, such as user=visitor.")
+    ] = None,
+    intervals: Annotated[bool, _flag("--intervals", "Add 95% intervals.")] = False,
+    definitions: Annotated[bool, _flag("--definitions", "Say what each number means.")] = False,
+    form: Annotated[Format | None, _flag("--format", "How results are shown.")] = None,
+    as_json: Annotated[bool, _flag("--json", "Short for --format json.")] = False,
+    as_csv: Annotated[bool, _flag("--csv", "Short for --format csv.")] = False,
+    as_latex: Annotated[bool, _flag("--latex", "Short for --format latex.")] = False,
+    output: Annotated[Path | None, _file("Write there instead of printing.")] = None,
+    per_list: Annotated[
+        Path | None, _file("Also write the values of every list (.csv or .parquet).")
+    ] = None,
+) -> int:
+    """Evaluate ranked lists against the truth.
+
+    Files are CSV, TSV, Parquet, or TREC runs and qrels, also compressed. Columns are recognised by
+    their usual names. An option with several values takes them in a row or repeated. Several
+    prediction files are shown side by side.
+    """
+    from rectitude.engines.local import DEFAULT_METRICS, evaluate
+    from rectitude.reports import rendered, smgcn
+
+    shown = _format(form, {Format.JSON: as_json, Format.CSV: as_csv, Format.LATEX: as_latex})
+    _require_targets(output, per_list)
+    _require_room(definitions, shown)
+    names: Sequence[str] = metrics or DEFAULT_METRICS
+    if shown is Format.SMGCN:
+        names = smgcn.names(metrics or ())
+    given: dict[str, Any] = {
+        "metrics": names, "convention": convention_of(convention or ()), "train": train,
+        "items": items, "users": users, "weights": weights, "list_key": list_key,
+        "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
+    }  # fmt: skip
+    files = labelled(predictions)
+    evaluations = {label: evaluate(file, truth, **given) for label, file in files.items()}
+    text = rendered(evaluations, shown) + (_definitions(evaluations) if definitions else "")
+    _deliver(text, output, per_list, evaluations)
+    in_text = shown is Format.TABLE and output is None
+    return _failed(evaluations, aloud=not in_text)
+
+
+def _format(form: Format | None, flags: Mapping[Format, bool]) -> Format:
+    """The one format that was asked for."""
+    asked = {form} if form else set()
+    asked |= {flag for flag, given in flags.items() if given}
+    if len(asked) > 1:
+        raise BadName(f"several formats were asked for: {', '.join(sorted(asked))}.", "one.")
+    return asked.pop() if asked else Format.TABLE
+
+
+def _require_targets(output: Path | None, per_list: Path | None) -> None:
+    """Refuse what cannot be written before anything is computed."""
+    for option, path in (("--output", output), ("--per-list", per_list)):
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise BadName(f"{option} {path} cannot be written.", "a file in a folder that exists.")
+    if per_list is not None and per_list.suffix not in (".csv", ".parquet"):
+        raise BadName(f"--per-list {per_list} has no known ending.", ".csv or .parquet.")
+
+
+def _require_room(definitions: bool, form: Format) -> None:
+    roomy = (Format.TABLE, Format.MARKDOWN)
+    if definitions and form not in roomy:
+        raise BadName(
+            f"--definitions has no place in {form} output.",
+            f"one of {', '.join(roomy)}; JSON holds the definitions anyway.",
+        )
+
+
+def _definitions(evaluations: Mapping[str, Evaluation]) -> str:
+    """What each number means; the same for all runs, so it is said once."""
+    said = {
+        name: result.definition
+        for evaluation in evaluations.values()
+        for name, result in evaluation.results.items()
+    }
+    return "\n" + "\n".join(said.values()) + "\n"
+
+
+def _deliver(
+    text: str, output: Path | None, per_list: Path | None, evaluations: Mapping[str, Evaluation]
+) -> None:
+    from rectitude.cli.frames import stacked, write_frame
+    from rectitude.storage import write_text
+
+    if per_list is not None:
+        write_frame(per_list, stacked(evaluations))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(output, text)
+
+
+def _failed(evaluations: Mapping[str, Evaluation], aloud: bool) -> int:
+    """1 if a metric failed; said on stderr unless the text says it."""
+    errors = [error for one in evaluations.values() for error in one.failures.values()]
+    for error in errors if aloud else ():
+        reported(type(error).__name__, str(error))
+    return 1 if errors else 0

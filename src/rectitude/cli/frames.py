@@ -1,0 +1,40 @@
+"""Values per list as files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rectitude.storage import write_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rectitude.aggregate.evaluation import Evaluation
+
+
+def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
+    """The values of every list; with several runs, under each other with the run's label first."""
+    import polars as pl
+
+    if len(evaluations) == 1:
+        return next(iter(evaluations.values())).per_list()
+    frames = [
+        evaluation.per_list().select(pl.lit(label).alias("run"), pl.all())
+        for label, evaluation in evaluations.items()
+    ]
+    return pl.concat(frames, how="diagonal")
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write CSV or Parquet, whole or not at all."""
+    if path.suffix == ".csv":
+        write_text(path, frame.write_csv())
+        return
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        whole = Path(folder) / path.name
+        frame.write_parquet(whole)
+        os.replace(whole, path)

@@ -1,0 +1,116 @@
+"""`rectitude metrics`: which metrics there are, and what one of them means."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rectitude.cli.options import Conventions, Json, convention_of, listing
+
+if TYPE_CHECKING:
+    from rectitude.metrics.registry import Metric
+    from rectitude.profiles import Asked
+
+NAME = "metrics"
+EXAMPLE = """\b
+Examples:
+  rectitude metrics
+  rectitude metrics ndcg@10
+  rectitude metrics ndcg@10 --convention rectools"""
+
+
+def run(
+    name: Annotated[str | None, typer.Argument(help="A metric, such as ndcg or ndcg@10.")] = None,
+    convention: Conventions = None,
+    as_json: Json = False,
+) -> int:
+    """List the metrics, or explain one.
+
+    An explanation says how the metric is defined, how to read it and when to use it.
+    """
+    from rectitude.metrics import METRICS
+    from rectitude.metrics.names import parse_all
+    from rectitude.profiles import profile_of
+
+    profile = profile_of(convention_of(convention or ()))
+    asked = [profile.resolve(one) for one in parse_all(list(METRICS) if name is None else name)]
+    if as_json:
+        typer.echo(json.dumps({"metrics": [_facts(one) for one in asked]}, indent=1))
+    elif name is None:
+        typer.echo(_table([one.metric for one in asked]))
+    else:
+        typer.echo("\n\n".join(_explained(one) for one in asked))
+    return 0
+
+
+def _table(metrics: list[Metric]) -> str:
+    rows = [[m.name, m.title, _range(m), _direction(m), "optional"] for m in metrics]
+    table = listing([["name", "title", "range", "better", "cutoff"], *rows])
+    return f"{table}\n\nAsk for ndcg@10, ndcg@{{5,10}} or ndcg; rectitude metrics ndcg explains it."
+
+
+def _range(metric: Metric) -> str:
+    low, high = metric.bounds
+    return f"{low:g} to {high:g}" if math.isfinite(high) else f"from {low:g}"
+
+
+def _direction(metric: Metric) -> str:
+    return {"high": "higher", "low": "lower"}[metric.best]
+
+
+def _explained(asked: Asked) -> str:
+    from rectitude.aggregate.definition import definition
+
+    metric = asked.metric
+    parts = [definition(asked), ""]
+    parts += [f"How to read it: {metric.reading}"] if metric.reading else []
+    parts += [f"When to use it: {metric.use}"] if metric.use else []
+    parts.append(f"Values: {_range(metric)}; {_direction(metric)} is better.")
+    parts += [f"Needs: {', '.join(metric.needs)}."] if metric.needs else []
+    return "\n".join([*parts, *_choices(asked), *_numbers(asked)])
+
+
+def _choices(asked: Asked) -> list[str]:
+    """The metric's own switches with all their choices, the one in force marked."""
+    from rectitude.convention import SWITCHES
+
+    lines = ["", "Switches (* in force):"] if asked.metric.switches else []
+    for switch in asked.metric.switches:
+        lines.append(f"  {switch}: {SWITCHES[switch].about}")
+        for choice, words in SWITCHES[switch].choices.items():
+            mark = "*" if getattr(asked.convention, switch) == choice else " "
+            lines.append(f"   {mark} {choice}: {words}")
+    return lines
+
+
+def _numbers(asked: Asked) -> list[str]:
+    name = asked.metric.name
+    return [
+        f"Number: {number} = {value:g}; set it as {name}[{number}={value:g}]."
+        for number, value in asked.numbers.items()
+    ]
+
+
+def _facts(asked: Asked) -> dict[str, Any]:
+    from rectitude.aggregate.definition import definition
+
+    metric = asked.metric
+    return {
+        "name": str(asked.name),
+        "metric": metric.name,
+        "title": metric.title,
+        "about": metric.about,
+        "definition": definition(asked),
+        "reading": metric.reading,
+        "use": metric.use,
+        "bounds": [bound if math.isfinite(bound) else None for bound in metric.bounds],
+        "best": metric.best,
+        "kind": metric.kind,
+        "needs": list(metric.needs),
+        "switches": {switch: getattr(asked.convention, switch) for switch in metric.switches},
+        "numbers": dict(asked.numbers),
+        "source": metric.cite,
+    }

@@ -1,0 +1,114 @@
+"""What the verbs share: options with several values, conventions, labels, and how errors are said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rectitude.errors import BadName
+
+SEVERAL = frozenset({"--predictions", "--metrics", "--convention", "--columns", "--profile"})
+COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})
+
+Conventions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--convention",
+        metavar="PROFILE|SWITCH=VALUE ...",
+        help="A profile, switches to change, or both (see: rectitude profiles).",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def gathered(arguments: Sequence[str]) -> list[str]:
+    """The arguments with each value of an option spelled out.
+
+    Typer knows options with one value or repeated ones; people also write `--metrics ndcg recall`.
+    An option's values end at the next option or at `--`.
+
+    >>> gathered(["evaluate", "--metrics", "ndcg", "recall", "--json"])
+    ['evaluate', '--metrics', 'ndcg', '--metrics', 'recall', '--json']
+    """
+    spelled: list[str] = []
+    taking, empty = "", False
+    for place, word in enumerate(arguments):
+        if word.startswith("-") and word != "-":
+            _require_value(taking, empty)
+            if word == "--":
+                return [*spelled, *arguments[place:]]
+            option = word.partition("=")[0]
+            taking, empty = (option, word == option) if option in SEVERAL else ("", False)
+            spelled += [] if empty else [word]
+        else:
+            spelled += [taking, word] if taking else [word]
+            empty = False
+    _require_value(taking, empty)
+    return spelled
+
+
+def _require_value(option: str, empty: bool) -> None:
+    if empty:
+        raise BadName(f"option {option} was given no value.", "at least one value after it.")
+
+
+def pairs(values: Iterable[str], option: str, example: str) -> dict[str, str]:
+    """What `name=value` words say."""
+    found: dict[str, str] = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not (name and equals and rest):
+            raise BadName(f"{option} cannot read {value!r}.", f"name=value, such as {example}.")
+        found[name] = rest
+    return found
+
+
+def convention_of(values: Sequence[str]) -> dict[str, Any]:
+    """What `--convention` says, as `evaluate` takes it: a profile, and switches to change.
+
+    >>> convention_of(["trec_eval-9", "relevant_from=2"])
+    {'profile': 'trec_eval-9', 'relevant_from': 2.0}
+    """
+    from rectitude.convention import parse_value
+
+    named = [value for value in values if "=" not in value]
+    if len(named) > 1:
+        raise BadName(
+            f"--convention names several profiles: {', '.join(named)}.",
+            "one profile, and switches to change as switch=value.",
+        )
+    changes = pairs((v for v in values if "=" in v), "--convention", "ties=optimistic")
+    switches = {switch: parse_value(switch, text) for switch, text in changes.items()}
+    return {"profile": named[0] if named else "default", **switches}
+
+
+def labelled(paths: Sequence[str]) -> Mapping[str, str]:
+    """Files by a short label: the name without endings, or the path where names are equal."""
+    if len(set(paths)) < len(paths):
+        raise BadName("--predictions names a file twice.", "each file once.")
+    stems = [_stem(path) for path in paths]
+    times = Counter(stems)
+    return {
+        stem if times[stem] == 1 else path: path for stem, path in zip(stems, paths, strict=True)
+    }
+
+
+def _stem(path: str) -> str:
+    name = Path(path)
+    return Path(name.stem).stem if name.suffix in COMPRESSED else name.stem
+
+
+def reported(kind: str, message: str) -> None:
+    """Say an error where errors go."""
+    typer.echo(f"error: {kind}: {message}", err=True)
+
+
+def listing(rows: Sequence[Sequence[str]]) -> str:
+    """Words in columns, heading first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])

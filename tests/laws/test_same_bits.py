@@ -1,0 +1,180 @@
+"""The same bits, whatever the names of ids, the order of rows, the kernels, threads and batches."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import LISTED, Case, bits, cases, conventions, environment, names
+
+import rectitude as rt
+
+ALL = names((None, 1, 3, 20))
+# RMRR compares with the order of the truth, so that order is content for it.
+UNORDERED = [name for name in ALL if not name.startswith("rmrr")]
+
+
+@given(cases(), conventions, st.randoms(use_true_random=False))
+def test_shuffling_the_rows_of_the_predictions_changes_nothing(
+    case: Case, switches: dict[str, Any], random: Any
+) -> None:
+    if switches.get("ties") == "given":
+        del switches["ties"]  # there the order of rows is what was asked for
+    rows = list(case.predictions)
+    random.shuffle(rows)
+    before, after = (c.evaluate(ALL, switches) for c in (case, case.replace(predictions=tuple(rows))))
+    assert bits(before) == bits(after)
+    assert before.ledger.as_dict() == after.ledger.as_dict()
+    assert _prints(before) == _prints(after)
+
+
+@given(cases(), conventions, st.randoms(use_true_random=False))
+def test_shuffling_the_rows_of_the_truth_changes_nothing(
+    case: Case, switches: dict[str, Any], random: Any
+) -> None:
+    rows = list(case.truth)
+    random.shuffle(rows)
+    before, after = (c.evaluate(UNORDERED, switches) for c in (case, case.replace(truth=tuple(rows))))
+    assert bits(before) == bits(after)
+    assert before.ledger.as_dict() == after.ledger.as_dict()
+    assert _prints(before) == _prints(after)
+
+
+def test_the_fingerprint_of_plain_pairs_does_not_depend_on_their_order() -> None:
+    pairs = pl.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "x"]})
+    prints = {
+        _prints(rt.evaluate({"a": ["x"], "b": ["z"]}, truth, "hit"))["truth"]
+        for truth in (pairs, pairs[::-1], pairs[[1, 0, 2]])
+    }
+    assert len(prints) == 1
+
+
+@given(cases(), conventions, st.permutations(range(8)), st.permutations(range(6)))
+def test_renaming_ids_changes_nothing(
+    case: Case, switches: dict[str, Any], items: list[int], users: list[int]
+) -> None:
+    if switches.get("ties", "").startswith("item"):
+        items = sorted(items)  # there the order of ids is what was asked for
+    kinds: list[Any] = [
+        lambda n: n * 10**15 - 2**60,
+        lambda n: f"id-{n}é",
+        lambda n: 2**63 + n,
+    ]
+    before = bits(case.evaluate(ALL, switches))
+    for kind in kinds:
+        renamed = case.renamed(
+            {user: kind(users[user]) for user in range(6)},
+            {item: kind(items[item]) for item in range(8)},
+        )
+        assert bits(renamed.evaluate(ALL, switches)) == before
+
+
+@given(cases(), st.permutations(range(6)), st.sampled_from(("list", "user")))
+def test_renaming_lists_of_one_user_changes_nothing(
+    case: Case, sessions: list[int], unit: str
+) -> None:
+    def evaluated(key: Any) -> dict[str, str]:
+        predictions = pl.DataFrame(
+            [(u % 2, key(u), i, s) for u, i, s in case.predictions],
+            ["user", "session", "item", "score"], orient="row",
+        )  # fmt: skip
+        truth = pl.DataFrame(
+            [(u % 2, key(u), i, g) for u, i, g in case.truth],
+            ["user", "session", "item", "grade"], orient="row",
+        )  # fmt: skip
+        asked = ["ndcg@3", "map", "rbp", "err"]
+        return bits(rt.evaluate(predictions, truth, asked, {"unit": unit}, list_key="session"))
+
+    assert evaluated(lambda u: u) == evaluated(lambda u: sessions[u])
+
+
+@settings(max_examples=60)
+@given(cases(grades=(-1, 0, 1, 2)), conventions, st.booleans(), st.sampled_from((int, str)))
+def test_compiled_kernels_give_the_bits_of_the_numpy_twin(
+    case: Case, switches: dict[str, Any], tidy: bool, kind: type
+) -> None:
+    pytest.importorskip("numba")
+    ids = {n: kind(n) for n in range(8)}
+    rows = case.predictions if tidy else tuple(sorted(case.predictions, key=lambda r: r[::-1]))
+    case = case.replace(predictions=rows).renamed(ids, ids)
+    seen = []
+    for kernels in ("numpy", "numba"):
+        with environment(RECTITUDE_KERNELS=kernels):
+            seen.append(case.evaluate(ALL, switches))
+    assert bits(seen[0]) == bits(seen[1])
+    assert seen[0].ledger.as_dict() == seen[1].ledger.as_dict()
+    assert _prints(seen[0]) == _prints(seen[1])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from((0.0, 1.0, 2.0))),
+             min_size=1, max_size=14),
+    st.sampled_from(("first", "counted")),
+    st.sampled_from(("once", "counted")),
+)  # fmt: skip
+def test_compiled_kernels_deal_with_duplicates_as_the_numpy_twin(
+    rows: list[tuple[int, int, float]], duplicates: str, duplicate_truth: str
+) -> None:
+    pytest.importorskip("numba")
+    case = Case(((0, 0, 1.0), *rows), ((0, 0, 1.0), *rows[::2]), ())
+    switches = {"duplicates": duplicates, "duplicate_truth": duplicate_truth, "undefined": "zero"}
+    seen = []
+    for kernels in ("numpy", "numba"):
+        with environment(RECTITUDE_KERNELS=kernels):
+            seen.append(case.evaluate(ALL, switches))
+    assert bits(seen[0]) == bits(seen[1])
+    assert seen[0].ledger.as_dict() == seen[1].ledger.as_dict()
+
+
+@pytest.mark.parametrize("kernels", ["numpy", "numba"])
+def test_any_number_of_threads_gives_the_same_bits(kernels: str) -> None:
+    if kernels == "numba":
+        pytest.importorskip("numba")
+    rows = 30_000
+    index = pl.DataFrame({"n": range(rows)})
+    predictions = index.select(
+        user=pl.col("n") * 7919 % 25_000, item=pl.col("n") * 104_729 % 97,
+        score=(pl.col("n") * 31_337 % 17).cast(float),
+    ).unique(["user", "item"], maintain_order=True)  # fmt: skip
+    truth = index.select(
+        user=pl.col("n") * 3001 % 25_000, item=pl.col("n") * 15_485_863 % 97,
+        grade=pl.col("n") % 4 + 1,
+    ).unique(["user", "item"], maintain_order=True)  # fmt: skip
+    seen = []
+    for threads in "123":
+        with environment(RECTITUDE_THREADS=threads, RECTITUDE_KERNELS=kernels):
+            seen.append(rt.evaluate(predictions, truth, [*LISTED, "ndcg[gain=exp2]@3"], intervals=True))
+    for other in seen[1:]:
+        assert bits(seen[0]) == bits(other)
+        assert _prints(seen[0]) == _prints(other)
+        assert seen[0].to_json() == other.to_json()
+
+
+@given(cases(everyone=True), conventions, st.randoms(use_true_random=False))
+def test_batches_added_in_any_order_give_the_bits_of_the_whole(
+    case: Case, switches: dict[str, Any], random: Any
+) -> None:
+    whole = case.evaluate(ALL, switches, intervals=True)
+    users = case.users()
+    random.shuffle(users)
+    cuts = sorted(random.sample(range(1, len(users)), random.randint(0, len(users) - 1)))
+    shards = [set(users[a:b]) for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+    parts = [case.of(shard).evaluate(ALL, switches, intervals=True) for shard in shards]
+    for name, result in whole.results.items():
+        states = [part.results[name].state for part in parts if name in part.results]
+        if result.state is None:
+            continue
+        random.shuffle(states)
+        total = reduce(add, states)
+        assert total == result.state, name
+        assert total.value.hex() == result.value.hex(), name
+
+
+def _prints(evaluation: rt.Evaluation) -> dict[str, str]:
+    inputs = evaluation.manifest["inputs"]
+    return {side: inputs[side]["fingerprint"] for side in ("predictions", "truth")}
