@@ -44,10 +44,15 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of loops over arrays, to be compiled for the types it meets."""
     import numba
 
-    made: Callable[..., Any] = numba.njit(
-        nogil=True, cache=True, boundscheck=False, error_model="numpy"
-    )(function)
-    return made
+    def made(cache: bool) -> Callable[..., Any]:
+        options = numba.njit(nogil=True, cache=cache, boundscheck=False, error_model="numpy")
+        compiled: Callable[..., Any] = options(function)
+        return compiled
+
+    try:
+        return made(cache=True)
+    except RuntimeError:  # no folder to keep the machine code in
+        return made(cache=False)
 
 
 def frozen(values: NDArray[Any]) -> NDArray[Any]:

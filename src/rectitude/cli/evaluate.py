@@ -51,6 +51,7 @@ def _flag(name: str, words: str) -> Any:
 
 
 def run(  # noqa: PLR0913  one parameter per option
+    *,
     truth: Annotated[str, _file("What was relevant: user, item, and a grade if there is one.")],
     predictions: Annotated[
         list[str], _several("FILE", "Ranked lists: user, item, and score or rank.")

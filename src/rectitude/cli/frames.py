@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,4 +36,4 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         whole = Path(folder) / path.name
         frame.write_parquet(whole)
-        os.replace(whole, path)
+        whole.replace(path)

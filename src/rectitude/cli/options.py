@@ -1,4 +1,4 @@
-"""What the verbs share: options with several values, conventions, labels, and how errors are said."""
+"""What the verbs share: options with several values, conventions, labels, lists and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up interactions that look like a shop's: a few items everybody buys, and people with tastes."""
+"""Made-up interactions that look like a shop's: favourites of everybody, and people with tastes."""
 
 from __future__ import annotations
 

@@ -36,10 +36,12 @@ class Ranking:
 
     def keep(self, lists: Integers, where: Integers) -> Ranking:
         """Only these places."""
-        columns = (self.items, self.key, self.sequence)
-        kept = (None if column is None else Pieces(column.whole[where]) for column in columns)
-        items, key, sequence = kept
-        return Ranking(self.lists.keep(lists, where), items or self.items, key, sequence)
+
+        def kept(column: Pieces | None) -> Pieces | None:
+            return None if column is None else Pieces(column.whole[where])
+
+        items = Pieces(self.items.whole[where])
+        return Ranking(self.lists.keep(lists, where), items, kept(self.key), kept(self.sequence))
 
 
 class Stretch(NamedTuple):
@@ -71,11 +73,10 @@ def stretches(lists: Grouped, columns: Sequence[Pieces]) -> list[Stretch]:
             found.append(Stretch(mine, start, lists.length[mine], [c.parts[part] for c in columns]))
     across = np.flatnonzero(some & (first != last))
     if len(across):
+        across = across[np.argsort(lists.start[across])]
         spans = Grouped(lists.start[across], lists.length[across])
-        _, where = spans.expand()
-        ends = np.cumsum(spans.length)
-        copied = [column.take(np.sort(where))[np.argsort(np.argsort(where))] for column in columns]
-        found.append(Stretch(across, ends - spans.length, spans.length, copied))
+        copied = [column.take(spans.expand()[1]) for column in columns]
+        found.append(Stretch(across, np.cumsum(spans.length) - spans.length, spans.length, copied))
     return found
 
 
@@ -116,27 +117,24 @@ def _match_compiled(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple
     at, position, above, tied, before = np.zeros((5, size), np.int32 if size < 2**31 else np.int64)
     found, repeated = np.zeros((2, len(ranking.lists.start)), np.int64)
     equals = np.zeros(len(found), np.uint8)
-    key, sequence = ranking.key or _NO_KEY, ranking.sequence or _NO_SEQUENCE
-    given = [c for c in (ranking.key, ranking.sequence) if c is not None]
-    truth_start = frozen(np.append(truth.start, size))
-    wanted = frozen(wanted)
+    columns = {"items": ranking.items, "key": ranking.key, "sequence": ranking.sequence}
+    given = {name: column for name, column in columns.items() if column is not None}
+    fixed = (frozen(np.append(truth.start, size)), frozen(wanted))
 
     def work(stretch: Stretch, first: int, last: int) -> None:
-        columns = iter(frozen(column) for column in stretch.columns)
-        items = next(columns)
-        key_part = next(columns) if ranking.key is not None else key.parts[0]
-        sequence_part = next(columns) if ranking.sequence is not None else sequence.parts[0]
+        own = dict(zip(given, stretch.columns, strict=True))
+        key, sequence = own.get("key", _NO_KEY), own.get("sequence", _NO_SEQUENCE)
         longest = int(stretch.length[first:last].max(initial=1))
         # Few collisions while the table fits the fastest cache; no more than needed beyond.
         room = 8 if longest <= 512 else 2
         table = np.zeros(1 << (room * longest - 1).bit_length(), np.uint64)
         find(
-            first, last, *map(frozen, stretch[:3]), items, frozen(key_part),
-            ranking.key is not None, frozen(sequence_part), ranking.sequence is not None,
-            truth_start, wanted, table, at, position, above, tied, before, found, equals, repeated,
+            first, last, *map(frozen, stretch[:3]), frozen(own["items"]),
+            frozen(key), "key" in own, frozen(sequence), "sequence" in own,
+            *fixed, table, at, position, above, tied, before, found, equals, repeated,
         )  # fmt: skip
 
-    share(stretches(ranking.lists, [ranking.items, *given]), work)
+    share(stretches(ranking.lists, list(given.values())), work)
     return _compact(truth, found, bool(equals.any()), at, position, above, tied, before), repeated
 
 
@@ -154,14 +152,13 @@ def _compact(truth: Grouped, found: Integers, ties: bool, *written: NDArray[Any]
     return Matches(*rows)
 
 
-_NO_KEY, _NO_SEQUENCE = Pieces(np.zeros(0, np.float32)), Pieces(np.zeros(0, np.int64))
+_NO_KEY, _NO_SEQUENCE = np.zeros(0, np.float32), np.zeros(0, np.int64)
 
 
 def share(
     stretches: Sequence[Stretch], work: Callable[[Stretch, int, int], None], step: int = 4096
 ) -> None:
-    """Call `work(stretch, first, last)` on blocks of lists that cover all stretches, on several
-    threads."""
+    """Call `work(stretch, first, last)` on blocks of lists of all stretches, on several threads."""
     blocks = [
         (s, a, min(a + step, len(s.numbers)))
         for s in stretches

@@ -91,8 +91,9 @@ class Sides:
     def column(self, name: str) -> Pieces:
         """A column of the predictions by place: `item` codes, `score` or `rank`."""
         if name not in self.placed:
-            own = self.items.codes["predictions"] if name == "item" else None
-            values = own or pieces(self.sources.predictions.frame[name])
+            codes = self.items.codes["predictions"]
+            frame = self.sources.predictions.frame
+            values = codes if name == "item" else pieces(frame[name])
             self.placed[name] = self.lists.take(values)
         return self.placed[name]
 

@@ -18,7 +18,7 @@ ALWAYS = ("recall", "precision", "f1", "rmrr")
 
 
 def names(asked: Sequence[str] = ()) -> list[str]:
-    """The names to evaluate: the metrics of the line at the cutoffs asked for, NDCG only if asked."""
+    """The names to evaluate: the metrics of the line at the cutoffs asked; NDCG only if asked."""
     wanted = [_placed(name) for name in parse_all(asked)] if asked else []
     cutoffs = list(dict.fromkeys(name.cutoff for name in wanted)) or CUTOFFS
     metrics = {*ALWAYS, *(name.base for name in wanted)}
