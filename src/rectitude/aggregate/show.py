@@ -28,7 +28,7 @@ def rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
         if with_interval:
             row["low"], row["high"] = result.interval or (None, None)
         if with_ties:
-            row["ties_worst"], row["ties_best"] = result.ties or (result.value, result.value)
+            row["ties_worst"], row["ties_best"] = result.ties or (None, None)
         table.append(row)
     return table
 
