@@ -31,7 +31,7 @@ sys.path.insert(0, str(HERE))
 import sample  # noqa: E402  (a neighbour, not a package)
 
 _BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_COMMAND = [sys.executable, "-c", "import sys; from rectitude.cli import main; sys.exit(main())"]
+_COMMAND = [sys.executable, "-m", "rectitude"]
 _MORE = "...\n"
 
 

@@ -7,8 +7,8 @@ import polars as pl
 
 import rectitude as rt
 
-# Three users who differ in what frameworks disagree on: ann has graded items, bob tied scores and few
-# relevant items, cat no list at all.
+# Three users who differ in what frameworks disagree on: ann has graded items, bob tied scores and
+# one relevant item, cat no list at all.
 run = pl.DataFrame(
     [
         ("ann", "a", 9.0, 1), ("ann", "b", 8.0, 2), ("ann", "c", 7.0, 3), ("ann", "d", 6.0, 4),

@@ -86,7 +86,8 @@ def _table(standings: Sequence[Standing]) -> str:
     rows = [
         [
             one.profile, f"{one.cases:,}", f"{one.compared:,}", f"{one.agree:,}",
-            f"{one.declared:,}", f"{one.unsupported:,}", f"{one.largest_error:.1e}",
+            f"{one.declared:,}", f"{one.unsupported:,}",
+            f"{one.largest_error:.1e}" if one.compared else "",
         ]
         for one in standings
     ]  # fmt: skip

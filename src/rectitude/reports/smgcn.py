@@ -5,6 +5,7 @@ recall=[0.14138\t0.22451], precision=[...], F1=[...], RMRR=[...]
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from rectitude.aggregate.evaluation import Evaluation
@@ -38,10 +39,16 @@ def line(evaluation: Evaluation) -> str:
     """The line of one evaluation, made of the names that `names` gives."""
     arrays: dict[str, list[str]] = {}
     for name in names([*evaluation.results, *evaluation.failures]):
-        failed = name in evaluation.failures
-        value = "failed" if failed else f"{evaluation[name]:.5f}"
-        arrays.setdefault(PLACES[name.partition("@")[0]], []).append(value)
-    return ", ".join(f"{name}=[{chr(9).join(values)}]" for name, values in arrays.items())
+        arrays.setdefault(PLACES[name.partition("@")[0]], []).append(_value(evaluation, name))
+    joined = {name: "\t".join(values) for name, values in arrays.items()}
+    return ", ".join(f"{name}=[{values}]" for name, values in joined.items())
+
+
+def _value(evaluation: Evaluation, name: str) -> str:
+    if name in evaluation.failures:
+        return "failed"
+    value = evaluation[name]
+    return "undefined" if math.isnan(value) else f"{value:.5f}"
 
 
 def lines(evaluations: Mapping[str, Evaluation]) -> str:
