@@ -44,7 +44,10 @@ def formula(asked: Asked) -> str:
     """The formula of a metric with the choices in force put in."""
     text = asked.metric.formula or asked.metric.about
     cutoff = asked.cutoff
-    fills = {"k": str(cutoff) if cutoff is not None else "whole list"}
+    if cutoff is None:
+        text = text.replace("the top {k}", "the whole list").replace(" (ranks up to {k})", "")
+        text = text.replace(", up to rank {k}", "")
+    fills = {"k": str(cutoff)}
     fills |= {s: _short(s, asked.convention) for s in asked.metric.switches}
     fills |= {name: f"{value:g}" for name, value in asked.numbers.items()}
     for name, words in fills.items():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rectitude.storage import write_text
+from rectitude.storage import write_with
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from rectitude.aggregate.evaluation import Evaluation
@@ -30,10 +30,4 @@ def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Write CSV or Parquet, whole or not at all."""
-    if path.suffix == ".csv":
-        write_text(path, frame.write_csv())
-        return
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        whole = Path(folder) / path.name
-        frame.write_parquet(whole)
-        whole.replace(path)
+    write_with(path, frame.write_csv if path.suffix == ".csv" else frame.write_parquet)

@@ -70,7 +70,10 @@ def evaluate(
     tables: dict[str, Table] = {}
 
     def load(what: What) -> None:
-        tables[what] = read(given[what], what, columns=columns, list_key=list_key)
+        named = dict(columns or {})
+        if what == "weights" and list_key != "user":
+            named.pop("user", None)
+        tables[what] = read(given[what], what, columns=named, list_key=list_key)
 
     wanted = [w for w in get_args(What) if given[w] is not None or w in ("predictions", "truth")]
     together([partial(load, what) for what in wanted])
@@ -103,7 +106,9 @@ def evaluate_sources(
 
     tasks = [partial(identify, "predictions"), partial(identify, "truth")]
     together([*tasks, *(partial(compute, one) for one in asked)], len(sides.keys) > _MANY_LISTS)
-    results = {str(one.name): results[str(one.name)] for one in asked if str(one.name) in results}
+    names = [str(one.name) for one in asked]
+    results = {name: results[name] for name in names if name in results}
+    failures = {name: failures[name] for name in names if name in failures}
     keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user)
     return Evaluation(results, ledger, _manifest(sides, profile, prints), failures, keys)
 
@@ -238,7 +243,7 @@ def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict
         inputs[side]["fingerprint"] = mark
     return {
         "rectitude": __version__,
-        "profile": profile.name,
+        "profile": profile.label,
         "profile_versions": list(profile.versions),
         "inputs": inputs,
         "lists": len(sides.keys),

@@ -213,7 +213,8 @@ def rbp(
     formula="sum over the top {k} of P(stop here) / rank; an item stops the user with probability "
     "gain / (gain of the highest grade {max_grade} + 1), gain = {gain}",
     reading="The reciprocal rank at which a user is expected to stop.",
-    use="Use it with graded relevance when one excellent item makes the later ones worthless.",
+    use="Use it with graded relevance (gain=exp2) when one excellent item makes the later ones "
+    "worthless; max_grade is the top of the scale, and matters only then.",
     cite="chapelle2009expected",
 )
 def expected_reciprocal_rank(

@@ -65,6 +65,13 @@ class Profile:
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     variants: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
     known_differences: Mapping[str, str] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """switches that were set otherwise than the profile says"""
+
+    @property
+    def label(self) -> str:
+        """The name, and what was changed."""
+        return ", ".join([self.name, *(f"{key}={value}" for key, value in self.changes.items())])
 
     def replace(self, **changes: Any) -> Profile:
         """This profile with switches set otherwise, for every metric."""
@@ -74,7 +81,9 @@ class Profile:
             name: {key: value for key, value in own.items() if key not in changes}
             for name, own in self.metrics.items()
         }
-        return replace(self, convention=self.convention.replace(**changes), metrics=metrics)
+        convention = self.convention.replace(**changes)
+        changed = {**self.changes, **changes}
+        return replace(self, convention=convention, metrics=metrics, changes=changed)
 
     def resolve(self, name: Name) -> Asked:
         """What a metric name means under this profile."""
