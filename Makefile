@@ -9,7 +9,7 @@ VENV ?= .venv
 PYTEST_FLAGS ?= -n auto
 
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 DOCUMENTS := README.md CONTRIBUTING.md docs/smgcn.md
 
 # In CI a test that is skipped for want of something CI installs has failed.

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "quick",
@@ -14,6 +14,7 @@ settings.register_profile(
     max_examples=40,
     derandomize=bool(os.environ.get("CI")),
     print_blob=True,
+    phases=[phase for phase in Phase if phase is not Phase.explain],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)

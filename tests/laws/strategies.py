@@ -111,8 +111,13 @@ conventions = st.fixed_dictionaries(
         "list_needed": st.sampled_from(("none", "handed", "items", "hit")),
         "average": st.sampled_from(("macro", "micro")),
     },
-).map(lambda chosen: {"undefined": "zero", **chosen})
+).map(lambda chosen: _sound({"undefined": "zero", **chosen}))
 """Conventions under which every list has a value."""
+
+
+def _sound(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Without a threshold above the grade 1 that the ideal list of k hits is made of (see test_switches)."""
+    return chosen | ({"relevant_from": 1} if chosen.get("ideal") == "k" else {})
 
 
 def names(cutoffs: tuple[int | None, ...] = CUTOFFS) -> list[str]:

@@ -1,0 +1,191 @@
+"""Every metric on one list, with the arithmetic shown.
+
+The list of ann, best first:            b  x  a  y  c       (x and y are not judged)
+The truth, in its own order:            a: 3, b: 1, c: 2, d: 1, n: 0
+So hits stand at the ranks 1, 3 and 5; four items are relevant; d is not in the list; n is judged not
+relevant and not in the list.
+"""
+
+from __future__ import annotations
+
+from math import log, log2
+
+import pytest
+
+import rectitude as rt
+
+LIST = {"ann": ["b", "x", "a", "y", "c"]}
+TRUTH = {"ann": {"a": 3, "b": 1, "c": 2, "d": 1, "n": 0}}
+GAINS = {"binary": (1, 1, 1, 1), "linear": (3, 2, 1, 1), "exp2": (7, 3, 1, 1)}  # of the truth, sorted
+
+
+def value(name: str, convention: dict[str, object] | None = None) -> float:
+    return rt.evaluate(LIST, TRUTH, name, convention)[name]
+
+
+BY_HAND = {
+    # hits / what is divided by
+    "precision": 3 / 5,
+    "precision@1": 1 / 1,
+    "precision@2": 1 / 2,
+    "precision@3": 2 / 3,
+    "precision@10": 3 / 10,
+    "precision[precision_over=returned]@10": 3 / 5,
+    "precision[precision_over=returned]@2": 1 / 2,
+    "precision[precision_over=returned]": 3 / 5,
+    "precision[precision_over=reachable]@10": 3 / 4,
+    "precision[precision_over=reachable]@3": 2 / 3,
+    "precision[precision_over=reachable]": 3 / 4,
+    "recall": 3 / 4,
+    "recall@1": 1 / 4,
+    "recall@3": 2 / 4,
+    "recall@10": 3 / 4,
+    "recall[recall_over=reachable]@3": 2 / 3,
+    "recall[recall_over=reachable]@10": 3 / 4,
+    "recall[recall_over=reachable]": 3 / 4,
+    # 2PR / (P + R)
+    "f1": 2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4),
+    "f1@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
+    "f1@10": 2 * (3 / 10) * (3 / 4) / (3 / 10 + 3 / 4),
+    "f1[precision_over=returned]@10": 2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4),
+    "f1[precision_over=reachable]@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
+    "f1[recall_over=reachable]@3": 2 * (2 / 3) * (2 / 3) / (2 / 3 + 2 / 3),
+    "f1[f1_without_hits=undefined]@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
+    "f1_of_means": 2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4),
+    "f1_of_means@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
+    "hit": 1,
+    "hit@1": 1,
+    "hit[hit_as=count]": 3,
+    "hit[hit_as=count]@2": 1,
+    "mrr": 1 / 1,
+    "mrr@1": 1 / 1,
+    "mrr[reciprocal_rank=sum]": 1 / 1 + 1 / 3 + 1 / 5,
+    "mrr[reciprocal_rank=sum]@3": 1 / 1 + 1 / 3,
+    # precision at each hit, over the relevant items
+    "map": (1 / 1 + 2 / 3 + 3 / 5) / 4,
+    "map@3": (1 / 1 + 2 / 3) / 4,
+    "map[ap_over=reachable]@3": (1 / 1 + 2 / 3) / 3,
+    "map[ap_over=reachable]@10": (1 / 1 + 2 / 3 + 3 / 5) / 4,
+    "map[ap_over=reachable]": (1 / 1 + 2 / 3 + 3 / 5) / 4,
+    "map[ap_over=k]@3": (1 / 1 + 2 / 3) / 3,
+    "map[ap_over=k]@10": (1 / 1 + 2 / 3 + 3 / 5) / 10,
+    "map[ap_over=k]": (1 / 1 + 2 / 3 + 3 / 5) / 5,
+    # hits among the first 4, over 4
+    "rprec": 2 / 4,
+    "rprec@1": 1 / 4,
+    "rprec@10": 2 / 4,
+    # (1 - p) * (p^0 + p^2 + p^4)
+    "rbp": 0.2 * (1 + 0.8**2 + 0.8**4),
+    "rbp@3": 0.2 * (1 + 0.8**2),
+    "rbp[persistence=0.5]": 0.5 * (1 + 0.5**2 + 0.5**4),
+    "rbp[gain=linear]": 0.2 * (1 + 3 * 0.8**2 + 2 * 0.8**4),
+    "rbp[gain=exp2]@3": 0.2 * (1 + 7 * 0.8**2),
+    # binary: an item stops the user with probability 1 / (1 + 1)
+    "err": 1 / 2 + (1 / 2) * (1 / 2) / 3 + (1 / 2) ** 2 * (1 / 2) / 5,
+    "err@3": 1 / 2 + (1 / 2) * (1 / 2) / 3,
+    # linear, highest grade 4: grade / 5; the grades found are 1, 3, 2
+    "err[gain=linear]": 1 / 5 + (4 / 5) * (3 / 5) / 3 + (4 / 5) * (2 / 5) * (2 / 5) / 5,
+    "err[gain=linear,max_grade=3]": 1 / 4 + (3 / 4) * (3 / 4) / 3 + (3 / 4) * (1 / 4) * (2 / 4) / 5,
+    # exp2: (2^grade - 1) / 2^4
+    "err[gain=exp2]": 1 / 16 + (15 / 16) * (7 / 16) / 3 + (15 / 16) * (9 / 16) * (3 / 16) / 5,
+    "err[gain=exp2]@3": 1 / 16 + (15 / 16) * (7 / 16) / 3,
+    # no negative stands above a hit; d is not in the list and adds 0
+    "bpref": (1 + 1 + 1 + 0) / 4,
+    "bpref@3": (1 + 1 + 0 + 0) / 4,
+    "bpref_strict": (1 + 1 + 1 + 0) / 4,
+    # places in the list: b 0, a 2, c 4; in the truth: b 1, a 0, c 2
+    "rmrr": (1 / (1 + 1) + 1 / (2 + 1) + 1 / (2 + 1)) / 4,
+    "rmrr@3": (1 / (1 + 1) + 1 / (2 + 1)) / 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "expected"), BY_HAND.items(), ids=list(BY_HAND))
+def test_value_by_hand(name: str, expected: float) -> None:
+    assert value(name) == pytest.approx(expected, rel=1e-15, abs=0)
+
+
+def test_every_metric_and_every_choice_of_its_switches_is_computed_by_hand() -> None:
+    shown = {**BY_HAND, **{name: 0.0 for name in ("dcg", "ndcg")}}
+    assert {name.partition("[")[0].partition("@")[0] for name in shown} == set(rt.METRICS)
+
+
+# Grades found: 1 at rank 1, 3 at rank 3, 2 at rank 5.
+FOUND = {"binary": (1, 1, 1), "linear": (1, 3, 2), "exp2": (1, 7, 3)}
+
+
+@pytest.mark.parametrize("gain", FOUND)
+def test_dcg_adds_gains_divided_by_the_logarithm_of_the_rank_plus_1(gain: str) -> None:
+    first, third, fifth = FOUND[gain]
+    whole = first / log2(2) + third / log2(4) + fifth / log2(6)
+    assert value(f"dcg[gain={gain}]") == pytest.approx(whole, rel=1e-15)
+    assert value(f"dcg[gain={gain}]@3") == pytest.approx(first + third / log2(4), rel=1e-15)
+    assert value(f"dcg[gain={gain}]@2") == first
+
+
+@pytest.mark.parametrize("gain", FOUND)
+def test_dcg_with_a_discount_from_the_second_rank_weighs_the_first_two_the_same(gain: str) -> None:
+    first, third, fifth = FOUND[gain]
+    whole = first / 1 + third / log2(3) + fifth / log2(5)
+    name = f"dcg[gain={gain},discount=log_from_second]"
+    assert value(name) == pytest.approx(whole, rel=1e-15)
+    # b and x change places: rank 2 weighs max(1, log2(2)) = 1 as well.
+    swapped = rt.evaluate({"ann": ["x", "b", "a", "y", "c"]}, TRUTH, name)[name]
+    assert swapped == value(name)
+
+
+@pytest.mark.parametrize("gain", FOUND)
+def test_ndcg_divides_by_the_best_order_of_the_truth(gain: str) -> None:
+    first, third, fifth = FOUND[gain]
+    best = GAINS[gain]
+    ideal = best[0] / log2(2) + best[1] / log2(3) + best[2] / log2(4) + best[3] / log2(5)
+    whole = (first / log2(2) + third / log2(4) + fifth / log2(6)) / ideal
+    assert value(f"ndcg[gain={gain}]") == pytest.approx(whole, rel=1e-15)
+    at_2 = first / (best[0] / log2(2) + best[1] / log2(3))
+    assert value(f"ndcg[gain={gain}]@2") == pytest.approx(at_2, rel=1e-15)
+
+
+def test_ndcg_with_the_ideal_of_k_hits_divides_by_a_hit_at_every_rank() -> None:
+    ideal = 1 / log2(2) + 1 / log2(3) + 1 / log2(4) + 1 / log2(5) + 1 / log2(6)
+    found = 1 / log2(2) + 1 / log2(4) + 1 / log2(6)
+    assert value("ndcg[ideal=k]@5") == pytest.approx(found / ideal, rel=1e-15)
+    assert value("ndcg[ideal=k]") == pytest.approx(found / ideal, rel=1e-15)  # five items returned
+    more = ideal + 1 / log2(7)
+    assert value("ndcg[ideal=k]@6") == pytest.approx(found / more, rel=1e-15)
+
+
+def test_ndcg_with_a_discount_from_the_second_rank() -> None:
+    ideal = 1 + 1 + 1 / log2(3) + 1 / log2(4)
+    found = 1 + 1 / log2(3) + 1 / log2(5)
+    assert value("ndcg[discount=log_from_second]") == pytest.approx(found / ideal, rel=1e-15)
+
+
+def test_the_base_of_the_logarithm_cancels_in_ndcg_but_not_in_dcg() -> None:
+    ten = 1 / (log(2) / log(10)) + 1 / (log(4) / log(10)) + 1 / (log(6) / log(10))
+    assert value("dcg[log_base=10]") == pytest.approx(ten, rel=1e-14)
+    assert value("ndcg[log_base=10]@3") == pytest.approx(value("ndcg@3"), rel=1e-14)
+    # from the second rank on it does not: with base 10 the ranks 1 to 10 all weigh 1
+    assert value("dcg[discount=log_from_second,log_base=10]") == 3
+
+
+def test_a_threshold_takes_the_gain_of_lower_grades_unless_all_positive_grades_gain() -> None:
+    # From grade 2 on, a (3, rank 3) and c (2, rank 5) are relevant.
+    above = {"relevant_from": 2, "gain": "linear"}
+    found = 3 / log2(4) + 2 / log2(6)
+    assert value("dcg", above) == pytest.approx(found, rel=1e-15)
+    assert value("ndcg", above) == pytest.approx(found / (3 / log2(2) + 2 / log2(3)), rel=1e-15)
+    every = above | {"gain_from": "positive"}
+    found = 1 / log2(2) + 3 / log2(4) + 2 / log2(6)
+    ideal = 3 / log2(2) + 2 / log2(3) + 1 / log2(4) + 1 / log2(5)
+    assert value("dcg", every) == pytest.approx(found, rel=1e-15)
+    assert value("ndcg", every) == pytest.approx(found / ideal, rel=1e-15)
+
+
+def test_a_threshold_counts_lower_grades_as_not_relevant() -> None:
+    above = {"relevant_from": 2}
+    assert value("precision@3", above) == 1 / 3  # a
+    assert value("recall@3", above) == 1 / 2  # a of a, c
+    assert value("mrr", above) == 1 / 3
+    assert value("map", above) == pytest.approx((1 / 3 + 2 / 5) / 2, rel=1e-15)
+    assert value("rprec", above) == 0 / 2
+    # bpref: b (grade 1) is now judged not relevant and stands above a and c; R = 2, N = 3 (b, d, n)
+    assert value("bpref", above) == ((1 - 1 / 2) + (1 - 1 / 2)) / 2

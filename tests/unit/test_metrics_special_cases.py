@@ -1,0 +1,164 @@
+"""Metrics where something is missing, in several lists, or peculiar to one metric; arithmetic shown."""
+
+from __future__ import annotations
+
+from math import log2
+
+import pytest
+
+import rectitude as rt
+from rectitude.errors import RectitudeError, UndefinedValue
+
+
+def value(lists: object, truth: object, name: str, convention: object = None) -> float:
+    return rt.evaluate(lists, truth, name, convention)[name]
+
+
+def test_bpref_counts_the_negatives_above_each_hit() -> None:
+    # n1 a n2 b x n3; R = 2 (a, b), N = 3: a has 1 negative above, b has 2; min(N, R) = 2.
+    lists = {"u": ["n1", "a", "n2", "b", "x", "n3"]}
+    truth = {"u": {"a": 1, "b": 1, "n1": 0, "n2": 0, "n3": 0}}
+    assert value(lists, truth, "bpref") == ((1 - 1 / 2) + (1 - 2 / 2)) / 2
+    assert value(lists, truth, "bpref@2") == ((1 - 1 / 2) + 0) / 2
+
+
+def test_bpref_divides_by_the_negatives_where_they_are_fewer_than_the_relevant() -> None:
+    # n a b c; R = 3, N = 1: every hit has 1 negative above; min(N, R) = 1.
+    lists, truth = {"u": ["n", "a", "b", "c"]}, {"u": {"a": 1, "b": 1, "c": 1, "n": 0}}
+    assert value(lists, truth, "bpref") == (0 + 0 + 0) / 3
+    # a n b c: a has none above.
+    assert value({"u": ["a", "n", "b", "c"]}, truth, "bpref") == (1 + 0 + 0) / 3
+
+
+def test_bpref_counts_at_most_as_many_negatives_as_there_are_relevant_items() -> None:
+    # n1 n2 n3 a; R = 1, N = 3: min(3 above, R = 1) / min(N, R) = 1.
+    lists, truth = {"u": ["n1", "n2", "n3", "a"]}, {"u": {"a": 1, "n1": 0, "n2": 0, "n3": 0}}
+    assert value(lists, truth, "bpref") == 1 - 1 / 1
+
+
+def test_bpref_without_negatives_is_the_share_of_relevant_items_found() -> None:
+    assert value({"u": ["x", "a"]}, {"u": ["a", "b"]}, "bpref") == 1 / 2
+
+
+def test_bpref_strict_is_undefined_where_a_hit_has_no_negative() -> None:
+    lists, truth = {"u": ["x", "a"], "v": ["c", "n"]}, {"u": {"a": 1}, "v": {"c": 1, "n": 0}}
+    failed = rt.evaluate(lists, truth, "bpref_strict").failures["bpref_strict"]
+    assert isinstance(failed, UndefinedValue)
+    assert value(lists, truth, "bpref_strict", {"undefined": "zero"}) == (0 + 1) / 2
+    assert value(lists, truth, "bpref_strict", {"undefined": "skip"}) == 1
+    # without a hit there is nothing to prefer: 0
+    assert value({"u": ["x"], "v": ["c"]}, truth, "bpref_strict") == (0 / 1 + 1 / 1) / 2
+
+
+def test_bpref_strict_is_0_without_relevant_items() -> None:
+    lists, truth = {"u": ["x"], "v": ["c"]}, {"u": {"x": 0}, "v": {"c": 1, "n": 0}}
+    assert value(lists, truth, "bpref_strict", {"truth_needed": "judged"}) == (0 / 1 + 1 / 1) / 2
+
+
+def test_rmrr_depends_on_the_order_of_the_truth() -> None:
+    lists = {"u": ["a", "b", "c"]}
+    assert value(lists, {"u": ["a", "b", "c"]}, "rmrr") == (1 + 1 + 1) / 3
+    # c b a: distances 2, 0, 2
+    assert value(lists, {"u": ["c", "b", "a"]}, "rmrr") == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
+    # places count all items of the list: x takes place 0, a stands at 1
+    assert value({"u": ["x", "a"]}, {"u": ["a"]}, "rmrr") == 1 / 2
+
+
+def test_err_of_several_lists_starts_anew_in_each() -> None:
+    # binary, stop = 1/2: u: hits at 1 and 2; v: hit at 2
+    lists, truth = {"u": ["a", "b"], "v": ["x", "a"]}, {"u": ["a", "b"], "v": ["a"]}
+    of_u, of_v = 1 / 2 + (1 / 2) * (1 / 2) / 2, (1 / 2) / 2
+    assert value(lists, truth, "err") == (of_u + of_v) / 2
+
+
+def test_f1_is_0_where_precision_and_recall_are_0() -> None:
+    assert value({"u": ["x"]}, {"u": ["a"]}, "f1") == 0
+    assert value({"u": ["x"]}, {"u": ["a"]}, "f1@5") == 0
+    assert value({"u": ["x"]}, {"u": ["a"]}, "f1_of_means") == 0
+
+
+def test_f1_without_hits_can_be_undefined() -> None:
+    lists, truth = {"u": ["x"], "v": ["a"]}, {"u": ["a"], "v": ["a"]}
+    name = "f1[f1_without_hits=undefined]"
+    assert name in rt.evaluate(lists, truth, name).failures
+    assert value(lists, truth, name, {"undefined": "skip"}) == 1
+    assert value(lists, truth, "f1") == (0 + 1) / 2
+
+
+def test_f1_is_the_mean_of_the_lists_and_f1_of_means_the_f1_of_the_means() -> None:
+    # u: P = 1/1, R = 1/4; v: P = 0, R = 0
+    lists, truth = {"u": ["a"], "v": ["x"]}, {"u": ["a", "b", "c", "d"], "v": ["a"]}
+    assert value(lists, truth, "f1@1") == (2 * 1 * (1 / 4) / (1 + 1 / 4) + 0) / 2
+    p, r = (1 + 0) / 2, (1 / 4 + 0) / 2
+    assert value(lists, truth, "f1_of_means@1") == 2 * p * r / (p + r)
+
+
+def test_f1_of_means_uses_the_choices_asked_for() -> None:
+    lists, truth = {"u": ["a", "x"]}, {"u": ["a", "b"]}
+    # P = 1/5 of the cutoff, or 1/2 of what was returned; R = 1/2
+    assert value(lists, truth, "f1_of_means@5") == pytest.approx(2 * 0.2 * 0.5 / (0.2 + 0.5))
+    assert value(lists, truth, "f1_of_means[precision_over=returned]@5") == 1 / 2
+
+
+def test_f1_of_means_is_shown_in_percent_and_rounded_as_the_others() -> None:
+    lists, truth = {"u": ["a", "x"]}, {"u": ["a", "b", "c"]}
+    p, r = 1 / 2, 1 / 3
+    shown = value(lists, truth, "f1_of_means@2", {"scale": "percent", "decimals": 1})
+    assert shown == round(100 * 2 * p * r / (p + r), 1)
+
+
+def test_a_list_without_hits_is_worth_0_to_every_metric() -> None:
+    evaluation = rt.evaluate(
+        {"u": ["x", "y"]}, {"u": {"a": 1, "b": 2, "n": 0}},
+        [f"{name}{at}" for name in rt.METRICS for at in ("", "@1", "@5")],
+    )  # fmt: skip
+    assert evaluation.values() == dict.fromkeys(evaluation, 0.0)
+    assert not evaluation.failures
+
+
+def test_a_missing_list_is_worth_0_to_every_metric_that_does_not_divide_by_its_length() -> None:
+    lists, truth = {"v": ["c"]}, {"u": {"a": 1, "n": 0}, "v": {"c": 1, "n": 0}}
+    evaluation = rt.evaluate(lists, truth, [f"{name}@1" for name in rt.METRICS])
+    halves = {name for name, mean in evaluation.values().items() if mean == 1 / 2}
+    assert halves == {f"{name}@1" for name in rt.METRICS} - {"rbp@1", "err@1"}
+    assert evaluation["rbp@1"] == pytest.approx(0.2 / 2, rel=1e-15)
+    assert evaluation["err@1"] == 1 / 2 / 2
+
+
+def test_precision_without_cutoff_of_an_empty_list_is_0_over_0() -> None:
+    lists, truth = rt.Lists({"v": ["c"]}, users=["u", "v"]), {"u": ["a"], "v": ["c"]}
+    assert "precision" in rt.evaluate(lists, truth, "precision").failures
+    assert value(lists, truth, "precision", {"undefined": "zero"}) == (0 + 1) / 2
+    assert value(lists, truth, "precision@1") == (0 + 1) / 2
+
+
+def test_ndcg_of_several_lists_is_the_mean_of_their_values() -> None:
+    # u: hit at 2 of 1; v: hits at 1 and 3 of 2
+    lists = {"u": ["x", "a"], "v": ["a", "x", "b"]}
+    of_u = (1 / log2(3)) / (1 / log2(2))
+    of_v = (1 / log2(2) + 1 / log2(4)) / (1 / log2(2) + 1 / log2(3))
+    assert value(lists, {"u": ["a"], "v": ["a", "b"]}, "ndcg") == pytest.approx(
+        (of_u + of_v) / 2, rel=1e-15
+    )
+
+
+def test_negative_grades_are_judged_not_relevant_and_gain_nothing() -> None:
+    truth = {"u": {"a": 2, "n": -1}}
+    for gain in ("binary", "linear", "exp2"):
+        worth = {"binary": 1, "linear": 2, "exp2": 3}[gain]
+        name = f"dcg[gain={gain}]"
+        found = value({"u": ["n", "a"]}, truth, name)
+        assert found == pytest.approx(worth / log2(3), rel=1e-15)
+    assert value({"u": ["n", "a"]}, truth, "bpref") == 0
+
+
+@pytest.mark.parametrize("name", ["rbp[persistence=2]", "rbp[persistence=-0.5]",
+                                  "ndcg[log_base=1]", "ndcg[log_base=0]", "ndcg[log_base=-2]",
+                                  "err[gain=linear,max_grade=0]", "rbp[persistence=nan]"])  # fmt: skip
+def test_a_number_without_meaning_is_refused_or_the_metric_fails_by_name(name: str) -> None:
+    try:
+        evaluation = rt.evaluate({"u": ["x", "a"]}, {"u": ["a"]}, [name, "mrr"])
+    except RectitudeError:
+        return
+    assert name in evaluation.failures, f"{name} gave {evaluation[name]}"
+    assert evaluation["mrr"] == 1 / 2
