@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Literal, cast, get_args, get_type_hints
 
 from rectitude.errors import BadName, nearest, unknown_name
@@ -24,7 +25,7 @@ def _switch(stage: Stage, default: str, about: str, **choices: str) -> Any:
     return field(default=default, metadata={"stage": stage, "about": about, "choices": choices})
 
 
-def _number(stage: Stage, default: float | None, about: str, least: float) -> Any:
+def _number(stage: Stage, default: float | None, about: str, least: float | None) -> Any:
     """A switch that is a number or None."""
     return field(default=default, metadata={"stage": stage, "about": about, "least": least})
 
@@ -34,7 +35,7 @@ class Convention:
     """What a number means: every switch, with the default that rectitude uses and prints."""
 
     relevant_from: float | None = _number(
-        "truth", None, "The lowest grade that is relevant; none: every grade above 0.", -math.inf
+        "truth", None, "The lowest grade that is relevant; none: every grade above 0.", None
     )
     negative_grades: Literal["nonrelevant", "unjudged"] = _switch(
         "truth",
@@ -318,7 +319,7 @@ def _checked(name: str, value: Any) -> Any:
     switch = SWITCHES[name]
     if not switch.choices:
         return _checked_number(switch, value)
-    if value in switch.choices:
+    if isinstance(value, str) and value in switch.choices:
         return value
     close = nearest(str(value), switch.choices)
     raise unknown_name(
@@ -333,14 +334,16 @@ def _checked(name: str, value: Any) -> Any:
 def _checked_number(switch: Switch, value: Any) -> float | int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    whole = switch.name == "decimals"
+    real = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if (
+        not real
+        or (switch.least is not None and value < switch.least)
+        or (whole and value != int(value))
+    ):
+        least = f" of at least {switch.least:g}" if switch.least is not None else ""
+        kind = "a whole number" if whole else "a finite number"
         raise BadName(
-            f"switch {switch.name!r} cannot be {value!r}.", "a number or None.", switch.about
+            f"switch {switch.name!r} cannot be {value!r}.", f"{kind}{least}, or None.", switch.about
         )
-    if switch.least is not None and value < switch.least:
-        raise BadName(
-            f"switch {switch.name!r} cannot be {value!r}.",
-            f"at least {switch.least:g}.",
-            switch.about,
-        )
-    return int(value) if switch.name == "decimals" else float(value)
+    return int(value) if whole else float(value)

@@ -84,32 +84,48 @@ def tally(
     """Add up a fraction per list as the convention says; squares too where the spread is wanted."""
     everyone = bool(counts.all())
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = ratio.above / ratio.below
+        values = np.where(ratio.below == 0, np.nan, ratio.above / ratio.below)
     if not everyone:
         values[~counts] = np.nan
-    nan = skipped = 0
+    if convention.average == "micro":
+        weight = np.ones(len(counts)) if weights is None else weights
+        above, below = (ratio.above * weight)[counts], (ratio.below * weight)[counts]
+        return Tally(_add(above, below, spread), values)
+    rest = State()
     if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
         values[undefined] = _worth(undefined, convention)
         missing = int(undefined.sum())
-        nan = missing if convention.undefined == "nan" else 0
-        skipped = missing if convention.undefined == "skip" else 0
-        if nan or skipped:
+        if convention.undefined in ("nan", "skip"):
             counts, everyone = counts & ~undefined, False
-    rest = State(skipped=skipped, nan=nan)
-    if convention.average == "micro":
-        return Tally(_add(ratio.above[counts], ratio.below[counts], spread) + rest, values)
+            rest = State(**{"nan" if convention.undefined == "nan" else "skipped": missing})
     mean = values if everyone else values[counts]
-    weight = None if weights is None else weights[counts]
+    chosen = None if weights is None else weights[counts]
     if convention.unit == "user":
-        mean, weight = _by_user(mean, weight, owners[counts]), None
-    return Tally(_mean(mean, weight, spread) + rest, values)
+        mean, chosen = _by_user(mean, chosen, owners[counts]), None
+    return Tally(_mean(mean, chosen, spread) + rest, values)
 
 
 def _worth(undefined: Flags, convention: Convention) -> float:
     if convention.undefined == "error":
         number = int(np.flatnonzero(undefined)[0])
         raise _Undefined(int(undefined.sum()), len(undefined), number)
-    return {"nan": np.nan, "skip": np.nan, "zero": 0.0, "one": 1.0}[convention.undefined]
+    return _UNDEFINED[convention.undefined]
+
+
+_UNDEFINED = {"nan": math.nan, "skip": math.nan, "zero": 0.0, "one": 1.0}
+
+
+def settled(state: State, convention: Convention) -> float:
+    """The value of a state, also where the sums of all lists are 0/0."""
+    if convention.average == "macro" or state.below:
+        return state.value
+    if convention.undefined == "error":
+        raise UndefinedValue(
+            f"the denominators of all {state.counted} lists add up to 0.",
+            "something to divide by.",
+            "set undefined='zero', 'one' or 'nan'.",
+        )
+    return _UNDEFINED[convention.undefined]
 
 
 class _Undefined(Exception):

@@ -41,7 +41,7 @@ def fingerprint(sides: Sides, side: str) -> str:
     else:
         rows = sides.judgements
         items = rows.take(words or sides.items.codes[side])
-        key = None if worth is None else rows.take(pieces(frame[worth]))
+        key = rows.take(pieces(frame[worth]) if worth else Pieces(np.zeros(frame.height)))
     sums = _sums(rows, items, key, _words(sides.keys))
     scheme = {_scheme(frame["item"]), _scheme(sides.keys)}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))

@@ -13,7 +13,7 @@ from rectitude._version import __version__
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.population import counted
-from rectitude.aggregate.state import State, Tally, tally, undefined_error
+from rectitude.aggregate.state import State, Tally, settled, tally, undefined_error
 from rectitude.arrays import together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
@@ -151,10 +151,14 @@ def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Resul
     run.facts.require(asked.metric)
     verdict = _verdict(run, asked.convention)
     done = _tally(run, asked, verdict.judged, intervals)
-    value = presented(done.state.value, asked.convention)
+    value = presented(settled(done.state, asked.convention), asked.convention)
     ties = None
     if verdict.pessimistic is not None and verdict.optimistic is not None:
-        both = [_tally(run, asked, lists).state.value for lists in verdict[1:] if lists is not None]
+        both = [
+            settled(_tally(run, asked, lists).state, asked.convention)
+            for lists in verdict[1:]
+            if lists is not None
+        ]
         worst, best = (presented(v, asked.convention) for v in both)
         ties = (worst, best) if worst != best else None
     return Result(
@@ -199,7 +203,8 @@ def _derived(run: _Run, asked: Asked, profile: Profile) -> Result:
     parts = {}
     for base in asked.metric.of:
         part = profile.resolve(Name(base, asked.name.variants, asked.name.at))
-        parts[base] = _tally(run, part, _verdict(run, part.convention).judged).state.value
+        state = _tally(run, part, _verdict(run, part.convention).judged).state
+        parts[base] = settled(state, part.convention)
     value = presented(asked.metric.function(**parts), asked.convention)
     return Result(
         asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),

@@ -116,8 +116,8 @@ def ideal_reachable(lists: Judged, k: int | None, worth: Worth, weights: Weights
 
 
 def ideal_k(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
-    """An item of grade 1 at every rank up to k; without a cutoff, at every rank of the list."""
-    one = worth(np.ones(1))
+    """A barely relevant item at every rank up to k; without a cutoff, at every rank of the list."""
+    one = worth(np.array([max(1.0, lists.relevant_from or 1.0)]))
     if k is None:
         return _running_sum(int(lists.returned.max(initial=0)), one, weights)[lists.returned]
     return np.full(lists.size, _running_sum(k, one, weights)[-1])

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from rectitude.arrays import Floats, totals
-from rectitude.errors import BadGrades
+from rectitude.errors import BadGrades, BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import (
     Count,
@@ -173,6 +173,8 @@ def _worth(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
 
 
 def _weights(discount: Discount, log_base: float) -> Weights:
+    if not log_base > 1:
+        raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
     return lambda ranks: discount(ranks, log_base)
 
 
@@ -201,6 +203,8 @@ def rbp(
     lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, persistence: float = 0.8
 ) -> Ratio:
     """Gain of a user who goes on to the next item with a fixed probability."""
+    if not 0 <= persistence < 1:
+        raise BadName(f"persistence cannot be {persistence:g}.", "a probability below 1.")
     depth = np.arange(lists.rank.max(initial=0), dtype=np.float64)
     weights = (1 - persistence) * persistence**depth
     gains = _worth(lists, gain, gain_from)(lists.grade)
