@@ -25,7 +25,7 @@ METRICS = ("ndcg@10", "recall@10", "precision@10", "mrr")
 CONVENTIONS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "ranx": {"profile": "ranx"},
-    "rectools": {"profile": "rectools", "order": "score"},
+    "rectools": {"profile": "rectools"},
 }
 
 

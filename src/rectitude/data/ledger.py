@@ -95,6 +95,6 @@ class Ledger:
 
     def __str__(self) -> str:
         lines = [f"{name}: {text}" for name, text in self.notes.items()]
-        marks = {"fact": " ", "notice": "*", "warning": "!"}
+        marks = {"fact": " ", "notice": "-", "warning": "!"}
         lines += [f"{marks[entry.weight]} {entry}" for entry in self if entry.count]
         return "\n".join(lines)
