@@ -93,7 +93,11 @@ def test_the_demo_shows_table_ledger_definitions_and_conventions(demo: tuple[str
     assert max(map(len, text.partition("Try it")[0].splitlines())) <= 100
 
 
-def test_the_commands_that_the_demo_names_work(demo: tuple[str, Path], run: Run) -> None:
+def test_the_commands_that_the_demo_names_work(
+    demo: tuple[str, Path], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder,) = re.findall(r"^cd (.+)$", demo[0], re.MULTILINE)
+    monkeypatch.chdir(shlex.split(folder)[0])
     commands = re.findall(r"^rectitude (.+)$", demo[0], re.MULTILINE)
     assert len(commands) == 4
     for command in commands:

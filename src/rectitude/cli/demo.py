@@ -122,14 +122,14 @@ def _conventions(files: Mapping[str, str]) -> str:
 
 
 def _commands(files: Mapping[str, str]) -> str:
-    """Commands for the files that were written."""
-    truth, both = files["truth"], f"{files['popularity']} {files['neighbours']}"
-    start = f"rectitude evaluate --truth {truth} --predictions"
-    return "\n".join(
-        [
-            f"{start} {both} --metrics 'ndcg@{{5,10,20}}' mrr",
-            f"{start} {files['neighbours']} --convention ties=optimistic --intervals",
-            f"{start} {files['neighbours']} --format smgcn",
-            "rectitude metrics ndcg@10 --convention rectools",
-        ]
-    )
+    """What to try next, from the folder that holds the files."""
+    lines = [
+        f"cd {shlex.quote(str(Path(files['truth']).parent))}",
+        "rectitude evaluate --truth truth.csv --predictions popularity.csv neighbours.csv "
+        "--metrics 'ndcg@{5,10,20}' mrr",
+        "rectitude evaluate --truth truth.csv --predictions neighbours.csv --train train.csv "
+        "--intervals",
+        "rectitude evaluate --truth truth.csv --predictions neighbours.csv --format smgcn",
+        "rectitude metrics ndcg@10 --convention rectools",
+    ]
+    return "\n".join(lines)
