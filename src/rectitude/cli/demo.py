@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import textwrap
 from collections.abc import Mapping
@@ -123,13 +124,13 @@ def _conventions(files: Mapping[str, str]) -> str:
 
 def _commands(files: Mapping[str, str]) -> str:
     """What to try next, from the folder that holds the files."""
+    one = "rectitude evaluate --truth truth.csv --predictions neighbours.csv"
+    both = "rectitude evaluate --truth truth.csv --predictions popularity.csv neighbours.csv"
     lines = [
         f"cd {shlex.quote(str(Path(files['truth']).parent))}",
-        "rectitude evaluate --truth truth.csv --predictions popularity.csv neighbours.csv "
-        "--metrics 'ndcg@{5,10,20}' mrr",
-        "rectitude evaluate --truth truth.csv --predictions neighbours.csv --train train.csv "
-        "--intervals",
-        "rectitude evaluate --truth truth.csv --predictions neighbours.csv --format smgcn",
+        f"{both} --metrics 'ndcg@{{5,10,20}}' mrr",
+        f"{one} --train train.csv --intervals",
+        f"{one} --format smgcn",
         "rectitude metrics ndcg@10 --convention rectools",
     ]
     return "\n".join(lines)
