@@ -152,20 +152,23 @@ def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Resul
     verdict = _verdict(run, asked.convention)
     done = _tally(run, asked, verdict.judged, intervals)
     value = presented(settled(done.state, asked.convention), asked.convention)
-    ties = None
-    if verdict.pessimistic is not None and verdict.optimistic is not None:
-        both = [
-            settled(_tally(run, asked, lists).state, asked.convention)
-            for lists in verdict[1:]
-            if lists is not None
-        ]
-        worst, best = (presented(v, asked.convention) for v in both)
-        ties = (worst, best) if worst != best else None
+    ties = None if verdict.optimistic is None else _bounds(run, asked, verdict)
     return Result(
         asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),
         asked.convention.as_dict(), asked.numbers, done.state,
         _interval(done.state, asked) if intervals else None, ties, done.values,
     )  # fmt: skip
+
+
+def _bounds(run: _Run, asked: Asked, verdict: Verdict) -> tuple[float, float] | None:
+    """The value with all ties broken against and for the lists, where both exist and differ."""
+    extremes = [lists for lists in (verdict.pessimistic, verdict.optimistic) if lists is not None]
+    try:
+        states = [_tally(run, asked, lists).state for lists in extremes]
+        worst, best = (presented(settled(s, asked.convention), asked.convention) for s in states)
+    except RectitudeError:  # under one of them no list counts, or a value is undefined
+        return None
+    return (worst, best) if worst != best else None
 
 
 def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tally:

@@ -37,6 +37,10 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     count("users_without_relevant", nothing, f"{who} have no relevant item", told, "notice")
     count("lists_not_in_truth", handed & ~told, "lists have no truth", handed, "notice")
     count("lists_empty", handed & (returned == 0), "lists are empty", handed, "warning")
+    if sides.listless is not None and len(sides.listless):
+        about = "users in the truth have no list to be evaluated by: not counted"
+        first = repr(sides.listless[0])
+        ledger.count("users_without_any_list", len(sides.listless), about, None, first, "warning")
     if sides.left_out:
         about = "lists belong to users who are not to be evaluated: left out"
         ledger.count("lists_left_out", sides.left_out, about, weight="notice")

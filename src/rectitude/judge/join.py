@@ -10,7 +10,7 @@ from rectitude.arrays import Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, DuplicateItems, NothingToEvaluate, TiedItems
-from rectitude.judge.judged import Judged
+from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
 from rectitude.judge.sides import Collision, Sides
@@ -32,7 +32,7 @@ def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
     ranking = _ranking(sides, convention, ledger)
     ranking, matches = _matched(sides, ranking, truth, convention, ledger)
     grades = truth.grades[matches.truth]
-    tied = undecided(matches, grades)
+    tied = undecided(matches, grades, is_relevant(grades, convention.relevant_from))
     ledger.count(
         "lists_with_ties",
         len(tied),

@@ -14,6 +14,11 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, runnin
 Kept = TypeVar("Kept")
 
 
+def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
+    """Which grades are relevant: those from the threshold on, or all above 0."""
+    return grades > 0 if relevant_from is None else grades >= relevant_from
+
+
 @dataclass(frozen=True)
 class Judged:
     """One row per judged item that was ranked, by list and rank; one entry per list.
@@ -55,7 +60,7 @@ class Judged:
 
     def is_relevant(self, grades: Floats) -> Flags:
         """Which grades are relevant."""
-        return grades > 0 if self.relevant_from is None else grades >= self.relevant_from
+        return is_relevant(grades, self.relevant_from)
 
     @cached_property
     def hit(self) -> Flags:

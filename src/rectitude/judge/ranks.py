@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, run_starts
+from rectitude.arrays import Flags, Floats, Integers, run_starts
 from rectitude.judge.match import Matches
 
 
@@ -29,9 +29,10 @@ def _by_grade(matches: Matches, grades: Floats, rows: Integers, best_first: bool
     spot = np.stack((matches.list[rows], matches.above[rows], matches.position[rows]), axis=1)
     spots, inverse = np.unique(spot, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    best = np.full(len(spots), -np.inf)
+    best, place = np.full(len(spots), -np.inf), np.full(len(spots), np.iinfo(np.int64).max)
     np.maximum.at(best, inverse, grades[rows])
-    order = np.lexsort((-best if best_first else best, spots[:, 1], spots[:, 0]))
+    np.minimum.at(place, inverse, matches.truth[rows])
+    order = np.lexsort((place, -best if best_first else best, spots[:, 1], spots[:, 0]))
     ordered = spots[order]
     new = np.ones(len(order), bool)
     new[1:] = np.any(ordered[1:, :2] != ordered[:-1, :2], axis=1)
@@ -46,12 +47,12 @@ def _by_grade(matches: Matches, grades: Floats, rows: Integers, best_first: bool
     return rank[inverse]
 
 
-def undecided(matches: Matches, grades: Floats) -> Integers:
+def undecided(matches: Matches, grades: Floats, relevant: Flags) -> Integers:
     """The lists in which the order among equals changes the rank of an item with a grade above
     0."""
     if not np.any(matches.tied > 1):
         return np.empty(0, np.int64)
     worst = ranks(matches, grades, "pessimistic")
     best = ranks(matches, grades, "optimistic")
-    moved: Integers = matches.list[(worst != best) & (grades > 0)]
+    moved: Integers = matches.list[(worst != best) & (relevant | (grades > 0))]
     return moved[run_starts(moved)]

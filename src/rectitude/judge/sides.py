@@ -80,6 +80,8 @@ class Sides:
     """lists of users who are not to be evaluated"""
     foreign: int | None
     """rows of the predictions whose item is not known; None if nobody said"""
+    listless: pl.Series | None
+    """users of a truth without list keys who have no list; None if the truth has keys"""
     placed: dict[str, Pieces] = field(default_factory=dict)
     """columns of the predictions by place, as they are needed"""
 
@@ -148,11 +150,17 @@ def bring_together(sources: Sources, exact_items: bool) -> Sides:
     if sources.predictions.handed is not None:
         lists["handed"] = single_runs(sources.predictions.handed, sources.predictions)
     if sources.key == "user":
-        space = owners_space = _space(lists | people, "user")
+        space = users = _space(lists | people, "user")
     else:
         owned = {s: key_runs(t, "user") for s, t in given.items() if _has(t, "user")}
-        space, owners_space = _space(lists, "list"), _space(people | owned, "user")
-    return _grouped(sources, space, owners_space, exact_items)
+        if "users" in people and not owned:
+            raise BadTable(
+                f"users= was given, and no table says which user a {sources.key!r} belongs to.",
+                "a user column beside the list key.",
+            )
+        space = _space(lists, "list")
+        users = _space(people | owned, "user") if owned else space
+    return _grouped(sources, space, users, exact_items)
 
 
 def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) -> Sides:
@@ -173,14 +181,16 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         truth = space.grouped(universe, "truth")
     else:
         truth = users.grouped(people, "truth").repeated(owners)
+    listless = np.setdiff1d(np.arange(len(people)), owners)
+    used = distinct(owners)
     keys = space.ids.labels(universe)
     weights = space.grouped(universe, "weights") if "weights" in space.runs else None
     items, known_items, foreign = _items(sources, exact_items)
     return Sides(
         sources,
         keys,
-        owners,
-        users.ids.labels(people) if len(people) else keys,
+        places(used, owners),
+        users.ids.labels(people[used]),
         predictions,
         truth,
         items,
@@ -190,6 +200,7 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         _weights(sources, weights, keys),
         everywhere - len(universe),
         foreign,
+        None if "truth" in space.runs else users.ids.labels(people[listless]),
     )
 
 
@@ -198,7 +209,7 @@ def _has(table: Table, column: str) -> bool:
 
 
 def _known(users: _Space, people: Integers, owners: Integers) -> Flags | None:
-    if "train" not in users.runs or not len(people):
+    if "train" not in users.runs:
         return None
     return np.isin(people, users.ids.codes["train"].whole)[owners]
 
@@ -215,8 +226,9 @@ def _owners(
         rows = space.grouped(universe, side)
         mine = places(people, rows.take(users.by_row(side)).whole)
         lists, where = rows.expand()
-        first = np.where(rows.length > 0, rows.start, 0)
-        mixed = lists[mine[where] != mine[first][lists]]
+        first = (owners < 0) & (rows.length > 0)
+        owners[first] = mine[rows.start[first]]
+        mixed = lists[mine[where] != owners[lists]]
         if len(mixed):
             raise BadTable(
                 f"{len(distinct(mixed))} lists of {getattr(sources, side).source} belong to "
@@ -224,10 +236,6 @@ def _owners(
                 "one user for each list key.",
                 "choose a list_key that is unique to a user.",
             )
-        there = (owners < 0) & (rows.length > 0)
-        owners[there] = mine[first[there]]
-    if not len(people):
-        return people, np.arange(len(universe))
     if (owners < 0).any():
         raise BadTable(
             f"{int((owners < 0).sum())} lists have no user: their rows carry a list key only.",
