@@ -65,7 +65,8 @@ PEERS: dict[str, Peer] = {
             (
                 # A CPU build of torch first, so that no later step pulls one with CUDA.
                 ("torch==2.13.0",),
-                # What `recbole.evaluator` imports; its own list also pins an old ray, not needed here.
+                # What `recbole.evaluator` imports; its own list also pins an old ray, not needed
+                # here.
                 (*FRAMES, "scipy", "scikit-learn", "tensorboard", "tqdm", "psutil", "pyyaml"),
                 ("colorlog==4.7.2", "colorama==0.4.4", "texttable"),
                 ("--no-deps", "recbole==1.2.1"),

@@ -200,3 +200,19 @@ def test_the_fingerprint_tells_contents_apart() -> None:
         for made in lists
     }
     assert len(prints) == len(lists)
+
+
+def test_a_collision_between_truth_and_catalogue_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # b is unknown; only the hash says that it is q, which stands neither in a list nor in the truth.
+    def one_collision(series: pl.Series) -> Pieces:
+        return Pieces(series.replace("b", "q").hash().to_numpy().view(np.int64))
+
+    monkeypatch.setattr(ids_module, "HASH_FROM_ROWS", 0)
+    monkeypatch.setattr(ids_module, "_hashes", one_collision)
+    evaluation = rt.evaluate(
+        {"u": ["a"]}, {"u": ["a", "b"]}, "recall", {"unknown_items": "drop"}, items=["a", "q"]
+    )
+    assert evaluation["recall"] == 1
+    assert evaluation.ledger["items_unknown"] == 1
