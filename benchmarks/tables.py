@@ -107,7 +107,7 @@ def table(series: dict[Cell, Series], variant: str) -> str:
     read = rows.get(Cell("read_polars", variant))
     ours = rows.get(Cell("rectitude", variant))
     lines = [
-        f"\n| {variant} | median s | min s | spread | x fastest peer | x reading | agree | differ |",
+        f"\n| {variant} | median s | min s | spread | x best peer | x reading | agree | differ |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for cell, found in sorted(rows.items(), key=lambda row: row[1].median):
