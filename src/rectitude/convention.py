@@ -240,6 +240,11 @@ class Convention:
     def __post_init__(self) -> None:
         for name in SWITCHES:
             object.__setattr__(self, name, _checked(name, getattr(self, name)))
+        if self.unit == "user" and self.average == "micro":
+            raise BadName(
+                "unit='user' and average='micro' contradict each other.",
+                "one of them: micro adds up all lists, whoever they belong to.",
+            )
 
     def replace(self, **changes: Any) -> Convention:
         """This convention with some switches set otherwise."""

@@ -4,6 +4,7 @@
     +-- UnknownName          an unknown switch, choice, metric, profile or option (KeyError)
     +-- BadName              a metric name or cutoff that cannot be read          (ValueError)
     +-- UnreadableFile       missing, empty, truncated or not text                (OSError)
+    +-- UnwritableFile       a result that cannot be written                      (OSError)
     +-- BadTable             columns missing, ambiguous or of the wrong kind      (ValueError)
     +-- BadIds               ids missing, or of different types on the two sides  (TypeError)
     +-- BadLists             lists that cannot be evaluated as they are           (ValueError)
@@ -61,6 +62,10 @@ class BadName(RectitudeError, ValueError):
 
 class UnreadableFile(RectitudeError, OSError):
     """A file that is missing, empty, truncated or not what its name says."""
+
+
+class UnwritableFile(RectitudeError, OSError):
+    """A result that cannot be written where it should go."""
 
 
 class BadTable(RectitudeError, ValueError):
@@ -130,10 +135,10 @@ def unknown_name(
     names = sorted(known)
     shown = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
     found = f"{where or 'rectitude'} has no {kind} {name!r}."
-    lines = [f"did you mean {nearest(name, names)}?"] if nearest(name, names) else []
-    if note:
-        lines.append(note)
-    return UnknownName(found, "", "\n  ".join([f"known: {shown}", *lines]))
+    lines = [f"known: {shown}"] if shown else []
+    if nearest(name, names):
+        lines.append(f"did you mean {nearest(name, names)}?")
+    return UnknownName(found, "", "\n  ".join([*lines, note] if note else lines))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -3,32 +3,60 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+
+from rectitude.errors import UnwritableFile
+
+Write = Callable[[Path], object]
+"""Something that writes a file of this name."""
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file, so that it is never half-written."""
-    write_with(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_all({Path(path): lambda where: where.write_text(text, encoding="utf-8")})
 
 
-def write_with(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Have a file written under a temporary name, and move it into place once it is whole."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    temporary = Path(name)
+def write_all(files: Mapping[Path, Write]) -> None:
+    """Write files under temporary names, and move them into place once all of them are whole.
+
+    What stands at a name keeps its mode, and a link keeps pointing where it points. Pipes and
+    devices cannot be replaced: they are written to.
+    """
+    moves: dict[Path, Path] = {}
     try:
-        write(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        for path, write in files.items():
+            target = Path(os.path.realpath(path))
+            special = target.exists() and not target.is_file()
+            moves[target] = target if special else _beside(target)
+            _attempt(path, partial(write, moves[target]))
+        for target, temporary in moves.items():
+            if temporary != target:
+                _attempt(target, partial(_move, temporary, target))
+    finally:
+        for target, temporary in moves.items():
+            if temporary != target:
+                temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+
+
+def _move(temporary: Path, target: Path) -> None:
+    if target.exists():
+        shutil.copymode(target, temporary)
+    temporary.replace(target)
+
+
+def _attempt(path: Path, action: Callable[[], object]) -> None:
+    try:
+        action()
+    except OSError as error:
+        raise UnwritableFile(
+            f"{path} cannot be written: {error.strerror or error}.",
+            "a file in a folder that exists and may be written to.",
+        ) from error

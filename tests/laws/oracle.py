@@ -1,7 +1,7 @@
 """Every metric and population once more, slowly and plainly, from the definitions.
 
-Nothing here is shared with the package: lists are sorted, looked through one by one, and averaged with
-`math.fsum`. Values are `None` where they are 0/0.
+Nothing here is shared with the package: lists are sorted, looked through one by one, and averaged
+with `math.fsum`. A metric gives what stands above and below the line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rectitude.convention import Convention
 
 @dataclass
 class One:
-    """One list as it stands: items in order, grades of the judged ones in the order of the truth."""
+    """One list as it stands: items in order, and grades in the order of the truth."""
 
     items: list[Any]
     grades: dict[Any, float]
@@ -70,9 +70,10 @@ def lists_of(case: Case, convention: Convention) -> dict[Any, One]:
         mine = [(i, s) for u, i, s in case.predictions if u == user]
         if convention.unjudged == "dropped":
             mine = [(i, s) for i, s in mine if i in grades]
+        place = {item: n for n, item in enumerate(grades)}
         tie = {
-            "pessimistic": lambda i, grades=grades: grades.get(i, -inf),
-            "optimistic": lambda i, grades=grades: -grades.get(i, -inf),
+            "pessimistic": lambda i, g=grades, p=place: (g.get(i, -inf), p.get(i, 0)),
+            "optimistic": lambda i, g=grades, p=place: (-g.get(i, -inf), p.get(i, 0)),
             "given": lambda i: 0,
             "item_ascending": lambda i: i,
             "item_descending": lambda i: -i,
@@ -101,7 +102,7 @@ def counts(one: One, k: int | None) -> bool:
 
 
 def mean(metric: str, k: int | None, case: Case, convention: Convention) -> float | None:
-    """The value of a case (0/0 counts 0, as in the conventions that are drawn); None if no list counts."""
+    """The value of a case, 0/0 counting 0 as in the conventions drawn; None if no list counts."""
     lists = [one for one in lists_of(case, convention).values() if counts(one, k)]
     if not lists:
         return None
@@ -167,7 +168,8 @@ def dcg(one: One, k: int | None) -> Fraction:
 
 def ndcg(one: One, k: int | None) -> Fraction:
     if one.convention.ideal == "k":
-        best = [1.0] * (len(one.items) if k is None else k)  # every gain of grade 1 is 1
+        barely = one.gain(max(1.0, one.threshold or 1.0))
+        best = [barely] * (len(one.items) if k is None else k)
     else:
         best = sorted(map(one.gain, one.grades.values()), reverse=True)[:k]
     ideal = fsum(g * one.discount(r) for r, g in enumerate(best, 1))

@@ -1,4 +1,4 @@
-"""Random small evaluations: users with and without lists, ties, grades, unjudged items, empty lists."""
+"""Random small evaluations: users without lists, ties, grades, unjudged items, empty lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTED = ("precision", "recall", "f1", "hit", "mrr", "map", "ndcg", "dcg", "rpre
 
 @dataclass(frozen=True)
 class Case:
-    """One evaluation as rows: (user, item, score), (user, item, grade), and who was handed a list."""
+    """One evaluation: rows (user, item, score), rows (user, item, grade), who got a list."""
 
     predictions: tuple[tuple[Any, Any, float], ...]
     truth: tuple[tuple[Any, Any, float], ...]
@@ -64,7 +64,10 @@ class Case:
 
 @st.composite
 def cases(
-    draw: st.DrawFn, ties: bool = True, grades: tuple[float, ...] = (0, 1, 2, 3), everyone: bool = False
+    draw: st.DrawFn,
+    ties: bool = True,
+    grades: tuple[float, ...] = (0, 1, 2, 3),
+    everyone: bool = False,
 ) -> Case:
     """A case in which at least one user has a list and a relevant item."""
     predictions, truth, handed = [], [], []
@@ -93,9 +96,7 @@ def _scores(size: int, ties: bool) -> st.SearchStrategy[list[float]]:
 
 
 METRIC_SWITCHES = {
-    name: list(switch.choices)
-    for name, switch in SWITCHES.items()
-    if switch.stage == "metrics"
+    name: list(switch.choices) for name, switch in SWITCHES.items() if switch.stage == "metrics"
 }
 conventions = st.fixed_dictionaries(
     {},
@@ -111,13 +112,8 @@ conventions = st.fixed_dictionaries(
         "list_needed": st.sampled_from(("none", "handed", "items", "hit")),
         "average": st.sampled_from(("macro", "micro")),
     },
-).map(lambda chosen: _sound({"undefined": "zero", **chosen}))
+).map(lambda chosen: {"undefined": "zero", **chosen})
 """Conventions under which every list has a value."""
-
-
-def _sound(chosen: dict[str, Any]) -> dict[str, Any]:
-    """Without a threshold above the grade 1 that the ideal list of k hits is made of (see test_switches)."""
-    return chosen | ({"relevant_from": 1} if chosen.get("ideal") == "k" else {})
 
 
 def names(cutoffs: tuple[int | None, ...] = CUTOFFS) -> list[str]:

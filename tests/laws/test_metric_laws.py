@@ -37,7 +37,7 @@ def test_every_law_is_kept_by_most_metrics() -> None:
         assert len(keeping(law)) > len(rt.METRICS) / 2, law
 
 
-# Under these choices the bounds are not those of the default: counts, sums and grades have no upper end.
+# The bounds are those of the default choices: counts, sums and grades have no upper end.
 UNBOUNDED = {"hit": ("hit_as",), "mrr": ("reciprocal_rank",), "rbp": ("gain",)}
 
 
@@ -104,7 +104,12 @@ def test_moving_a_hit_up_never_hurts(case: Case, data: st.DataObject) -> None:
     ranked[a], ranked[b] = (user, hit, high), (user, miss, low)
     moved = case.replace(predictions=tuple(ranked))
     asked = [f"{name}{at}" for name in keeping("moving_up_helps") for at in ("", "@1", "@3")]
-    asked += ["ndcg[gain=exp2]", "err[gain=exp2]@3", "mrr[reciprocal_rank=sum]", "hit[hit_as=count]@2"]
+    asked += [
+        "ndcg[gain=exp2]",
+        "err[gain=exp2]@3",
+        "mrr[reciprocal_rank=sum]",
+        "hit[hit_as=count]@2",
+    ]
     convention = {"undefined": "zero"}
     before, after = case.evaluate(asked, convention), moved.evaluate(asked, convention)
     for name in asked:
@@ -119,9 +124,7 @@ variants = st.dictionaries(
 )
 
 
-@given(
-    st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True), variants, st.none() | numbers
-)
+@given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True), variants, st.none() | numbers)
 def test_names_round_trip(base: str, inside: dict[str, str | None], k: int | None) -> None:
     parts = ",".join(key if value is None else f"{key}={value}" for key, value in inside.items())
     text = base + (f"[{parts}]" if parts else "") + (f"@{k}" if k is not None else "")

@@ -22,7 +22,14 @@ from rectitude.errors import MissingNeed, UnknownName, UnreadableFile
 
 LISTS = {"u": {"a": 3.0, "x": 2.0, "b": 2.0}, "v": {"x": 2.0, "a": 1.0}, "w": {"y": 1.0}}
 TRUTH = {"u": {"a": 2, "b": 1}, "v": {"a": 1}, "w": {"a": 1}, "z": {"a": 1, "c": 1}}
-METRICS = ["ndcg@{1,2}", "recall@{1,2}", "mrr", "f1_of_means@2", "rbp[persistence=0.5]", "err[max_grade=2]@1"]
+METRICS = [
+    "ndcg@{1,2}",
+    "recall@{1,2}",
+    "mrr",
+    "f1_of_means@2",
+    "rbp[persistence=0.5]",
+    "err[max_grade=2]@1",
+]
 
 
 @pytest.fixture
@@ -52,7 +59,10 @@ def test_an_evaluation_that_was_read_says_that_it_has_no_values_per_list(
     evaluation: rt.Evaluation, tmp_path: Path
 ) -> None:
     evaluation.save(tmp_path / "e.json")
-    for frame in (rt.Evaluation.load(tmp_path / "e.json").per_list, rt.Evaluation.load(tmp_path / "e.json").per_user):
+    for frame in (
+        rt.Evaluation.load(tmp_path / "e.json").per_list,
+        rt.Evaluation.load(tmp_path / "e.json").per_user,
+    ):
         with pytest.raises(MissingNeed, match="no values per list"):
             frame()
 
@@ -102,13 +112,17 @@ def test_nan_that_was_asked_for_survives_saving(tmp_path: Path) -> None:
     truth = {"u": {"a": 1}, "v": {"a": 0}}
     convention = {"truth_needed": "judged", "undefined": "nan"}
     made = rt.evaluate({"u": {"a": 1.0, "x": 1.0}, "v": {"a": 1.0}}, truth, "recall@1", convention)
-    assert made.result("recall@1").ties is None or not any(map(math.isnan, made.result("recall@1").ties))
+    assert made.result("recall@1").ties is None or not any(
+        map(math.isnan, made.result("recall@1").ties)
+    )
     made.save(tmp_path / "e.json")
     assert math.isnan(rt.Evaluation.load(tmp_path / "e.json")["recall@1"])
 
 
 def test_arrays_hold_the_values_by_cutoff_in_the_order_asked() -> None:
-    evaluation = rt.evaluate(LISTS, TRUTH, ["recall@{2,1}", "mrr", "recall[recall_over=reachable]@1"])
+    evaluation = rt.evaluate(
+        LISTS, TRUTH, ["recall@{2,1}", "mrr", "recall[recall_over=reachable]@1"]
+    )
     arrays = evaluation.arrays()
     assert list(arrays) == ["recall", "mrr", "recall[recall_over=reachable]"]
     assert arrays["recall"].tolist() == [evaluation["recall@2"], evaluation["recall@1"]]
@@ -121,7 +135,12 @@ def test_frames_hold_the_values_behind_the_number(evaluation: rt.Evaluation) -> 
     assert frame.columns == ["user", "ndcg@1", "ndcg@2", "recall@1", "recall@2", "mrr",
                              "rbp[persistence=0.5]", "err[max_grade=2]@1"]  # fmt: skip
     # recall@2, ties against b: u 1/2, v 1, w 0, z 0 (no list)
-    assert frame.select("user", "recall@2").rows() == [("u", 1 / 2), ("v", 1.0), ("w", 0.0), ("z", 0.0)]
+    assert frame.select("user", "recall@2").rows() == [
+        ("u", 1 / 2),
+        ("v", 1.0),
+        ("w", 0.0),
+        ("z", 0.0),
+    ]
     assert frame["recall@2"].mean() == evaluation["recall@2"] == (1 / 2 + 1 + 0 + 0) / 4
     assert evaluation.per_user().equals(frame)
 
@@ -158,11 +177,14 @@ def test_markdown_and_latex_are_tables() -> None:
     assert latex.rstrip().endswith("\\bottomrule\n\\end{tabular}")
 
 
-def test_printing_shows_the_convention_the_table_and_what_was_counted(evaluation: rt.Evaluation) -> None:
+def test_printing_shows_the_convention_the_table_and_what_was_counted(
+    evaluation: rt.Evaluation,
+) -> None:
     text = str(evaluation)
     assert "convention: default" in text and "| ndcg@1" in text
-    assert "1 of 4 in the truth have no list" in text or "without" in text or "no list" in text
-    assert "'z'" in text
+    missing = evaluation.ledger.entries["users_without_list"]
+    assert (missing.count, missing.of, missing.weight) == (1, 4, "warning")
+    assert f"! {missing}" in text and "'z'" in str(missing)
 
 
 @pytest.mark.parametrize("name", sorted(rt.METRICS))
@@ -179,8 +201,10 @@ def test_a_definition_names_the_choices_in_force(name: str) -> None:
     for switch in (*metric.switches, "ties", "truth_needed", "list_needed", "undefined"):
         assert f"{switch}: {choices[switch]}" in definition
         assert SWITCHES[switch].choices[choices[switch]] in definition
-    other = rt.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1}}, [f"{name}@3", f"{name}@4"])
-    prints = {other.result(n).fingerprint for n in other} | {evaluation.result(f"{name}@3").fingerprint}
+    other = rt.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1, "n": 0}}, [f"{name}@3", f"{name}@4"])
+    prints = {other.result(n).fingerprint for n in other} | {
+        evaluation.result(f"{name}@3").fingerprint
+    }
     assert len(prints) == 3
 
 
@@ -189,7 +213,9 @@ def test_a_definition_names_the_numbers_in_force() -> None:
     assert "p = 0.35" in evaluation.definition("rbp[persistence=0.35]")
 
 
-def test_a_number_that_was_not_asked_for_is_an_error_with_the_nearest(evaluation: rt.Evaluation) -> None:
+def test_a_number_that_was_not_asked_for_is_an_error_with_the_nearest(
+    evaluation: rt.Evaluation,
+) -> None:
     with pytest.raises(UnknownName, match=r"ndcg@1"):
         evaluation["ndcg@3"]
     assert "ndcg@1" in evaluation and "ndcg@3" not in evaluation and "???" not in evaluation
@@ -220,7 +246,9 @@ def test_intervals_are_those_of_student(ranks: list[int], metric: str) -> None:
 def test_intervals_of_users_are_over_users() -> None:
     rows = {"user": [1, 1, 2, 3], "session": [1, 2, 3, 4], "item": ["a", "x", "a", "x"]}
     truth = {"user": [1, 2, 3], "item": ["a", "a", "a"]}
-    evaluation = rt.evaluate(rows, truth, "hit", {"unit": "user"}, list_key="session", intervals=True)
+    evaluation = rt.evaluate(
+        rows, truth, "hit", {"unit": "user"}, list_key="session", intervals=True
+    )
     values = np.array([1 / 2, 1, 0])
     expected = stats.t.interval(0.95, 2, values.mean(), values.std(ddof=1) / math.sqrt(3))
     assert evaluation.result("hit").interval == pytest.approx(np.clip(expected, 0, 1), rel=1e-12)
@@ -233,7 +261,9 @@ def test_one_list_has_no_interval() -> None:
 
 
 def test_frames_keep_the_type_of_ids() -> None:
-    frame = pl.DataFrame({"user": [7, 8], "item": [1, 2]}, schema={"user": pl.Int32, "item": pl.Int64})
+    frame = pl.DataFrame(
+        {"user": [7, 8], "item": [1, 2]}, schema={"user": pl.Int32, "item": pl.Int64}
+    )
     evaluation = rt.evaluate(frame, frame, "hit")
     assert evaluation.per_list()["user"].to_list() == [7, 8]
     assert evaluation.per_list()["user"].dtype.is_integer()

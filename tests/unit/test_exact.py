@@ -18,8 +18,12 @@ from rectitude.aggregate.state import State
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 tiny = st.floats(-1e-300, 1e-300)
-huge = st.floats(min_value=1e300, allow_infinity=False) | st.floats(max_value=-1e300, allow_infinity=False)
-numbers = st.lists(finite | tiny | huge | st.sampled_from((0.0, -0.0, 5e-324, 2.0**960, 2.0**961)), max_size=40)
+huge = st.floats(min_value=1e300, allow_infinity=False) | st.floats(
+    max_value=-1e300, allow_infinity=False
+)
+numbers = st.lists(
+    finite | tiny | huge | st.sampled_from((0.0, -0.0, 5e-324, 2.0**960, 2.0**961)), max_size=40
+)
 states = st.builds(State, *[st.integers(-(2**2000), 2**2000)] * 5, *[st.integers(0, 2**60)] * 3)
 
 
@@ -97,7 +101,9 @@ def test_states_add_in_any_order(one: State, two: State, three: State) -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.randoms())
-def test_states_of_single_values_add_up_to_the_state_of_all(values: list[float], random: object) -> None:
+def test_states_of_single_values_add_up_to_the_state_of_all(
+    values: list[float], random: object
+) -> None:
     one = [State(above=units(v), below=1 << UNIT_BITS, counted=1) for v in values]
     random.shuffle(one)  # type: ignore[attr-defined]
     whole = reduce(add, one)

@@ -58,7 +58,9 @@ def test_users_of_any_kind_are_told_apart(one: Any, other: Any, kernels: str) ->
     assert table == {one: 1.0, other: 0.0}
 
 
-@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt8, pl.Int32, pl.UInt32, pl.Int64, pl.UInt64, pl.Int128])
+@pytest.mark.parametrize(
+    "dtype", [pl.Int8, pl.UInt8, pl.Int32, pl.UInt32, pl.Int64, pl.UInt64, pl.Int128]
+)
 def test_integers_of_different_width_are_the_same_ids(dtype: Any, kernels: str) -> None:
     lists = pl.DataFrame({"user": [1, 1], "item": [3, 5]}).cast(dtype)
     evaluation = rt.evaluate(lists, {1: [5]}, "mrr")
@@ -78,7 +80,9 @@ def test_categories_and_enums_are_their_text(side: str, kernels: str) -> None:
     plain = pl.DataFrame({"user": ["u", "u", "v"], "item": ["b", "a", "b"]})
     # a and b get other physical numbers than their order
     enum = plain.with_columns(pl.col("item").cast(pl.Enum(["b", "zz", "a"])))
-    category = plain.to_pandas().astype({"item": pd.CategoricalDtype(["zz", "b", "a"]), "user": "category"})
+    category = plain.to_pandas().astype(
+        {"item": pd.CategoricalDtype(["zz", "b", "a"]), "user": "category"}
+    )
     truth = pl.DataFrame({"user": ["u", "v"], "item": ["a", "a"]})
     for made in (enum, category, plain.cast({"item": pl.Categorical})):
         lists = made if side in ("lists", "both") else plain
@@ -183,29 +187,38 @@ def test_hash_collisions_change_nothing(
     assert hashed.manifest["inputs"] == exact.manifest["inputs"]
 
 
+def fingerprint(evaluation: rt.Evaluation) -> str:
+    return str(evaluation.manifest["inputs"]["predictions"]["fingerprint"])
+
+
 def test_the_fingerprint_of_one_side_does_not_depend_on_the_other() -> None:
-    for one, others in [(2**63 + 5, (7, 8)), (5, (7, 2**40)), ("e", ("a", "zz")), ((1,), ((0,), (2,)))]:
+    for one, others in [
+        (2**63 + 5, (7, 8)),
+        (5, (7, 2**40)),
+        ("e", ("a", "zz")),
+        ((1,), ((0,), (2,))),
+    ]:
         prints = {
-            rt.evaluate({"u": [one]}, {"u": truth}, "hit").manifest["inputs"]["predictions"]["fingerprint"]
+            fingerprint(rt.evaluate({"u": [one]}, {"u": truth}, "hit"))
             for truth in ([one], [one, *others])
         }
         assert len(prints) == 1, one
 
 
 def test_the_fingerprint_tells_contents_apart() -> None:
-    lists: list[Any] = [{"u": ["a", "b"]}, {"u": ["b", "a"]}, {"u": ["a"]}, {"v": ["a", "b"], "u": ["x"]},
-                        {"u": {"a": 1.0, "b": 2.0}}, {"u": {"a": 1.0, "b": 3.0}}]  # fmt: skip
-    prints = {
-        rt.evaluate(made, {"u": ["a"], "v": ["a"]}, "hit").manifest["inputs"]["predictions"]["fingerprint"]
-        for made in lists
-    }
+    lists: list[Any] = [
+        {"u": ["a", "b"]}, {"u": ["b", "a"]}, {"u": ["a"]}, {"v": ["a", "b"], "u": ["x"]},
+        {"u": {"a": 1.0, "b": 2.0}}, {"u": {"a": 1.0, "b": 3.0}},
+    ]  # fmt: skip
+    truth = {"u": ["a"], "v": ["a"]}
+    prints = {fingerprint(rt.evaluate(made, truth, "hit")) for made in lists}
     assert len(prints) == len(lists)
 
 
 def test_a_collision_between_truth_and_catalogue_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # b is unknown; only the hash says that it is q, which stands neither in a list nor in the truth.
+    # b is unknown; only the hash says that it is q, which stands in no list and not in the truth.
     def one_collision(series: pl.Series) -> Pieces:
         return Pieces(series.replace("b", "q").hash().to_numpy().view(np.int64))
 

@@ -84,7 +84,9 @@ def test_an_item_twice_in_a_list_is_an_error_that_names_it(kernels: str) -> None
 
 def test_an_item_twice_in_a_list_keeps_its_first_rank_or_counts_each_time(kernels: str) -> None:
     lists, truth = {"u": ["a", "x", "a", "b"]}, {"u": ["a", "b"]}
-    first = rt.evaluate(lists, truth, ["mrr[reciprocal_rank=sum]", "precision"], {"duplicates": "first"})
+    first = rt.evaluate(
+        lists, truth, ["mrr[reciprocal_rank=sum]", "precision"], {"duplicates": "first"}
+    )
     # a x b
     assert first["mrr[reciprocal_rank=sum]"] == 1 + 1 / 3
     assert first["precision"] == 2 / 3

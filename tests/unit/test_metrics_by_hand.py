@@ -2,8 +2,8 @@
 
 The list of ann, best first:            b  x  a  y  c       (x and y are not judged)
 The truth, in its own order:            a: 3, b: 1, c: 2, d: 1, n: 0
-So hits stand at the ranks 1, 3 and 5; four items are relevant; d is not in the list; n is judged not
-relevant and not in the list.
+So hits stand at the ranks 1, 3 and 5; four items are relevant; d is not in the list; n is judged
+not relevant and not in the list.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ import rectitude as rt
 
 LIST = {"ann": ["b", "x", "a", "y", "c"]}
 TRUTH = {"ann": {"a": 3, "b": 1, "c": 2, "d": 1, "n": 0}}
-GAINS = {"binary": (1, 1, 1, 1), "linear": (3, 2, 1, 1), "exp2": (7, 3, 1, 1)}  # of the truth, sorted
+GAINS = {
+    "binary": (1, 1, 1, 1),
+    "linear": (3, 2, 1, 1),
+    "exp2": (7, 3, 1, 1),
+}  # of the truth, sorted
 
 
 def value(name: str, convention: dict[str, object] | None = None) -> float:
@@ -105,7 +109,7 @@ def test_value_by_hand(name: str, expected: float) -> None:
 
 
 def test_every_metric_and_every_choice_of_its_switches_is_computed_by_hand() -> None:
-    shown = {**BY_HAND, **{name: 0.0 for name in ("dcg", "ndcg")}}
+    shown = {**BY_HAND, **dict.fromkeys(("dcg", "ndcg"), 0.0)}
     assert {name.partition("[")[0].partition("@")[0] for name in shown} == set(rt.METRICS)
 
 

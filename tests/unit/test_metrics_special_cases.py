@@ -1,4 +1,4 @@
-"""Metrics where something is missing, in several lists, or peculiar to one metric; arithmetic shown."""
+"""Metrics where something is missing, or peculiar to one of them; arithmetic shown."""
 
 from __future__ import annotations
 
@@ -154,7 +154,8 @@ def test_negative_grades_are_judged_not_relevant_and_gain_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["rbp[persistence=2]", "rbp[persistence=-0.5]",
                                   "ndcg[log_base=1]", "ndcg[log_base=0]", "ndcg[log_base=-2]",
-                                  "err[gain=linear,max_grade=0]", "rbp[persistence=nan]"])  # fmt: skip
+                                  "err[gain=linear,max_grade=0]",
+                                  "rbp[persistence=nan]"])  # fmt: skip
 def test_a_number_without_meaning_is_refused_or_the_metric_fails_by_name(name: str) -> None:
     try:
         evaluation = rt.evaluate({"u": ["x", "a"]}, {"u": ["a"]}, [name, "mrr"])

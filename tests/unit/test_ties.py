@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby, permutations, product
+from itertools import chain, groupby, permutations, product
 from typing import Any
 
 import polars as pl
@@ -28,7 +28,7 @@ def orders(scores: dict[str, float]) -> list[list[str]]:
     """Every order of the items that the scores allow."""
     ranked = sorted(scores, key=lambda item: -scores[item])
     ties = [list(tie) for _, tie in groupby(ranked, key=lambda item: scores[item])]
-    return [sum(map(list, chosen), []) for chosen in product(*(permutations(t) for t in ties))]
+    return [list(chain(*chosen)) for chosen in product(*(permutations(tie) for tie in ties))]
 
 
 def values(predictions: Any, truth: Any, convention: Any = None) -> dict[str, float]:
@@ -42,12 +42,13 @@ def test_pessimistic_is_the_worst_and_optimistic_the_best_of_all_orders(
     scores = {f"i{n}": score for n, (score, _) in enumerate(rows)}
     grades = {f"i{n}": grade for n, (_, grade) in enumerate(rows) if grade is not None}
     truth = {"u": {**grades, "missed": 1, "bad": 0}}
-    every = [values({"u": order}, truth) for order in orders(scores)]
+    every = dict(enumerate(orders(scores)))
+    values_of = rt.evaluate(every, dict.fromkeys(every, truth["u"]), [*GRADED, *BINARY]).per_list()
     worst = values({"u": scores}, truth, {"ties": "pessimistic"})
     best = values({"u": scores}, truth, {"ties": "optimistic"})
     for name in worst:
-        assert worst[name] == min(value[name] for value in every), name
-        assert best[name] == max(value[name] for value in every), name
+        assert worst[name] == values_of[name].min(), name
+        assert best[name] == values_of[name].max(), name
     default = rt.evaluate({"u": scores}, truth, [*GRADED, *BINARY])
     for name in default:
         bounds = None if worst[name] == best[name] else (worst[name], best[name])
@@ -61,7 +62,9 @@ def test_rules_by_row_and_by_id_are_the_order_they_say(
     names = [f"i{n}" for n in range(len(rows))]
     random.shuffle(names)
     scores = {name: score for name, (score, _) in zip(names, rows, strict=True)}
-    grades = {name: grade for name, (_, grade) in zip(names, rows, strict=True) if grade is not None}
+    grades = {
+        name: grade for name, (_, grade) in zip(names, rows, strict=True) if grade is not None
+    }
     truth = {"u": {**grades, "missed": 1}}
     first = {
         "given": names,
@@ -174,7 +177,7 @@ def test_a_bound_that_does_not_exist_does_not_cost_the_value() -> None:
 def test_rmrr_does_not_depend_on_the_order_of_tied_rows(rule: str) -> None:
     truth = {"u": ["a", "b"]}
     seen = {
-        rt.evaluate({"u": {item: 1.0 for item in order}}, truth, "rmrr", {"ties": rule})["rmrr"]
+        rt.evaluate({"u": dict.fromkeys(order, 1.0)}, truth, "rmrr", {"ties": rule})["rmrr"]
         for order in ("ab", "ba")
     }
     assert len(seen) == 1

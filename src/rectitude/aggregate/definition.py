@@ -4,11 +4,13 @@ switches."""
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 from typing import TYPE_CHECKING
 
 from rectitude.convention import SWITCHES, Convention
+from rectitude.metrics import METRICS, Metric
 
 if TYPE_CHECKING:
     from rectitude.profiles import Asked
@@ -21,23 +23,26 @@ _IF_CHANGED = (
 
 
 def definition(asked: Asked) -> str:
-    """The definition of a metric under the convention in force: words, formula, and every
-    choice."""
+    """The definition of a metric under the convention in force: words, formula, every choice."""
     metric, convention = asked.metric, asked.convention
-    head = f"{asked.name}: {metric.title}. {metric.about}"
-    lines = [head, f"  = {formula(asked)}"]
+    lines = [f"{asked.name}: {metric.title}. {metric.about}", f"  = {formula(asked)}"]
+    lines += [f"  {name} = {value:g}" for name, value in asked.numbers.items()]
     lines += [f"  {s}: {choice_in_words(s, convention)}" for s in relevant_switches(asked)]
     if metric.cite:
         lines.append(f"  source: {metric.cite}")
     return "\n".join(lines)
 
 
+def own_switches(asked: Asked) -> list[str]:
+    """The switches that a metric obeys; those of its parts if it is derived from others."""
+    parts = (METRICS[name] for name in asked.metric.of)
+    return list(dict.fromkeys([*asked.metric.switches, *(s for p in parts for s in p.switches)]))
+
+
 def relevant_switches(asked: Asked) -> list[str]:
     """The switches that can matter to a metric, its own first."""
     changed = [s for s in _IF_CHANGED if getattr(asked.convention, s) != SWITCHES[s].default]
-    if asked.metric.kind == "derived":
-        return ["relevant_from", *_ALWAYS, *changed]
-    return [*asked.metric.switches, "relevant_from", *_ALWAYS, *changed]
+    return [*own_switches(asked), "relevant_from", *_ALWAYS, *changed]
 
 
 def formula(asked: Asked) -> str:
@@ -70,11 +75,23 @@ def _short(switch: str, convention: Convention) -> str:
 
 
 def fingerprint(asked: Asked) -> str:
-    """A short hash that is equal for two values exactly when they are defined the same way."""
+    """A short hash, equal for two values exactly when they are defined the same way."""
+    shared = [name for name, switch in SWITCHES.items() if switch.stage != "metrics"]
+    switches = {s: getattr(asked.convention, s) for s in [*own_switches(asked), *shared]}
     facts = {
-        "metric": asked.metric.name,
+        "metric": _identity(asked.metric),
         "at": asked.name.at,
         "numbers": dict(asked.numbers),
-        "convention": asked.convention.as_dict(),
+        "switches": switches,
     }
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _identity(metric: Metric) -> str:
+    """The name of a metric of ours; the source of any other, whose name may mean anything."""
+    if metric.function.__module__.startswith("rectitude."):
+        return metric.name
+    try:
+        return inspect.getsource(metric.function)
+    except (OSError, TypeError):
+        return f"{metric.function.__module__}.{metric.name}"

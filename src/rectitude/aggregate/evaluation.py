@@ -16,7 +16,7 @@ from rectitude.aggregate import show
 from rectitude.aggregate.state import State
 from rectitude.arrays import Floats, Integers, totals
 from rectitude.data.ledger import Ledger
-from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, nearest, unknown_name
+from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
 from rectitude.storage import write_text
 
@@ -75,6 +75,7 @@ class Keys:
     users: pl.Series
     by_user: bool = True
     """whether the key of a list is its user"""
+    weights: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Evaluation:
         return pl.DataFrame(show.rows(self.results), infer_schema_length=None)
 
     def per_list(self) -> pl.DataFrame:
-        """One row per list, one column per metric; null where the list does not count."""
+        """One row per list, one column per metric, as fractions; null where it does not count."""
         import polars as pl
 
         lists = self._behind()
@@ -163,8 +164,9 @@ class Evaluation:
             if result.values is None:
                 continue
             there = np.isfinite(result.values)
-            below = totals(lists.owners[there], size)
-            above = totals(lists.owners[there], size, result.values[there])
+            weights = (np.ones(len(there)) if lists.weights is None else lists.weights)[there]
+            below = totals(lists.owners[there], size, weights)
+            above = totals(lists.owners[there], size, result.values[there] * weights)
             mean = np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
             columns[name] = pl.Series(name, mean, nan_to_null=True)
         return pl.DataFrame(columns)
@@ -227,17 +229,22 @@ class Evaluation:
 
 def from_dict(stored: Mapping[str, Any], where: str = "this") -> Evaluation:
     """An evaluation as `as_dict` wrote it."""
-    if stored.get("format") != FORMAT or stored.get("version", 0) > FORMAT_VERSION:
-        close = nearest(str(stored.get("format")), [FORMAT])
+    found = stored.get("format") if isinstance(stored, Mapping) else type(stored).__name__
+    if found != FORMAT:
+        raise UnreadableFile(f"{where} holds {found!r}.", f"one evaluation, format {FORMAT!r}.")
+    if stored.get("version", 0) > FORMAT_VERSION:
         raise UnreadableFile(
-            f"{where} is not an evaluation of a version this release knows "
-            f"(format {stored.get('format')!r}, version {stored.get('version')!r}).",
-            f"format {FORMAT!r}, version up to {FORMAT_VERSION}.",
-            "install a newer rectitude to read it." if close else "",
+            f"{where} is an evaluation of version {stored.get('version')!r}.",
+            f"version {FORMAT_VERSION} at most.",
+            "install a newer rectitude to read it.",
         )
-    results = {name: _result(name, facts) for name, facts in stored["results"].items()}
-    failures = {name: RectitudeError(text) for name, text in stored["failures"].items()}
-    return Evaluation(results, Ledger.from_dict(stored["ledger"]), stored["manifest"], failures)
+    try:
+        results = {name: _result(name, facts) for name, facts in stored["results"].items()}
+        failures = {name: RectitudeError(text) for name, text in stored["failures"].items()}
+        ledger = Ledger.from_dict(stored["ledger"])
+        return Evaluation(results, ledger, stored["manifest"], failures)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole evaluation.") from error
 
 
 def _result(name: str, facts: Mapping[str, Any]) -> Result:

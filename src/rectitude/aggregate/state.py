@@ -117,13 +117,14 @@ _UNDEFINED = {"nan": math.nan, "skip": math.nan, "zero": 0.0, "one": 1.0}
 
 def settled(state: State, convention: Convention) -> float:
     """The value of a state, also where the sums of all lists are 0/0."""
-    if convention.average == "macro" or state.below:
+    if state.below or state.nan:
         return state.value
-    if convention.undefined == "error":
+    if convention.undefined == "error" or convention.average == "macro":
+        what = "weights" if convention.average == "macro" else "denominators"
         raise UndefinedValue(
-            f"the denominators of all {state.counted} lists add up to 0.",
+            f"the {what} of all {state.counted} lists add up to 0.",
             "something to divide by.",
-            "set undefined='zero', 'one' or 'nan'.",
+            "set undefined='zero', 'one' or 'nan'." if what == "denominators" else "",
         )
     return _UNDEFINED[convention.undefined]
 
@@ -162,8 +163,13 @@ def _add(above: Floats, below: Floats, spread: bool) -> State:
 
 def _by_user(values: Floats, weights: Floats | None, owners: Integers) -> Floats:
     """The (weighted) mean of the lists of each user who has any."""
-    size = int(owners.max(initial=-1)) + 1
     weights = np.ones(len(values)) if weights is None else weights
-    below = totals(owners, size, weights)
-    above = totals(owners, size, values * weights)
+    below = _sorted_totals(owners, weights)
+    above = _sorted_totals(owners, values * weights)
     return above[below > 0] / below[below > 0]
+
+
+def _sorted_totals(owners: Integers, values: Floats) -> Floats:
+    """Sums per user, added in the order of the values, so that no order of lists shows in them."""
+    order = np.lexsort((values, owners))
+    return totals(owners[order], int(owners.max(initial=-1)) + 1, values[order])

@@ -149,15 +149,17 @@ def _definitions(evaluations: Mapping[str, Evaluation]) -> str:
 def _deliver(
     text: str, output: Path | None, per_list: Path | None, evaluations: Mapping[str, Evaluation]
 ) -> None:
-    from rectitude.cli.frames import stacked, write_frame
-    from rectitude.storage import write_text
+    from rectitude.cli.frames import frame_writer, stacked
+    from rectitude.storage import Write, write_all
 
+    files: dict[Path, Write] = {}
     if per_list is not None:
-        write_frame(per_list, stacked(evaluations))
+        files[per_list] = frame_writer(per_list, stacked(evaluations))
+    if output is not None:
+        files[output] = lambda where: where.write_text(text, encoding="utf-8")
+    write_all(files)
     if output is None:
         typer.echo(text, nl=False)
-    else:
-        write_text(output, text)
 
 
 def _failed(evaluations: Mapping[str, Evaluation], aloud: bool) -> int:

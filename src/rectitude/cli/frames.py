@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rectitude.storage import write_with
+from rectitude.storage import Write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,6 @@ def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal")
 
 
-def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """Write CSV or Parquet, whole or not at all."""
-    write_with(path, frame.write_csv if path.suffix == ".csv" else frame.write_parquet)
+def frame_writer(path: Path, frame: pl.DataFrame) -> Write:
+    """What writes the frame as the ending of the path says."""
+    return frame.write_csv if path.suffix == ".csv" else frame.write_parquet

@@ -60,6 +60,9 @@ def _case(path: Path, root: Path) -> Case:
         stored = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise UnreadableFile(f"{path} is not JSON: {error}.") from error
+    missing = [key for key in ("profile", "kind", "input") if key not in stored]
+    if missing:
+        raise UnreadableFile(f"{path} has no {', '.join(missing)}.", "a golden case.")
     return Case(
         path,
         stored["profile"],

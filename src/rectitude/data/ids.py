@@ -11,7 +11,7 @@ again in the case, so far never met, that two ids share a hash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +93,23 @@ def _coded(kind: str, typed: Mapping[str, pl.Series], exact: bool) -> Ids:
         hashes = {side: _hashes(series) for side, series in typed.items()}
         return Ids("text", typed, hashes, None, exact=False, ordered=False)
     return _sorted_codes(kind, typed)
+
+
+def lookalikes(one: pl.Series, other: pl.Series) -> str:
+    """How ids that differ would be equal: what they differ by; empty if they would not."""
+    import polars as pl
+
+    if pl.Object in (one.dtype, other.dtype):
+        return ""
+    ways: dict[str, Callable[[pl.Series], pl.Series]] = {
+        "spaces around them": lambda ids: ids,
+        "a '.0' at the end": lambda ids: ids.str.replace(r"\.0+$", ""),
+        "zeros in front": lambda ids: ids.str.replace(r"^0+(\d)", "$1"),
+        "capital letters": lambda ids: ids.str.to_lowercase(),
+    }
+    left, right = (ids.unique().cast(pl.String).str.strip_chars() for ids in (one, other))
+    found = (way for way, form in ways.items() if form(left).is_in(form(right).implode()).any())
+    return next(found, "")
 
 
 def kind_of(series: pl.Series) -> str:

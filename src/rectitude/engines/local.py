@@ -109,7 +109,7 @@ def evaluate_sources(
     names = [str(one.name) for one in asked]
     results = {name: results[name] for name in names if name in results}
     failures = {name: failures[name] for name in names if name in failures}
-    keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user)
+    keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
     return Evaluation(results, ledger, _manifest(sides, profile, prints), failures, keys)
 
 
@@ -141,7 +141,11 @@ def _verdict(run: _Run, convention: Convention) -> Verdict:
     """The lists judged as this metric wants them; metrics that want the same share them."""
     wanted = _judging(convention)
     if wanted not in run.verdicts:
-        run.verdicts[wanted] = judge(run.sides, convention, Ledger())
+        try:
+            run.verdicts[wanted] = judge(run.sides, convention, Ledger())
+        except Collision:
+            exact = bring_together(run.sides.sources, exact_items=True)
+            run.verdicts[wanted] = judge(exact, convention, Ledger())
     return run.verdicts[wanted]
 
 
@@ -152,7 +156,8 @@ def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Resul
     verdict = _verdict(run, asked.convention)
     done = _tally(run, asked, verdict.judged, intervals)
     value = presented(settled(done.state, asked.convention), asked.convention)
-    ties = None if verdict.optimistic is None else _bounds(run, asked, verdict)
+    bounded = verdict.optimistic is not None and "moving_up_helps" not in asked.metric.breaks
+    ties = _bounds(run, asked, verdict) if bounded else None
     return Result(
         asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),
         asked.convention.as_dict(), asked.numbers, done.state,

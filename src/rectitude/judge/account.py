@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rectitude.arrays import Flags
+from rectitude.data.ids import lookalikes
 from rectitude.data.ledger import Ledger, Weight
-from rectitude.errors import NothingToEvaluate
+from rectitude.errors import BadIds, NothingToEvaluate
+from rectitude.grouping import distinct_codes
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import Sides
 
@@ -24,6 +26,8 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     told, handed, returned = judged.in_truth, judged.handed, judged.returned
     if not (told & handed).any():
         raise _strangers(sides, told, handed)
+    if not len(judged.list):
+        _no_match(sides, ledger)
 
     def count(name: str, flags: Flags, about: str, of: Flags, weight: Weight = "fact") -> None:
         first = sides.label(np.flatnonzero(flags)[0]) if flags.any() else ""
@@ -41,6 +45,11 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
         about = "users in the truth have no list to be evaluated by: not counted"
         first = repr(sides.listless[0])
         ledger.count("users_without_any_list", len(sides.listless), about, None, first, "warning")
+    if sides.absent:
+        about = "users to be evaluated are in neither predictions nor truth"
+        ledger.count("users_absent", sides.absent, about, weight="warning")
+    if sides.sources.weights is not None:
+        ledger.note("weights", _columns(sides.sources.weights))
     if sides.left_out:
         about = "lists belong to users who are not to be evaluated: left out"
         ledger.count("lists_left_out", sides.left_out, about, weight="notice")
@@ -63,9 +72,32 @@ def _columns(table: Table) -> str:
 def _strangers(sides: Sides, told: Flags, handed: Flags) -> NothingToEvaluate:
     theirs = sides.label(np.flatnonzero(handed)[0]) if handed.any() else "none"
     ours = sides.label(np.flatnonzero(told)[0]) if told.any() else "none"
+    alike = lookalikes(sides.keys.filter(handed), sides.keys.filter(told))
+    cause = f"; some differ only by {alike}" if alike else ""
     return NothingToEvaluate(
         f"no user is common to the predictions ({int(handed.sum())} users, first: {theirs}) "
-        f"and the truth ({int(told.sum())} users, first: {ours}).",
+        f"and the truth ({int(told.sum())} users, first: {ours}){cause}.",
         "lists for at least one user of the truth.",
         "check that both files use the same ids and the right columns.",
     )
+
+
+def _no_match(sides: Sides, ledger: Ledger) -> None:
+    """Not one recommended item is in the truth of its list: say so, and why if it shows."""
+    theirs, ours = sides.items.columns["predictions"], sides.items.columns["truth"]
+    examples = f"predictions {theirs[0]!r}, truth {ours[0]!r}"
+    alike = "" if _share_ids(sides) else lookalikes(theirs, ours)
+    if alike:
+        raise BadIds(
+            f"no item of the predictions is in the truth, and some differ only by {alike} "
+            f"(first: {examples}).",
+            "the same ids on both sides.",
+            "clean the item ids of one side.",
+        )
+    about = "evaluation without any hit: no recommended item is in the truth of its list"
+    ledger.count("without_any_hit", 1, about, None, examples, "warning")
+
+
+def _share_ids(sides: Sides) -> bool:
+    theirs, ours = (distinct_codes(sides.items.codes[side]) for side in ("predictions", "truth"))
+    return bool(np.isin(ours, theirs).any())

@@ -43,7 +43,7 @@ def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
     )
     if len(tied) and convention.ties == "error":
         raise TiedItems(
-            f"{len(tied)} of {len(sides.keys)} lists have equal scores whose order matters "
+            f"{len(tied)} of {int(sides.handed.sum())} lists have equal scores whose order matters "
             f"(first: list {sides.label(tied[0])}).",
             "distinct scores.",
             "set ties='pessimistic' or another rule, or hand over a rank column.",
@@ -79,7 +79,7 @@ def _judged(
         place=rows - offsets[lists],
         returned=ranking.lists.length,
         truth=Ragged(offsets, truth.grades),
-        handed=sides.handed,
+        handed=sides.handed & truth.allowed,
         in_truth=truth.there,
         relevant_from=convention.relevant_from,
     )
@@ -141,20 +141,14 @@ def _account_for_duplicates(
     row = int(ranking.lists.rows(place)[0])
     if not sides.items.exact:
         raise Collision
-    lists = int((repeated > 0).sum())
+    lists, handed = int((repeated > 0).sum()), int(sides.handed.sum())
     first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
-    fate = {"error": "", "first": ": the highest rank counts", "counted": ": each counts"}
-    ledger.count(
-        "lists_with_duplicates",
-        lists,
-        f"lists hold an item twice{fate[convention.duplicates]}",
-        len(repeated),
-        first,
-        "warning",
-    )
+    fate = {"error": "", "first": "removed", "counted": "each counted"}[convention.duplicates]
+    about = f"lists hold an item twice, {int(repeated.sum()):,} rows in all: {fate}"
+    ledger.count("lists_with_duplicates", lists, about, handed, first, "warning")
     if convention.duplicates == "error":
         raise DuplicateItems(
-            f"{lists} of {len(repeated)} lists contain an item twice (first: {first}).",
+            f"{lists} of {handed} lists contain an item twice (first: {first}).",
             "each item once per list.",
             "set duplicates='first' to keep the higher rank, or fix the predictions.",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -44,6 +44,8 @@ class Judged:
     in_truth: Flags
     """(lists,) whether the truth says anything of the list, if only that an item was not judged"""
     relevant_from: float | None = None
+    kept: dict[Hashable, Any] = field(init=False, repr=False, default_factory=dict)
+    """what metrics share, see `once`"""
 
     def at_threshold(self, relevant_from: float | None) -> Judged:
         """The same ranks, with other grades counting as relevant."""
@@ -101,16 +103,12 @@ class Judged:
         best[lists[starts]] = ranks[starts]
         return best
 
-    @cached_property
-    def _kept(self) -> dict[Hashable, Any]:
-        return {}
-
     def once(self, name: Hashable, compute: Callable[[], Kept]) -> Kept:
         """Something that several metrics or cutoffs share, computed once."""
-        if name not in self._kept:
-            self._kept[name] = compute()
-        kept: Kept = self._kept[name]
-        return kept
+        if name not in self.kept:
+            self.kept[name] = compute()
+        shared: Kept = self.kept[name]
+        return shared
 
     def within(self, k: int | None) -> tuple[Integers | slice, Integers]:
         """The rows with a rank up to the cutoff, and their lists."""

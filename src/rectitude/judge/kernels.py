@@ -110,6 +110,15 @@ def match_kernel(  # type: ignore[no-untyped-def]
                         for j in range(position[o]):
                             earlier += scores[j] == score
                     before[o] = earlier
+        if end - begin > SORT_FROM_HITS:
+            order = begin + np.argsort(above[begin:end] * (size + 1) + position[begin:end])
+            at[begin:end] = at[order]
+            position[begin:end] = position[order]
+            above[begin:end] = above[order]
+            if equals[i]:
+                tied[begin:end] = tied[order]
+                before[begin:end] = before[order]
+            continue
         for o in range(begin + 1, end):
             p = o
             while p > begin and (

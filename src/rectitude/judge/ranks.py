@@ -12,8 +12,9 @@ def ranks(matches: Matches, grades: Floats, rule: str) -> Integers:
     """The rank of each match under a tie rule; `grades` are those of the matched truth rows.
 
     Under `pessimistic` and `optimistic` the items of a tie stand in the order of their grades,
-    items that the truth does not judge lowest of all; neither depends on ids or on the order of
-    rows. Under the other rules the items that come before were counted when matching.
+    items that the truth does not judge lowest of all, and equal grades in the order of the truth;
+    neither depends on ids or on the order of the predictions. Under the other rules the items that
+    come before were counted when matching.
     """
     if rule in ("given", "item_ascending", "item_descending"):
         return matches.above + matches.before + 1
@@ -48,8 +49,7 @@ def _by_grade(matches: Matches, grades: Floats, rows: Integers, best_first: bool
 
 
 def undecided(matches: Matches, grades: Floats, relevant: Flags) -> Integers:
-    """The lists in which the order among equals changes the rank of an item with a grade above
-    0."""
+    """The lists in which the order among equals changes the rank of a relevant or graded item."""
     if not np.any(matches.tied > 1):
         return np.empty(0, np.int64)
     worst = ranks(matches, grades, "pessimistic")

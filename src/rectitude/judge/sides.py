@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from rectitude.data.table import Table
 
 
+_LONGEST_LABEL = 60
+
+
 class Collision(Exception):
     """Two different ids share a hash: the sides must be brought together again with exact codes."""
 
@@ -78,6 +81,8 @@ class Sides:
     """(lists,) what each list weighs; None if all weigh the same"""
     left_out: int
     """lists of users who are not to be evaluated"""
+    absent: int
+    """users to be evaluated of whom there is nothing"""
     foreign: int | None
     """rows of the predictions whose item is not known; None if nobody said"""
     listless: pl.Series | None
@@ -101,7 +106,8 @@ class Sides:
 
     def label(self, number: int) -> str:
         """A list as errors and ledger name it."""
-        return repr(self.keys[int(number)])
+        shown = repr(self.keys[int(number)])
+        return shown if len(shown) <= _LONGEST_LABEL else f"{shown[:_LONGEST_LABEL]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +203,9 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         handed,
         _known(users, people, owners),
         known_items,
-        _weights(sources, weights, keys),
+        _weights(sources, weights, keys, truth.length > 0),
         everywhere - len(universe),
+        _absent(users, people),
         foreign,
         None if "truth" in space.runs else users.ids.labels(people[listless]),
     )
@@ -206,6 +213,12 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
 
 def _has(table: Table, column: str) -> bool:
     return column in table.frame.columns
+
+
+def _absent(users: _Space, people: Integers) -> int:
+    if "users" not in users.runs:
+        return 0
+    return int((~np.isin(distinct_codes(users.ids.codes["users"]), people)).sum())
 
 
 def _known(users: _Space, people: Integers, owners: Integers) -> Flags | None:
@@ -266,19 +279,22 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
     return items, places(known, items.codes["truth"].whole) >= 0, foreign
 
 
-def _weights(sources: Sources, rows: Grouped | None, keys: pl.Series) -> Floats | None:
-    """(lists,) what each list weighs, or None when all weigh the same."""
+def _weights(sources: Sources, rows: Grouped | None, keys: pl.Series, told: Flags) -> Floats | None:
+    """(lists,) what each list weighs, or None when all weigh the same.
+
+    Lists without truth need none, since they hardly ever count; then they weigh nothing.
+    """
     if sources.weights is None or rows is None:
         return None
     column = Pieces(sources.weights.frame["weight"].to_numpy())
-    values = np.full(len(keys), np.nan)
+    values = np.where(told, np.nan, 0.0)
     once = rows.length == 1
     values[once] = rows.take(column).whole[rows.start[once]]
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
         number = int(np.flatnonzero(wrong)[0])
         raise BadTable(
-            f"{int(wrong.sum())} of {len(values)} lists have no usable weight in "
+            f"{int(wrong.sum())} of {len(values)} lists have no weight, or no single one, in "
             f"{sources.weights.source} (first: list {keys[number]!r}).",
             "one finite weight of at least 0 for every list.",
         )

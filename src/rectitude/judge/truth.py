@@ -24,6 +24,8 @@ class Truth(NamedTuple):
     grades: Floats
     there: Flags
     """(lists,) whether the truth says anything of the list"""
+    allowed: Flags
+    """(lists,) whether the list may be evaluated at all"""
 
 
 def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
@@ -40,7 +42,7 @@ def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
     rows = sides.judgements if allowed.all() else sides.judgements.only(allowed)
     rows = _allowed_rows(sides, rows.packed(), grades, convention, ledger)
     rows = _without_duplicates(sides, rows, codes, grades, convention, ledger)
-    return Truth(rows, _by_place(rows, codes), _by_place(rows, grades), there & allowed)
+    return Truth(rows, _by_place(rows, codes), _by_place(rows, grades), there & allowed, allowed)
 
 
 def _by_place(rows: Grouped, values: NDArray[Any]) -> NDArray[Any]:
@@ -58,7 +60,10 @@ def _allowed_rows(
     at = rows.rows(where)
     keep = _allowed_items(sides, at, convention, ledger)
     if unjudged:
-        keep = keep & (grades[at] >= 0)
+        negative = grades[at] < 0
+        about = "truth rows have a negative grade: taken as not judged"
+        ledger.count("truth_negative", int(negative.sum()), about, len(at), weight="notice")
+        keep = keep & ~negative
     return rows if keep.all() else rows.keep(lists[keep], where[keep])
 
 
@@ -74,7 +79,7 @@ def _grades(sides: Sides) -> Floats:
         row = int(np.flatnonzero(wrong)[0])
         raise BadGrades(
             f"{int(wrong.sum())} of {len(grades)} rows of {truth.source} have a grade that is "
-            f"missing, NaN or infinite (first: row {row}, item "
+            f"missing, NaN or infinite (first: row {row + 1}, item "
             f"{sides.items.label('truth', row)!r}).",
             "a finite grade in every row.",
             "drop these rows, or give them the grade 0 if they were judged not relevant.",

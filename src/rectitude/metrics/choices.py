@@ -34,8 +34,8 @@ Denominator = Callable[[Floats, Floats], Floats]
 
 
 def whole_k(lists: Judged, k: int | None) -> Floats:
-    """The cutoff; without one, the length of the list."""
-    return lists.returned_upto(None) if k is None else np.full(lists.size, float(k))
+    """The cutoff; without one, the length of the list, at least 1: an empty list is a miss."""
+    return np.maximum(lists.returned_upto(k), 1.0) if k is None else np.full(lists.size, float(k))
 
 
 def relevant(lists: Judged, k: int | None) -> Floats:
@@ -130,8 +130,8 @@ def _running_sum(depth: int, gain: Floats, weights: Weights) -> Floats:
 
 
 def no_hits_zero(hits: Floats, below: Floats) -> Floats:
-    """The denominator stays: no hits over something is 0."""
-    return below
+    """No hits are worth 0, also where there is nothing to divide by."""
+    return np.where(below == 0, 1.0, below)
 
 
 def no_hits_undefined(hits: Floats, below: Floats) -> Floats:

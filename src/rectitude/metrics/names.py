@@ -60,6 +60,8 @@ def parse(text: str) -> list[Name]:
 
 def parse_all(texts: str | Iterable[str]) -> list[Name]:
     """The names that several texts ask for, each once, in order."""
+    if not isinstance(texts, Iterable):
+        raise BadName(f"metrics is a {type(texts).__name__}.", "names such as 'ndcg@10'.")
     asked = [texts] if isinstance(texts, str) else list(texts)
     parts = [part for text in asked for part in split_names(text)]
     if not parts:

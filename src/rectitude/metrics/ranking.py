@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rectitude.arrays import Floats, totals
+from rectitude.arrays import Floats, run_starts, totals
 from rectitude.errors import BadGrades, BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import (
@@ -169,11 +169,22 @@ def _discounted(
 
 
 def _worth(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
-    return lambda grades: gain(grades, gain_from(lists, grades))
+    def worth(grades: Floats) -> Floats:
+        return gain(grades, gain_from(lists, grades))
+
+    grades = lists.truth.values
+    least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
+    if least < 0:
+        raise BadGrades(
+            f"a relevant grade has a gain of {least:g} (the lowest grade is {grades.min():g}).",
+            "gains of at least 0.",
+            "raise relevant_from, or set gain='binary'.",
+        )
+    return worth
 
 
 def _weights(discount: Discount, log_base: float) -> Weights:
-    if not log_base > 1:
+    if not 1 < log_base < np.inf:
         raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
     return lambda ranks: discount(ranks, log_base)
 
@@ -243,16 +254,19 @@ def _check_gains(gains: Floats, most: float, grades: Floats, max_grade: float) -
         )
 
 
+_FEW = 32
+
+
 def _reaching(lists: Judged, going_on: Floats) -> Floats:
     """(found,) the probability that a user passes all earlier rows of the list."""
     reach = np.ones(len(going_on))
-    same = np.zeros(len(going_on), bool)
-    same[1:] = lists.list[1:] == lists.list[:-1]
-    rows = np.flatnonzero(same)
-    nth = np.arange(len(same)) - np.maximum.accumulate(np.where(same, 0, np.arange(len(same))))
-    for step in range(1, int(nth.max(initial=0)) + 1):
-        at = rows[nth[rows] == step]
+    starts = run_starts(lists.list)
+    ends = np.append(starts[1:], len(reach))
+    for step in range(1, min(int((ends - starts).max(initial=0)), _FEW)):
+        at = starts[ends - starts > step] + step
         reach[at] = reach[at - 1] * going_on[at - 1]
+    for start, end in zip(starts[ends - starts > _FEW], ends[ends - starts > _FEW], strict=True):
+        reach[start + 1 : end] = np.cumprod(going_on[start : end - 1])
     return reach
 
 

@@ -97,9 +97,12 @@ class Registry(Mapping[str, Metric]):
         return len(self._metrics)
 
     def add(self, metric: Metric) -> None:
-        """Enter a metric. A name means one thing: a second function under it is refused."""
+        """Enter a metric. A name means one thing: another function under it is refused.
+
+        The same function again, as when a notebook cell runs twice, replaces the first.
+        """
         known = self._metrics.get(metric.name)
-        if known is not None and known.function.__code__ is not metric.function.__code__:
+        if known is not None and _whose(known.function) != _whose(metric.function):
             raise BadName(
                 f"a metric named {metric.name!r} exists already ({known.title}).",
                 todo="choose another name with @metric(..., name='...').",
@@ -120,6 +123,10 @@ class Registry(Mapping[str, Metric]):
 
         for entry in entry_points(group="rectitude.metrics"):
             entry.load()
+
+
+def _whose(function: Callable[..., Any]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
 
 
 METRICS = Registry()

@@ -36,7 +36,10 @@ def sort_key(values: Pieces, order: str, precision: str) -> Pieces:
     """What sorts each list descending, from its ranks or scores."""
     if order == "rank":
         return values.map(lambda part: -part.astype(np.float64))
-    return values.map(lambda part: part.astype(np.float32)) if precision == "float32" else values
+    with np.errstate(over="ignore"):  # beyond float32 a score is infinite there, too
+        return (
+            values.map(lambda part: part.astype(np.float32)) if precision == "float32" else values
+        )
 
 
 def describe(predictions: Table, order: str) -> str:
@@ -69,8 +72,8 @@ def _bad(flags: NDArray[np.bool_], kind: str, predictions: Table, order: str) ->
     first = predictions.frame.row(row, named=True)
     name = predictions.columns.get(order) or order
     return BadScores(
-        f"{int(flags.sum())} of {len(flags)} rows of {predictions.source} have a {kind} {name} "
-        f"(first: row {row}, list {first['list']!r}, item {first['item']!r}).",
+        f"{int(flags.sum())} of {len(flags)} rows of {predictions.source} have a {name} that is "
+        f"{kind} (first: row {row + 1}, list {first['list']!r}, item {first['item']!r}).",
         f"a finite number as {order} in every row.",
         "drop these rows or repair the model's output; a masked item should not be in a list.",
     )

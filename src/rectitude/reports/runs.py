@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rectitude import tables
+from rectitude.aggregate import show
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.metrics import METRICS
 
@@ -20,13 +21,17 @@ def text(runs: Runs) -> str:
     """The table, then what failed and what a reader should know about each run."""
     profiles = dict.fromkeys(run.manifest.get("profile", "default") for run in runs.values())
     parts = [f"convention: {', '.join(profiles)}", tables.aligned(_cells(runs, mark=True))]
-    if len(runs) > 1:
+    if any("*" in line for line in parts[1].splitlines()):
         parts.append("* best of the row")
     for label, run in runs.items():
-        told = [f"  ! {name} failed: {error}" for name, error in run.failures.items()]
-        told += [f"  {'!' if e.weight == 'warning' else '*'} {e}" for e in run.ledger.warnings()]
-        parts += ["", f"{label}:", *told] if told else []
+        told = [f"! {name} failed: {error}" for name, error in run.failures.items()]
+        told += [_tied(name, *r.ties) for name, r in run.results.items() if r.ties]
+        parts += ["", f"{label}:", *told, str(run.ledger)]
     return "\n".join(parts) + "\n"
+
+
+def _tied(name: str, worst: float, best: float) -> str:
+    return f"- {name} lies between {worst:.4f} and {best:.4f}, as ties fall"
 
 
 def markdown(runs: Runs) -> str:
@@ -40,23 +45,14 @@ def latex(runs: Runs) -> str:
 
 
 def csv(runs: Runs) -> str:
-    """The table with full precision; empty where a metric failed or is undefined."""
-    rows = []
-    for name in _names(runs.values()):
-        row: dict[str, Any] = {"metric": name}
-        for label, run in runs.items():
-            row |= _values(label, run, name)
-        rows.append(row)
-    return tables.csv(rows)
+    """One row per run and number, with full precision; empty where a value is undefined."""
+    found = [{"run": label, **row} for label, run in runs.items() for row in show.rows(run.results)]
+    columns = dict.fromkeys(key for row in found for key in row)
+    return tables.csv([{key: _defined(row.get(key)) for key in columns} for row in found])
 
 
-def _values(label: str, run: Evaluation, name: str) -> dict[str, float | None]:
-    result = run.results.get(name)
-    value = None if result is None or math.isnan(result.value) else result.value
-    if not any(one.interval for one in run.results.values()):
-        return {label: value}
-    low, high = (result.interval if result else None) or (None, None)
-    return {label: value, f"{label} low": low, f"{label} high": high}
+def _defined(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def json(runs: Runs) -> str:
