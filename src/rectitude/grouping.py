@@ -89,6 +89,8 @@ def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -
     The rows come in runs of equal code: where each run begins and its code; runs are None when
     every row is its own. Rows whose code is not in the universe belong to no list.
     """
+    if not len(universe):
+        return Grouped(np.empty(0, np.int64), np.empty(0, np.int64))
     if runs is None:
         return _brought_together(_located(universe, codes), len(universe))
     lengths = np.diff(np.append(runs, rows))

@@ -126,7 +126,11 @@ def _precision_below(one: One, k: int | None) -> float:
     over = one.convention.precision_over
     if over == "reachable":
         return one.fits(k)
-    return len(one.top(k)) if over == "returned" or k is None else k
+    return len(one.top(k)) if over == "returned" else _whole(one, k)
+
+
+def _whole(one: One, k: int | None) -> int:
+    return max(len(one.items), 1) if k is None else k
 
 
 def recall(one: One, k: int | None) -> Fraction:
@@ -141,7 +145,7 @@ def f1(one: One, k: int | None) -> Fraction:
     hits = one.hits(k)
     if not hits and one.convention.f1_without_hits == "undefined":
         return 0.0, 0.0
-    return 2 * hits, _precision_below(one, k) + _recall_below(one, k)
+    return 2 * hits, _precision_below(one, k) + _recall_below(one, k) or 1
 
 
 def hit(one: One, k: int | None) -> Fraction:
@@ -157,8 +161,7 @@ def mrr(one: One, k: int | None) -> Fraction:
 def average_precision(one: One, k: int | None) -> Fraction:
     ranks = [r for r, item in enumerate(one.top(k), 1) if item in one.relevant]
     over = one.convention.ap_over
-    whole = len(one.items) if k is None else k
-    below = {"relevant": len(one.relevant), "reachable": one.fits(k), "k": whole}[over]
+    below = {"relevant": len(one.relevant), "reachable": one.fits(k), "k": _whole(one, k)}[over]
     return fsum(n / r for n, r in enumerate(ranks, 1)), below
 
 

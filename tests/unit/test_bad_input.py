@@ -49,7 +49,7 @@ def refused(
 def test_scores_that_are_not_finite(wrong: float | None, kind: str, dtype: Any) -> None:
     scores = pl.Series("score", [3.0, wrong, wrong], dtype=dtype)
     message = refused(BadScores, ValueError, LISTS.with_columns(scores), TRUTH, "mrr")
-    assert f"2 of 3 rows of polars DataFrame have a {kind} score" in message
+    assert f"2 of 3 rows of polars DataFrame have a score that is {kind}" in message
     assert "(first: row" in message and "item 8" in message
     assert "expected a finite number as score in every row" in message
     assert issubclass(BadScores, BadLists)

@@ -125,11 +125,14 @@ def test_a_missing_list_is_worth_0_to_every_metric_that_does_not_divide_by_its_l
     assert evaluation["err@1"] == 1 / 2 / 2
 
 
-def test_precision_without_cutoff_of_an_empty_list_is_0_over_0() -> None:
+def test_precision_of_an_empty_list_is_a_miss_unless_it_is_over_what_was_returned() -> None:
     lists, truth = rt.Lists({"v": ["c"]}, users=["u", "v"]), {"u": ["a"], "v": ["c"]}
-    assert "precision" in rt.evaluate(lists, truth, "precision").failures
-    assert value(lists, truth, "precision", {"undefined": "zero"}) == (0 + 1) / 2
-    assert value(lists, truth, "precision@1") == (0 + 1) / 2
+    assert value(lists, truth, "precision") == (0 + 1) / 2
+    assert value(lists, truth, "precision@1") == (0 / 1 + 1 / 1) / 2
+    name = "precision[precision_over=returned]"
+    assert isinstance(rt.evaluate(lists, truth, name).failures[name], UndefinedValue)
+    assert value(lists, truth, name, {"undefined": "zero"}) == (0 + 1) / 2
+    assert value(lists, truth, name, {"undefined": "skip"}) == 1
 
 
 def test_ndcg_of_several_lists_is_the_mean_of_their_values() -> None:

@@ -102,7 +102,10 @@ class Evaluation:
         return len(self.results)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and str(_one(name)) in self.results
+        try:
+            return isinstance(name, str) and str(_one(name)) in self.results
+        except RectitudeError:
+            return False
 
     def result(self, name: str) -> Result:
         """Everything about one number."""
@@ -232,11 +235,11 @@ def from_dict(stored: Mapping[str, Any], where: str = "this") -> Evaluation:
     found = stored.get("format") if isinstance(stored, Mapping) else type(stored).__name__
     if found != FORMAT:
         raise UnreadableFile(f"{where} holds {found!r}.", f"one evaluation, format {FORMAT!r}.")
-    if stored.get("version", 0) > FORMAT_VERSION:
+    if stored.get("version") not in range(1, FORMAT_VERSION + 1):
         raise UnreadableFile(
             f"{where} is an evaluation of version {stored.get('version')!r}.",
-            f"version {FORMAT_VERSION} at most.",
-            "install a newer rectitude to read it.",
+            f"version {FORMAT_VERSION}.",
+            "a newer rectitude may read it.",
         )
     try:
         results = {name: _result(name, facts) for name, facts in stored["results"].items()}

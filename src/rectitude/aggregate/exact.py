@@ -50,6 +50,10 @@ def units(value: float) -> int:
 
 def quotient(above: int, below: int) -> float:
     """The quotient of two exact sums, rounded once; NaN for 0/0 and infinite for x/0."""
-    if below == 0:
-        return math.nan if above == 0 else math.copysign(math.inf, above)
-    return above / below
+    if below == 0 and above == 0:
+        return math.nan
+    endless = math.inf if (above > 0) == (below >= 0) else -math.inf
+    try:
+        return above / below if below else endless
+    except OverflowError:
+        return endless

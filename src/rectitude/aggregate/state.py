@@ -12,7 +12,7 @@ import numpy as np
 from rectitude.aggregate.exact import UNIT_BITS, quotient, total
 from rectitude.arrays import Flags, Floats, Integers, totals
 from rectitude.convention import Convention
-from rectitude.errors import UndefinedValue
+from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.metrics import Ratio
 
 
@@ -54,7 +54,9 @@ class State:
             return math.nan
         a, b, n = self.above, self.below, self.counted
         spread = self.above_squared * b * b - 2 * a * b * self.product + a * a * self.below_squared
-        return math.sqrt(spread / (b * b << UNIT_BITS) * n / (n - 1)) / (b / (1 << UNIT_BITS))
+        # The squares are rounded before they are added, so that the spread may fall below 0.
+        variance = max(spread, 0) / (b * b << UNIT_BITS) * n / (n - 1)
+        return math.sqrt(variance) / (b / (1 << UNIT_BITS))
 
     def as_dict(self) -> dict[str, Any]:
         """The state for JSON: integers as hexadecimal text, which no reader rounds."""
@@ -119,6 +121,11 @@ def settled(state: State, convention: Convention) -> float:
     """The value of a state, also where the sums of all lists are 0/0."""
     if state.below or state.nan:
         return state.value
+    if convention.undefined == "skip" or not state.counted:
+        raise NothingToEvaluate(
+            "every list that counts is undefined, and undefined='skip' leaves it out.",
+            "at least one list with a value.",
+        )
     if convention.undefined == "error" or convention.average == "macro":
         what = "weights" if convention.average == "macro" else "denominators"
         raise UndefinedValue(

@@ -137,6 +137,8 @@ def whole_numbers(series: pl.Series) -> pl.Series | None:
         return series.cast(pl.Int64)
     numbers = series.cast(pl.Int64, strict=False)
     if numbers.null_count():
+        numbers = series.cast(pl.UInt64, strict=False)
+    if numbers.null_count():
         return None
     return numbers if bool((numbers.cast(pl.String) == series).all()) else None
 
@@ -221,7 +223,10 @@ def _objects(typed: Mapping[str, pl.Series]) -> Ids:
     """
     import polars as pl
 
-    keys = {side: [(type(v), v) for v in series.to_list()] for side, series in typed.items()}
+    plain = {
+        s: [getattr(v, "item", lambda v=v: v)() for v in c.to_list()] for s, c in typed.items()
+    }
+    keys = {side: [(type(value), value) for value in own] for side, own in plain.items()}
     distinct = list(dict.fromkeys(key for side in keys.values() for key in side))
     try:
         distinct.sort(key=lambda key: key[1])

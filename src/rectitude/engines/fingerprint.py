@@ -32,8 +32,7 @@ def fingerprint(sides: Sides, side: str) -> str:
     """The fingerprint of the predictions or of the truth."""
     frame = getattr(sides.sources, side).frame
     worth = next((c for c in ("rank", "score", "grade") if c in frame.columns), None)
-    codes_are_words = sides.items.kind == "integer" or not sides.items.exact
-    words = None if codes_are_words else Pieces(_words(frame["item"]))
+    words = None if sides.items.names is None else Pieces(_words(frame["item"]))
     if side == "predictions":
         rows = sides.lists
         items = sides.column("item") if words is None else rows.take(words)
@@ -59,9 +58,10 @@ def _words(ids: pl.Series) -> Words:
     import polars as pl
 
     kind = kind_of(ids)
-    if kind == "integer" and ids.dtype != pl.Int128:
-        wide = ids if ids.dtype == pl.UInt64 else ids.cast(pl.Int64)
-        return wide.to_numpy().view(np.uint64)
+    if kind == "integer":
+        small, large = (ids.cast(t, strict=False) for t in (pl.Int64, pl.UInt64))
+        words = small.fill_null(0).to_numpy().view(np.uint64)
+        return np.where(small.is_null().to_numpy(), large.fill_null(0).to_numpy(), words)
     if kind == "object":
         return pl.Series([repr(value) for value in ids.to_list()]).hash().to_numpy()
     return ids.cast(pl.String).hash().to_numpy() if kind == "text" else ids.hash().to_numpy()

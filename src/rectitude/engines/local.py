@@ -173,7 +173,7 @@ def _bounds(run: _Run, asked: Asked, verdict: Verdict) -> tuple[float, float] | 
         worst, best = (presented(settled(s, asked.convention), asked.convention) for s in states)
     except RectitudeError:  # under one of them no list counts, or a value is undefined
         return None
-    return (worst, best) if worst != best else None
+    return (worst, best) if worst < best or worst > best else None
 
 
 def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tally:

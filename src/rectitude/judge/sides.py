@@ -274,6 +274,10 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
     reference = next((side for side in ("items", "train") if side in sides), None)
     if reference is None:
         return items, None, None
+    if not items.exact:  # hashes cannot tell: look at the ids
+        known_ids = items.columns[reference].implode()
+        unknown = ~items.columns["predictions"].is_in(known_ids)
+        return items, items.columns["truth"].is_in(known_ids).to_numpy(), int(unknown.sum())
     known = np.sort(items.codes[reference].whole)
     foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
     return items, places(known, items.codes["truth"].whole) >= 0, foreign

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -122,7 +123,10 @@ class Registry(Mapping[str, Metric]):
         from importlib.metadata import entry_points
 
         for entry in entry_points(group="rectitude.metrics"):
-            entry.load()
+            try:
+                entry.load()
+            except Exception as error:
+                warnings.warn(f"metrics of {entry.value} failed: {error!r}", stacklevel=2)
 
 
 def _whose(function: Callable[..., Any]) -> tuple[str, str]:
@@ -230,6 +234,8 @@ def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **give
     below = np.asarray(ratio.below, np.float64)
     if not (np.isfinite(above).all() and np.isfinite(below).all()):
         raise TypeError("returned NaN or infinity; leave 0/0 as a ratio with 0 below")
+    if above.shape == below.shape and ((below == 0) & (above != 0)).any():
+        raise TypeError("returned something over 0")
     if above.shape != (lists.size,) or below.shape != (lists.size,):
         raise TypeError(
             f"returned shapes {above.shape} and {below.shape}, expected one number per list: "
