@@ -61,9 +61,9 @@ def test_json_of_several_runs_holds_each_by_label(evaluate: Run) -> None:
 
 def test_csv_has_full_precision(evaluate: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(evaluate("good.csv", "poor.csv", "--csv").out)))
-    assert list(rows[0]) == ["metric", "good", "poor"]
-    values = {row["metric"]: float(row["good"]) for row in rows}
-    assert values["recall@10"] == 2 / 3
+    assert list(rows[0]) == ["run", "metric", "value", "lists"]
+    values = {(row["run"], row["metric"]): float(row["value"]) for row in rows}
+    assert values["good", "recall@10"] == 2 / 3
     one = list(csv.DictReader(io.StringIO(evaluate("good.csv", "--csv").out)))
     assert float(one[1]["value"]) == 2 / 3
 
@@ -72,7 +72,7 @@ def test_intervals_are_shown_in_every_table(evaluate: Run) -> None:
     said = evaluate("good.csv", "poor.csv", "--metrics", "mrr", "--intervals")
     assert "0.6667 [" in said.out
     rows = evaluate("good.csv", "poor.csv", "--metrics", "mrr", "--intervals", "--csv").out
-    assert rows.startswith("metric,good,good low,good high,poor,poor low,poor high\n")
+    assert rows.startswith("run,metric,value,lists,low,high\ngood,mrr,0.66")
 
 
 def test_latex_and_markdown_are_tables(evaluate: Run) -> None:
@@ -153,7 +153,7 @@ def test_a_failing_metric_shows_beside_others(evaluate: Run) -> None:
     said = evaluate("good.csv", "poor.csv", "--metrics", FAILING, "mrr")
     assert said.code == 1
     assert said.out.count("failed |") == 2
-    assert said.out.count(f"  ! {FAILING} failed: ") == 2
+    assert said.out.count(f"\n! {FAILING} failed: ") == 2
 
 
 def test_an_output_replaces_an_older_file(evaluate: Run, shop: Path) -> None:

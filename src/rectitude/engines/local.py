@@ -18,13 +18,14 @@ from rectitude.arrays import together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
+from rectitude.data.sources import Sources
 from rectitude.data.table import Table, What
 from rectitude.engines.fingerprint import fingerprint as content
 from rectitude.errors import MetricFailed, NothingToEvaluate, RectitudeError
 from rectitude.judge.account import account
 from rectitude.judge.join import Verdict, judge
 from rectitude.judge.judged import Judged
-from rectitude.judge.sides import Collision, Sides, Sources, bring_together
+from rectitude.judge.sides import Collision, Sides, bring_together
 from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.facts import Facts
 from rectitude.metrics.names import Name, parse_all

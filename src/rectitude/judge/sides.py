@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct, places
 from rectitude.compiled import kernel, repay
 from rectitude.data.ids import Column, Ids, align, kind_of, pieces
-from rectitude.data.table import What
+from rectitude.data.runs import Runs, key_runs, single_runs
+from rectitude.data.sources import Sources
 from rectitude.errors import BadTable
 from rectitude.grouping import Grouped, distinct_codes, group
 from rectitude.judge.kernels import match_kernel
-from rectitude.judge.runs import Runs, key_runs, single_runs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,25 +32,6 @@ _LONGEST_LABEL = 60
 
 class Collision(Exception):
     """Two different ids share a hash: the sides must be brought together again with exact codes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The tables of one evaluation."""
-
-    predictions: Table
-    truth: Table
-    train: Table | None = None
-    items: Table | None = None
-    users: Table | None = None
-    weights: Table | None = None
-    key: str = "user"
-    """what tells lists apart"""
-
-    def given(self) -> dict[str, Table]:
-        """The tables that were handed over, by name."""
-        named = {side: getattr(self, side) for side in get_args(What)}
-        return {side: table for side, table in named.items() if table is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,27 @@
+"""`Sources`: the tables of one evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from rectitude.data.table import Table, What
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The tables of one evaluation."""
+
+    predictions: Table
+    truth: Table
+    train: Table | None = None
+    items: Table | None = None
+    users: Table | None = None
+    weights: Table | None = None
+    key: str = "user"
+    """what tells lists apart"""
+
+    def given(self) -> dict[str, Table]:
+        """The tables that were handed over, by name."""
+        named = {side: getattr(self, side) for side in get_args(What)}
+        return {side: table for side, table in named.items() if table is not None}
