@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rectitude.convention import SWITCHES, Convention
-from rectitude.metrics import METRICS, Metric
+from rectitude.metrics import Metric
 
 if TYPE_CHECKING:
     from rectitude.profiles import Asked
@@ -33,16 +33,10 @@ def definition(asked: Asked) -> str:
     return "\n".join(lines)
 
 
-def own_switches(asked: Asked) -> list[str]:
-    """The switches that a metric obeys; those of its parts if it is derived from others."""
-    parts = (METRICS[name] for name in asked.metric.of)
-    return list(dict.fromkeys([*asked.metric.switches, *(s for p in parts for s in p.switches)]))
-
-
 def relevant_switches(asked: Asked) -> list[str]:
     """The switches that can matter to a metric, its own first."""
     changed = [s for s in _IF_CHANGED if getattr(asked.convention, s) != SWITCHES[s].default]
-    return [*own_switches(asked), "relevant_from", *_ALWAYS, *changed]
+    return [*asked.metric.obeys, "relevant_from", *_ALWAYS, *changed]
 
 
 def formula(asked: Asked) -> str:
@@ -77,7 +71,7 @@ def _short(switch: str, convention: Convention) -> str:
 def fingerprint(asked: Asked) -> str:
     """A short hash, equal for two values exactly when they are defined the same way."""
     shared = [name for name, switch in SWITCHES.items() if switch.stage != "metrics"]
-    switches = {s: getattr(asked.convention, s) for s in [*own_switches(asked), *shared]}
+    switches = {s: getattr(asked.convention, s) for s in [*asked.metric.obeys, *shared]}
     facts = {
         "metric": _identity(asked.metric),
         "at": asked.name.at,

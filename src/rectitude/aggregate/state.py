@@ -86,7 +86,7 @@ def tally(
     """Add up a fraction per list as the convention says; squares too where the spread is wanted."""
     everyone = bool(counts.all())
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(ratio.below == 0, np.nan, ratio.above / ratio.below)
+        values = ratio.above / ratio.below  # 0/0 is NaN, and nothing else is over 0
     if not everyone:
         values[~counts] = np.nan
     if convention.average == "micro":

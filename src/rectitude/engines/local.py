@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
 
@@ -209,11 +210,14 @@ def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tall
 
 
 def _derived(run: _Run, asked: Asked, profile: Profile) -> Result:
+    changed = profile.convention.differences(asked.convention)
     parts = {}
     for base in asked.metric.of:
-        part = profile.resolve(Name(base, asked.name.variants, asked.name.at))
-        state = _tally(run, part, _verdict(run, part.convention).judged).state
-        parts[base] = settled(state, part.convention)
+        part = profile.resolve(Name(base, at=asked.name.at))
+        convention = part.convention.replace(**{s: new for s, (_, new) in changed.items()})
+        part = replace(part, convention=convention)
+        state = _tally(run, part, _verdict(run, convention).judged).state
+        parts[base] = settled(state, convention)
     value = presented(asked.metric.function(**parts), asked.convention)
     return Result(
         asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),

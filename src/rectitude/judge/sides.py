@@ -168,28 +168,31 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         truth = space.grouped(universe, "truth")
     else:
         truth = users.grouped(people, "truth").repeated(owners)
-    listless = np.setdiff1d(np.arange(len(people)), owners)
     used = distinct(owners)
     keys = space.ids.labels(universe)
     weights = space.grouped(universe, "weights") if "weights" in space.runs else None
     items, known_items, foreign = _items(sources, exact_items)
     return Sides(
-        sources,
-        keys,
-        places(used, owners),
-        users.ids.labels(people[used]),
-        predictions,
-        truth,
-        items,
-        handed,
-        _known(users, people, owners),
-        known_items,
-        _weights(sources, weights, keys, truth.length > 0),
-        everywhere - len(universe),
-        _absent(users, people),
-        foreign,
-        None if "truth" in space.runs else users.ids.labels(people[listless]),
+        sources=sources,
+        keys=keys,
+        owners=places(used, owners),
+        users=users.ids.labels(people[used]),
+        lists=predictions,
+        judgements=truth,
+        items=items,
+        handed=handed,
+        known_users=_known(users, people, owners),
+        known_items=known_items,
+        weights=_weights(sources, weights, keys, truth.length > 0),
+        left_out=everywhere - len(universe),
+        absent=_absent(users, people),
+        foreign=foreign,
+        listless=None if "truth" in space.runs else _listless(users, people, used),
     )
+
+
+def _listless(users: _Space, people: Integers, used: Integers) -> pl.Series:
+    return users.ids.labels(np.delete(people, used))
 
 
 def _has(table: Table, column: str) -> bool:

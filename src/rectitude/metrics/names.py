@@ -36,7 +36,7 @@ class Name:
         """The cutoff, a whole number from 1 on; None for the whole list."""
         if self.at is None:
             return None
-        number = int(self.at) if re.fullmatch(r"\d{1,18}", self.at) else 0
+        number = int(self.at) if re.fullmatch(r"[1-9][0-9]{0,17}", self.at) else 0
         if not 1 <= number <= LARGEST_CUTOFF:
             raise BadName(
                 f"the cutoff of {str(self)!r} is {self.at!r}.",

@@ -64,6 +64,12 @@ class Metric:
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def obeys(self) -> tuple[str, ...]:
+        """The metric switches that change it: its own, and those of its parts if it is derived."""
+        parts = (METRICS[name].obeys for name in self.of)
+        return tuple(dict.fromkeys([*self.switches, *(s for part in parts for s in part)]))
+
+    @property
     def wants_facts(self) -> bool:
         """Whether the function takes the tables about items and users."""
         code = self.function.__code__
@@ -129,8 +135,9 @@ class Registry(Mapping[str, Metric]):
                 warnings.warn(f"metrics of {entry.value} failed: {error!r}", stacklevel=2)
 
 
-def _whose(function: Callable[..., Any]) -> tuple[str, str]:
-    return function.__module__, function.__qualname__
+def _whose(function: Callable[..., Any]) -> tuple[str, str, object]:
+    nameless = function.__code__ if "<lambda>" in function.__qualname__ else None
+    return function.__module__, function.__qualname__, nameless
 
 
 METRICS = Registry()
@@ -232,13 +239,15 @@ def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **give
         raise TypeError(f"returned {type(ratio).__name__}, expected rectitude.metrics.Ratio")
     above = np.asarray(ratio.above, np.float64)
     below = np.asarray(ratio.below, np.float64)
-    if not (np.isfinite(above).all() and np.isfinite(below).all()):
-        raise TypeError("returned NaN or infinity; leave 0/0 as a ratio with 0 below")
-    if above.shape == below.shape and ((below == 0) & (above != 0)).any():
-        raise TypeError("returned something over 0")
     if above.shape != (lists.size,) or below.shape != (lists.size,):
         raise TypeError(
             f"returned shapes {above.shape} and {below.shape}, expected one number per list: "
             f"({lists.size},)"
         )
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(above.sum() + below.sum())  # NaN and infinity survive a sum
+    if suspicious and not (np.isfinite(above).all() and np.isfinite(below).all()):
+        raise TypeError("returned NaN or infinity; leave 0/0 as a ratio with 0 below")
+    if not below.all() and above[below == 0].any():
+        raise TypeError("returned something over 0")
     return Ratio(above, below)

@@ -124,10 +124,10 @@ def _set(
     """Give a switch or a number of a metric its value, which may still be text."""
     if key in numbers:
         numbers[key] = _number(key, value, metric)
-    elif key in SWITCHES:
+    elif key in SWITCHES and (SWITCHES[key].stage != "metrics" or key in metric.obeys):
         changes[key] = parse_value(key, value) if isinstance(value, str) else value
     else:
-        known = [*metric.switches, *numbers, "relevant_from"]
+        known = [*metric.obeys, *numbers, "relevant_from"]
         raise unknown_name("switch or number", key, known, where=f"metric {metric.name!r}")
 
 
