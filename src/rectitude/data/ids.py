@@ -11,7 +11,7 @@ again in the case, so far never met, that two ids share a hash.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -230,7 +230,7 @@ def _objects(typed: Mapping[str, pl.Series]) -> Ids:
     distinct = list(dict.fromkeys(key for side in keys.values() for key in side))
     try:
         distinct.sort(key=lambda key: key[1])
-        ordered = True
+        ordered = not any(issubclass(kind, Set) for kind, _ in distinct)  # sets sort only in part
     except TypeError:
         ordered = False
     places = {key: place for place, key in enumerate(distinct)}

@@ -4,7 +4,7 @@ list."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,7 @@ class Lists:
     """
 
     source: object
+    _: KW_ONLY
     user: str | None = None
     item: str | None = None
     score: str | None = None
