@@ -31,17 +31,21 @@ def read(
     what: What,
     *,
     columns: Mapping[str, str] | None = None,
+    hints: Mapping[str, str] | None = None,
     list_key: str = "user",
 ) -> Table:
     """A source as a table with canonical columns.
 
     `columns` names columns by role (user, item, score, rank, grade, weight, list); the others are
-    recognised by their names. `list_key` is the column that tells lists apart, by default the user.
+    recognised by their names. `hints` do the same for several tables at once: a name counts where
+    there is such a column. `list_key` is the column that tells lists apart, by default the user.
     """
     if is_wrapped(source):
-        return _read_wrapped(source, what, columns or {}, list_key)
-    want = wanted(what, columns or {}, list_key)
-    opened = _opened(source, want)
+        return _read_wrapped(source, what, columns or {}, hints or {}, list_key)
+    named, hints = dict(columns or {}), dict(hints or {})
+    opened = _opened(source, wanted(what, hints | named, list_key))
+    there = {role: name for role, name in hints.items() if name in opened.names}
+    want = wanted(what, there | named, list_key)
     chosen = recognise(opened, want)
     rows = unpack(opened.take(chosen), opened, chosen, want)
     roles = POSITIONS[what] if what in KEPT_WHOLE else tuple(rows.columns)
@@ -55,9 +59,16 @@ def read(
     )
 
 
-def _read_wrapped(wrapper: Wrapped, what: What, columns: Mapping[str, str], list_key: str) -> Table:
+def _read_wrapped(
+    wrapper: Wrapped,
+    what: What,
+    columns: Mapping[str, str],
+    hints: Mapping[str, str],
+    list_key: str,
+) -> Table:
     """What is inside, with the names, the order and the lists that the wrapper states."""
-    table = read(wrapper.source, what, columns={**wrapper.columns, **columns}, list_key=list_key)
+    named = {**wrapper.columns, **columns}
+    table = read(wrapper.source, what, columns=named, hints=hints, list_key=list_key)
     handed = table.handed if wrapper.users is None else series(wrapper.users, "list")
     return replace(table, given=table.given or wrapper.ordered, handed=handed)
 

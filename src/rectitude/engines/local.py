@@ -72,13 +72,14 @@ def evaluate(
     tables: dict[str, Table] = {}
 
     def load(what: What) -> None:
-        named = dict(columns or {})
-        if what == "weights" and list_key != "user":
-            named.pop("user", None)
-        tables[what] = read(given[what], what, columns=named, list_key=list_key)
+        tables[what] = read(given[what], what, hints=columns, list_key=list_key)
 
     wanted = [w for w in get_args(What) if given[w] is not None or w in ("predictions", "truth")]
     together([partial(load, what) for what in wanted])
+    seen = {name for table in tables.values() for name in table.columns.values()}
+    unseen = {role: name for role, name in (columns or {}).items() if name not in seen}
+    for what in wanted if unseen else ():
+        read(given[what], what, columns=unseen, list_key=list_key)  # says which names there are
     return evaluate_sources(Sources(**tables, key=list_key), asked, profile, intervals)
 
 
