@@ -33,15 +33,15 @@ from collections.abc import Iterable
 class RectitudeError(Exception):
     """An error that says what was found, what was expected and what to do."""
 
-    def __init__(self, found: str, expected: str = "", todo: str = "") -> None:
+    def __init__(self, found: str, expected: str = "", advice: str = "") -> None:
         self.found = found
         self.expected = expected
-        self.todo = todo
+        self.advice = advice
         lines = [found]
         if expected:
             lines.append(f"expected {expected}")
-        if todo:
-            lines.append(todo)
+        if advice:
+            lines.append(advice)
         self.message = "\n  ".join(lines)
         super().__init__(self.message)
 
@@ -49,7 +49,7 @@ class RectitudeError(Exception):
         return self.message
 
     def __reduce__(self) -> tuple[type[RectitudeError], tuple[str, str, str]]:
-        return type(self), (self.found, self.expected, self.todo)
+        return type(self), (self.found, self.expected, self.advice)
 
 
 class UnknownName(RectitudeError, KeyError):
@@ -152,5 +152,5 @@ def missing_extra(package: str, extra: str, purpose: str) -> MissingExtra:
     """The error for an optional package, with the command that installs it."""
     return MissingExtra(
         f"{purpose} needs the package {package!r}, which is not installed.",
-        todo=f"install it with: pip install 'rectitude[{extra}]'",
+        advice=f"install it with: pip install 'rectitude[{extra}]'",
     )

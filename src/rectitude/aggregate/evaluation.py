@@ -178,7 +178,7 @@ class Evaluation:
         if self.lists is None:
             raise MissingNeed(
                 "this evaluation was read from a file, which holds no values per list.",
-                todo="write them when evaluating: evaluation.per_list().write_parquet(...).",
+                advice="write them when evaluating: evaluation.per_list().write_parquet(...).",
             )
         return self.lists
 

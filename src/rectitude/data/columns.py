@@ -200,11 +200,11 @@ def _missing(source: Source, want: Wanted, role: str, free: Sequence[str]) -> Ba
     guess = next((close for name in want.words(role) if (close := nearest(name, free))), "")
     name = guess.split(" or ")[0].strip("'\"") or "NAME"
     ask = f"did you mean {guess}? " if guess else ""
-    todo = f"{ask}name it with columns={{{word!r}: {name!r}}} or --columns {word}={name}."
+    advice = f"{ask}name it with columns={{{word!r}: {name!r}}} or --columns {word}={name}."
     return BadTable(
         f"{title(source, want)} has no {word} column; its columns: {listed(source.names)}.",
         f"one named {', '.join(want.words(role)[:6])} or the like.",
-        "\n  ".join(filter(None, [todo, source.hint])),
+        "\n  ".join(filter(None, [advice, source.hint])),
     )
 
 

@@ -58,7 +58,7 @@ def _start(path: Path) -> bytes:
         with path.open("rb") as file:
             start = file.read(HEAD)
     except FileNotFoundError:
-        raise UnreadableFile(f"{path} does not exist.", todo=_near(path)) from None
+        raise UnreadableFile(f"{path} does not exist.", advice=_near(path)) from None
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be read: {error.strerror}.") from error
     if not start:

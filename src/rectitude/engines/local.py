@@ -206,7 +206,7 @@ def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tall
             raise named from None
         raise MetricFailed(
             f"metric {str(asked.name)!r} failed: {type(error).__name__}: {error}.",
-            todo="the other metrics were computed; mend this one's function.",
+            advice="the other metrics were computed; mend this one's function.",
         ) from error
 
 

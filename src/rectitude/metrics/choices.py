@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, totals
+from rectitude.errors import BadGrades, BadName
 from rectitude.judge.judged import Judged
 
 Count = Callable[[Judged, int | None], Floats]
@@ -137,6 +138,30 @@ def no_hits_zero(hits: Floats, below: Floats) -> Floats:
 def no_hits_undefined(hits: Floats, below: Floats) -> Floats:
     """The denominator is 0 where nothing was hit, so that the value is 0/0."""
     return np.where(hits > 0, below, 0.0)
+
+
+def worth_of(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
+    """What grades are worth in these lists, once it is known that no gain is negative."""
+
+    def worth(grades: Floats) -> Floats:
+        return gain(grades, gain_from(lists, grades))
+
+    grades = lists.truth.values
+    least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
+    if least < 0:
+        raise BadGrades(
+            f"a relevant grade has a gain of {least:g} (the lowest grade is {grades.min():g}).",
+            "gains of at least 0.",
+            "raise relevant_from, or set gain='binary'.",
+        )
+    return worth
+
+
+def weights_of(discount: Discount, log_base: float) -> Weights:
+    """A discount with its base."""
+    if not 1 < log_base < np.inf:
+        raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
+    return lambda ranks: discount(ranks, log_base)
 
 
 CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {

@@ -32,5 +32,5 @@ class Facts:
             if getattr(self, need) is None:
                 raise MissingNeed(
                     f"metric {metric.name!r} needs {wants[need]}, and none was given.",
-                    todo=f"pass {need}= to evaluate, or --{need} on the command line.",
+                    advice=f"pass {need}= to evaluate, or --{need} on the command line.",
                 )

@@ -7,8 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rectitude.arrays import Floats, run_starts, totals
-from rectitude.errors import BadGrades, BadName
+from rectitude.arrays import Floats, totals
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import (
     Count,
@@ -19,6 +18,8 @@ from rectitude.metrics.choices import (
     Ideal,
     Weights,
     Worth,
+    weights_of,
+    worth_of,
 )
 from rectitude.metrics.registry import Ratio, metric
 
@@ -131,7 +132,7 @@ def dcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Worth of the recommended items, each discounted by its rank."""
-    worth, weights = _worth(lists, gain, gain_from), _weights(discount, log_base)
+    worth, weights = worth_of(lists, gain, gain_from), weights_of(discount, log_base)
     return Ratio.of(_discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base)))
 
 
@@ -156,7 +157,7 @@ def ndcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Discounted gain of the list, over the most its truth allows."""
-    worth, weights = _worth(lists, gain, gain_from), _weights(discount, log_base)
+    worth, weights = worth_of(lists, gain, gain_from), weights_of(discount, log_base)
     above = _discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base))
     return Ratio(above, ideal(lists, k, worth, weights))
 
@@ -166,27 +167,6 @@ def _discounted(
 ) -> Floats:
     gains = lists.once(name, lambda: worth(lists.grade) * weights(lists.rank))
     return lists.total(gains, upto=k)
-
-
-def _worth(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
-    def worth(grades: Floats) -> Floats:
-        return gain(grades, gain_from(lists, grades))
-
-    grades = lists.truth.values
-    least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
-    if least < 0:
-        raise BadGrades(
-            f"a relevant grade has a gain of {least:g} (the lowest grade is {grades.min():g}).",
-            "gains of at least 0.",
-            "raise relevant_from, or set gain='binary'.",
-        )
-    return worth
-
-
-def _weights(discount: Discount, log_base: float) -> Weights:
-    if not 1 < log_base < np.inf:
-        raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
-    return lambda ranks: discount(ranks, log_base)
 
 
 @metric(
@@ -200,74 +180,6 @@ def rprec(lists: Judged, k: int | None) -> Ratio:
     """Precision at the number of relevant items."""
     inside = lists.hit & (lists.rank <= lists.relevant[lists.list])
     return Ratio(lists.total(inside.astype(np.float64), upto=k), lists.relevant)
-
-
-@metric(
-    "Rank-biased precision",
-    formula="(1 - p) * sum over the top {k} of gain * p^(rank - 1); gain = {gain}, "
-    "p = {persistence}",
-    reading="The rate at which a user gains who looks at the next item with probability p.",
-    use="Use it when you know how deep users look: p = 0.5 for impatient, 0.95 for patient ones.",
-    cite="moffat2008rank",
-)
-def rbp(
-    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, persistence: float = 0.8
-) -> Ratio:
-    """Gain of a user who goes on to the next item with a fixed probability."""
-    if not 0 <= persistence < 1:
-        raise BadName(f"persistence cannot be {persistence:g}.", "a probability below 1.")
-    depth = np.arange(lists.rank.max(initial=0), dtype=np.float64)
-    weights = (1 - persistence) * persistence**depth
-    gains = _worth(lists, gain, gain_from)(lists.grade)
-    return Ratio.of(lists.total(gains * weights[lists.rank - 1], upto=k))
-
-
-@metric(
-    "Expected reciprocal rank",
-    name="err",
-    formula="sum over the top {k} of P(stop here) / rank; an item stops the user with probability "
-    "gain / (gain of the highest grade {max_grade} + 1), gain = {gain}",
-    reading="The reciprocal rank at which a user is expected to stop.",
-    use="Use it with graded relevance (gain=exp2) when one excellent item makes the later ones "
-    "worthless; max_grade is the top of the scale, and matters only then.",
-    cite="chapelle2009expected",
-)
-def expected_reciprocal_rank(
-    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, max_grade: float = 4.0
-) -> Ratio:
-    """Reciprocal rank at which a user stops who is satisfied by items according to their grade."""
-    worth = _worth(lists, gain, gain_from)
-    most = float(gain(np.array([max_grade]), np.ones(1, bool))[0])
-    _check_gains(worth(lists.truth.values), most, lists.truth.values, max_grade)
-    stop = worth(lists.grade) / (most + 1)
-    return Ratio.of(lists.total(_reaching(lists, 1 - stop) * stop / lists.rank, upto=k))
-
-
-def _check_gains(gains: Floats, most: float, grades: Floats, max_grade: float) -> None:
-    wrong = gains > most
-    if wrong.any():
-        raise BadGrades(
-            f"{int(wrong.sum())} truth rows have a grade above {max_grade:g} "
-            f"(first: {grades[wrong][0]:g}).",
-            f"grades up to max_grade = {max_grade:g}.",
-            f"name the highest grade of your scale: err[max_grade={grades.max():g}].",
-        )
-
-
-_FEW = 32
-
-
-def _reaching(lists: Judged, going_on: Floats) -> Floats:
-    """(found,) the probability that a user passes all earlier rows of the list."""
-    reach = np.ones(len(going_on))
-    starts = run_starts(lists.list)
-    ends = np.append(starts[1:], len(reach))
-    for step in range(1, min(int((ends - starts).max(initial=0)), _FEW)):
-        at = starts[ends - starts > step] + step
-        reach[at] = reach[at - 1] * going_on[at - 1]
-    for start, end in zip(starts[ends - starts > _FEW], ends[ends - starts > _FEW], strict=True):
-        reach[start + 1 : end] = np.cumprod(going_on[start : end - 1])
-    return reach
 
 
 @metric(

@@ -112,7 +112,7 @@ class Registry(Mapping[str, Metric]):
         if known is not None and _whose(known.function) != _whose(metric.function):
             raise BadName(
                 f"a metric named {metric.name!r} exists already ({known.title}).",
-                todo="choose another name with @metric(..., name='...').",
+                advice="choose another name with @metric(..., name='...').",
             )
         self._metrics[metric.name] = metric
 

@@ -25,7 +25,7 @@ def order_of(predictions: Table, wanted: str) -> str:
         there = [column for column in ("rank", "score") if column in has]
         raise BadTable(
             f"{predictions.source} has no {wanted} column, and order={wanted!r} needs one.",
-            todo=f"set order={there[0]!r}."
+            advice=f"set order={there[0]!r}."
             if there
             else "set order='given' if rows stand in order.",
         )

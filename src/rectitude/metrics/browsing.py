@@ -1,0 +1,79 @@
+"""Metrics that model how a user browses: down the list, with a chance to stop at every item."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rectitude.arrays import Floats, run_starts
+from rectitude.errors import BadGrades, BadName
+from rectitude.judge.judged import Judged
+from rectitude.metrics.choices import Gain, GainFrom, worth_of
+from rectitude.metrics.registry import Ratio, metric
+
+
+@metric(
+    "Rank-biased precision",
+    formula="(1 - p) * sum over the top {k} of gain * p^(rank - 1); gain = {gain}, "
+    "p = {persistence}",
+    reading="The rate at which a user gains who looks at the next item with probability p.",
+    use="Use it when you know how deep users look: p = 0.5 for impatient, 0.95 for patient ones.",
+    cite="moffat2008rank",
+)
+def rbp(
+    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, persistence: float = 0.8
+) -> Ratio:
+    """Gain of a user who goes on to the next item with a fixed probability."""
+    if not 0 <= persistence < 1:
+        raise BadName(f"persistence cannot be {persistence:g}.", "a probability below 1.")
+    depth = np.arange(lists.rank.max(initial=0), dtype=np.float64)
+    weights = (1 - persistence) * persistence**depth
+    gains = worth_of(lists, gain, gain_from)(lists.grade)
+    return Ratio.of(lists.total(gains * weights[lists.rank - 1], upto=k))
+
+
+@metric(
+    "Expected reciprocal rank",
+    name="err",
+    formula="sum over the top {k} of P(stop here) / rank; an item stops the user with probability "
+    "gain / (gain of the highest grade {max_grade} + 1), gain = {gain}",
+    reading="The reciprocal rank at which a user is expected to stop.",
+    use="Use it with graded relevance (gain=exp2) when one excellent item makes the later ones "
+    "worthless; max_grade is the top of the scale, and matters only then.",
+    cite="chapelle2009expected",
+)
+def expected_reciprocal_rank(
+    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, max_grade: float = 4.0
+) -> Ratio:
+    """Reciprocal rank at which a user stops who is satisfied by items according to their grade."""
+    worth = worth_of(lists, gain, gain_from)
+    most = float(gain(np.array([max_grade]), np.ones(1, bool))[0])
+    _check_gains(worth(lists.truth.values), most, lists.truth.values, max_grade)
+    stop = worth(lists.grade) / (most + 1)
+    return Ratio.of(lists.total(_reaching(lists, 1 - stop) * stop / lists.rank, upto=k))
+
+
+def _check_gains(gains: Floats, most: float, grades: Floats, max_grade: float) -> None:
+    wrong = gains > most
+    if wrong.any():
+        raise BadGrades(
+            f"{int(wrong.sum())} truth rows have a grade above {max_grade:g} "
+            f"(first: {grades[wrong][0]:g}).",
+            f"grades up to max_grade = {max_grade:g}.",
+            f"name the highest grade of your scale: err[max_grade={grades.max():g}].",
+        )
+
+
+_FEW = 32
+
+
+def _reaching(lists: Judged, going_on: Floats) -> Floats:
+    """(found,) the probability that a user passes all earlier rows of the list."""
+    reach = np.ones(len(going_on))
+    starts = run_starts(lists.list)
+    ends = np.append(starts[1:], len(reach))
+    for step in range(1, min(int((ends - starts).max(initial=0)), _FEW)):
+        at = starts[ends - starts > step] + step
+        reach[at] = reach[at - 1] * going_on[at - 1]
+    for start, end in zip(starts[ends - starts > _FEW], ends[ends - starts > _FEW], strict=True):
+        reach[start + 1 : end] = np.cumprod(going_on[start : end - 1])
+    return reach
