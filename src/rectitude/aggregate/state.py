@@ -82,11 +82,15 @@ def tally(
     weights: Floats | None,
     owners: Integers,
     spread: bool = False,
+    room: Floats | None = None,
 ) -> Tally:
-    """Add up a fraction per list as the convention says; squares too where the spread is wanted."""
+    """Add up a fraction per list as the convention says; squares too where the spread is wanted.
+
+    The values go into `room` if there is some: one large array costs less than many small ones.
+    """
     everyone = bool(counts.all())
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = ratio.above / ratio.below  # 0/0 is NaN, and nothing else is over 0
+        values = np.divide(ratio.above, ratio.below, out=room)  # nothing but 0 is over 0
     if not everyone:
         values[~counts] = np.nan
     if convention.average == "micro":

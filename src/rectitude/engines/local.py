@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
@@ -15,7 +15,7 @@ from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import State, Tally, settled, tally, undefined_error
-from rectitude.arrays import together
+from rectitude.arrays import Floats, together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
@@ -96,9 +96,11 @@ def evaluate_sources(
     results: dict[str, Result] = {}
     failures: dict[str, RectitudeError] = {}
 
-    def compute(one: Asked) -> None:
+    room = np.empty((len(asked), len(sides.keys)))
+
+    def compute(one: Asked, own: Floats) -> None:
         try:
-            results[str(one.name)] = _result(run, one, profile, intervals)
+            results[str(one.name)] = _result(run, one, profile, intervals, own)
         except RectitudeError as error:
             failures[str(one.name)] = error
 
@@ -107,8 +109,9 @@ def evaluate_sources(
     def identify(side: str) -> None:
         prints[side] = content(sides, side)
 
-    tasks = [partial(identify, "predictions"), partial(identify, "truth")]
-    together([*tasks, *(partial(compute, one) for one in asked)], len(sides.keys) > _MANY_LISTS)
+    tasks: list[Callable[[], None]] = [partial(identify, side) for side in ("predictions", "truth")]
+    tasks += [partial(compute, one, own) for one, own in zip(asked, room, strict=True)]
+    together(tasks, len(sides.keys) > _MANY_LISTS)
     names = [str(one.name) for one in asked]
     results = {name: results[name] for name in names if name in results}
     failures = {name: failures[name] for name in names if name in failures}
@@ -152,12 +155,12 @@ def _verdict(run: _Run, convention: Convention) -> Verdict:
     return run.verdicts[wanted]
 
 
-def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool) -> Result:
+def _result(run: _Run, asked: Asked, profile: Profile, intervals: bool, room: Floats) -> Result:
     if asked.metric.kind == "derived":
         return _derived(run, asked, profile)
     run.facts.require(asked.metric)
     verdict = _verdict(run, asked.convention)
-    done = _tally(run, asked, verdict.judged, intervals)
+    done = _tally(run, asked, verdict.judged, intervals, room)
     value = presented(settled(done.state, asked.convention), asked.convention)
     bounded = verdict.optimistic is not None and "moving_up_helps" not in asked.metric.breaks
     ties = _bounds(run, asked, verdict) if bounded else None
@@ -179,7 +182,9 @@ def _bounds(run: _Run, asked: Asked, verdict: Verdict) -> tuple[float, float] | 
     return (worst, best) if worst < best or worst > best else None
 
 
-def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tally:
+def _tally(
+    run: _Run, asked: Asked, lists: Judged, spread: bool = False, room: Floats | None = None
+) -> Tally:
     convention, k = asked.convention, asked.cutoff
     view = run.views.setdefault(
         (id(lists), convention.relevant_from), lists.at_threshold(convention.relevant_from)
@@ -197,7 +202,7 @@ def _tally(run: _Run, asked: Asked, lists: Judged, spread: bool = False) -> Tall
         )
     try:
         ratio = values_of(asked.metric.function, view, k, **given)
-        return tally(ratio, counts, convention, run.sides.weights, run.sides.owners, spread)
+        return tally(ratio, counts, convention, run.sides.weights, run.sides.owners, spread, room)
     except RectitudeError:
         raise
     except Exception as error:
