@@ -9,8 +9,8 @@ import pytest
 
 import rectitude as rt
 
-pytrec_eval = pytest.importorskip("pytrec_eval", reason="pip install pytrec_eval-terrier")
-sklearn = pytest.importorskip("sklearn.metrics", reason="pip install scikit-learn")
+pytrec_eval = pytest.importorskip("pytrec_eval", reason="missing: pip install pytrec_eval-terrier")
+sklearn = pytest.importorskip("sklearn.metrics", reason="missing: pip install scikit-learn")
 
 SEEDS = range(5)
 EXACT = {"rel": 1e-12, "abs": 1e-12}

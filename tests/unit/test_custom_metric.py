@@ -11,7 +11,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.errors import BadName, MetricFailed, MissingNeed, UnknownName
-from rectitude.metrics import Ratio
+from rectitude.metrics import Ratio, derived_metric
 
 LISTS = {"u": ["a", "x", "b"], "v": ["x", "a"]}
 TRUTH = {"u": ["a", "b"], "v": ["a"]}
@@ -211,3 +211,17 @@ def test_a_broken_package_does_not_cost_the_metrics_that_work(
     monkeypatch.setattr("warnings.warn", lambda *_, **__: None)
     assert {"mrr", "theirs"} <= set(rt.METRICS)
     assert rt.evaluate(LISTS, TRUTH, "theirs")["theirs"] == 1 / 4
+
+
+def test_a_derived_metric_that_fails_is_reported_by_name_and_the_others_return() -> None:
+    @derived_metric("Broken", of=("precision", "recall"))
+    def broken(precision: float, recall: float) -> float:
+        """Fails."""
+        return precision / (recall - recall)
+
+    try:
+        evaluation = rt.evaluate(LISTS, TRUTH, ["mrr", "broken@2"])
+    finally:
+        rt.METRICS.remove("broken")
+    assert list(evaluation.values()) == ["mrr"]
+    assert "'broken@2' failed: ZeroDivisionError" in str(evaluation.failures["broken@2"])

@@ -21,16 +21,6 @@ QRELS = "q1 0 d1 1\nq1 0 d2 0\n"
 Writer = Callable[[str, str | bytes], Path]
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Writer:
-    def to_file(name: str, content: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return to_file
-
-
 # text
 
 

@@ -4,6 +4,7 @@ end."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -81,6 +82,7 @@ def tally(
     convention: Convention,
     weights: Floats | None,
     owners: Integers,
+    label: Callable[[int], str] = str,
     spread: bool = False,
     room: Floats | None = None,
 ) -> Tally:
@@ -99,7 +101,7 @@ def tally(
         return Tally(_add(above, below, spread), values)
     rest = State()
     if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
-        values[undefined] = _worth(undefined, convention)
+        values[undefined] = _worth(undefined, convention, label)
         missing = int(undefined.sum())
         if convention.undefined in ("nan", "skip"):
             counts, everyone = counts & ~undefined, False
@@ -111,11 +113,16 @@ def tally(
     return Tally(_mean(mean, chosen, spread) + rest, values)
 
 
-def _worth(undefined: Flags, convention: Convention) -> float:
-    if convention.undefined == "error":
-        number = int(np.flatnonzero(undefined)[0])
-        raise _Undefined(int(undefined.sum()), len(undefined), number)
-    return _UNDEFINED[convention.undefined]
+def _worth(undefined: Flags, convention: Convention, label: Callable[[int], str]) -> float:
+    """What a list counts whose value is 0/0."""
+    if convention.undefined != "error":
+        return _UNDEFINED[convention.undefined]
+    count, first = int(undefined.sum()), label(int(np.flatnonzero(undefined)[0]))
+    raise UndefinedValue(
+        f"the value of {count} of {len(undefined)} lists is 0/0 (first: list {first}).",
+        "a defined value for every list that counts.",
+        "set undefined='zero', 'one', 'skip' or 'nan'.",
+    )
 
 
 _UNDEFINED = {"nan": math.nan, "skip": math.nan, "zero": 0.0, "one": 1.0}
@@ -138,22 +145,6 @@ def settled(state: State, convention: Convention) -> float:
             "set undefined='zero', 'one' or 'nan'." if what == "denominators" else "",
         )
     return _UNDEFINED[convention.undefined]
-
-
-class _Undefined(Exception):
-    """Lists whose value is 0/0; `undefined_error` names the first."""
-
-
-def undefined_error(cause: Exception, labels: Any) -> UndefinedValue | None:
-    """The error that names the first undefined list, if that is what happened."""
-    if not isinstance(cause, _Undefined):
-        return None
-    count, size, number = cause.args
-    return UndefinedValue(
-        f"the value of {count} of {size} lists is 0/0 (first: list {labels(number)}).",
-        "a defined value for every list that counts.",
-        "set undefined='zero', 'one', 'skip' or 'nan'.",
-    )
 
 
 def _mean(values: Floats, weights: Floats | None, spread: bool) -> State:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
@@ -14,7 +15,7 @@ from rectitude._version import __version__
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.population import counted
-from rectitude.aggregate.state import State, Tally, settled, tally, undefined_error
+from rectitude.aggregate.state import State, Tally, settled, tally
 from rectitude.arrays import Floats, together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
@@ -200,15 +201,22 @@ def _tally(
             f"lists that have what truth_needed={convention.truth_needed!r} and "
             f"list_needed={convention.list_needed!r} ask for.",
         )
-    try:
+    sides = run.sides
+    with _blamed(asked):
         ratio = values_of(asked.metric.function, view, k, **given)
-        return tally(ratio, counts, convention, run.sides.weights, run.sides.owners, spread, room)
+        return tally(
+            ratio, counts, convention, sides.weights, sides.owners, sides.label, spread, room
+        )
+
+
+@contextmanager
+def _blamed(asked: Asked) -> Iterator[None]:
+    """Whatever a metric raises is told under its name, so that the others can go on."""
+    try:
+        yield
     except RectitudeError:
         raise
     except Exception as error:
-        named = undefined_error(error, run.sides.label)
-        if named is not None:
-            raise named from None
         raise MetricFailed(
             f"metric {str(asked.name)!r} failed: {type(error).__name__}: {error}.",
             advice="the other metrics were computed; mend this one's function.",
@@ -224,7 +232,9 @@ def _derived(run: _Run, asked: Asked, profile: Profile) -> Result:
         part = replace(part, convention=convention)
         state = _tally(run, part, _verdict(run, convention).judged).state
         parts[base] = settled(state, convention)
-    value = presented(asked.metric.function(**parts), asked.convention)
+    with _blamed(asked):
+        found = float(asked.metric.function(**parts))
+    value = presented(found, asked.convention)
     return Result(
         asked.name, value, asked.metric.name, definition(asked), fingerprint(asked),
         asked.convention.as_dict(), asked.numbers,
