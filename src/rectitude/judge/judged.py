@@ -19,6 +19,19 @@ def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
     return grades > 0 if relevant_from is None else grades >= relevant_from
 
 
+@dataclass(frozen=True, slots=True)
+class Single:
+    """Lists seen as a classification: one target each, among numbered classes."""
+
+    target: Integers
+    """(lists,) the class of the target; `classes` for a target outside the classes"""
+    top: Integers
+    """(lists,) the class put first; the target's own exactly where its rank is 1"""
+    classes: int
+    loss: Floats | None = None
+    """(lists,) -ln of the target's probability, infinite outside the classes; None if not asked"""
+
+
 @dataclass(frozen=True)
 class Judged:
     """One row per judged item that was ranked, by list and rank; one entry per list.
@@ -44,6 +57,16 @@ class Judged:
     in_truth: Flags
     """(lists,) whether the truth says anything of the list, if only that an item was not judged"""
     relevant_from: float | None = None
+    candidates: Integers | None = None
+    """(lists,) items the ranker chose among; None where only given lists are known"""
+    last: Integers | None = None
+    """(found,) the last rank that a tied item may take (its first is `rank`); None unless ties are
+    averaged"""
+    single: Single | None = None
+    """what is known beyond ranks where every list has one target; None otherwise"""
+    shown: Integers | None = None
+    """(lists, K) the number of the item in each place, -1 where there is none; None unless a metric
+    needs the items"""
     kept: dict[Hashable, Any] = field(init=False, repr=False, default_factory=dict)
     """what metrics share, see `once`"""
 

@@ -1,0 +1,1 @@
+"""Dense rows of scores: ranks by counting, top lists, single targets."""
