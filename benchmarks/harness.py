@@ -7,6 +7,7 @@ what we report, with the smallest and largest beside it. Run nothing else meanwh
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -14,16 +15,17 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contestants import OWN
 from peers import PEERS
 
 HERE = Path(__file__).resolve().parent
 TIMEOUT = 900.0
+
+Result = dict[str, Any]
 
 
 class ProcessFailed(RuntimeError):
@@ -46,8 +48,13 @@ class Cell:
 class Series:
     """What the rounds gave for one cell: the repeats' seconds of each round, and the values."""
 
-    rounds: list[list[float]] = field(default_factory=list)
-    values: dict[str, float] = field(default_factory=dict)
+    rounds: list[list[float]]
+    values: dict[str, float]
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> Series:
+        """From what the processes printed."""
+        return cls([result["seconds"] for result in results], results[-1]["values"])
 
     @property
     def medians(self) -> list[float]:
@@ -86,46 +93,48 @@ class Ratio:
 
 
 def run_rounds(
-    cells: Iterable[Cell], size: str, rounds: int, *, budget: float, peer_repeats: int
-) -> tuple[dict[Cell, Series], dict[Cell, str]]:
-    """Time every cell in every round. A cell that fails is left out from then on, with its reason.
+    groups: Sequence[Sequence[Cell]], rounds: int, measure: Callable[[Cell], Result]
+) -> tuple[dict[Cell, list[Result]], dict[Cell, str]]:
+    """Measure every cell in every round. A failed cell is left out from then on, with its reason.
 
-    Our own cells take milliseconds and repeat at least three times a process; a peer that takes
-    seconds repeats `peer_repeats` times, since an interruption is small beside it.
+    A round goes through the groups in turn and through each group's cells in a new order, so that
+    the cells of a group, which are compared with one another, run within minutes.
     """
-    series: dict[Cell, Series] = {cell: Series() for cell in cells}
+    results: dict[Cell, list[Result]] = {cell: [] for group in groups for cell in group}
     failed: dict[Cell, str] = {}
     for number in range(rounds):
-        order = sorted(series)
-        random.Random(number).shuffle(order)
-        for cell in order:
+        for cell in itertools.chain.from_iterable(_shuffled(group, number) for group in groups):
+            if cell in failed:
+                continue
             note(f"round {number + 1}/{rounds}: {cell}")
-            repeats = max(3, peer_repeats) if cell.contestant in OWN else peer_repeats
-            command = ["worker.py", cell.contestant, size, cell.variant, str(repeats), str(budget)]
             try:
-                result = run_json(command, python=python_of(cell.contestant))
+                results[cell].append(measure(cell))
             except ProcessFailed as error:
                 failed[cell] = str(error)
-                del series[cell]
-                continue
-            series[cell].rounds.append(result["seconds"])
-            series[cell].values = result["values"]
-    return series, failed
+                del results[cell]
+    return results, failed
 
 
-def python_of(contestant: str) -> str:
-    """The interpreter a contestant runs in: this one for us, its own for a peer."""
-    return sys.executable if contestant in OWN else str(PEERS[contestant].python)
+def _shuffled(cells: Sequence[Cell], seed: int) -> list[Cell]:
+    """The cells in an order that only the seed decides."""
+    order = sorted(cells)
+    random.Random(seed).shuffle(order)
+    return order
 
 
-def run_json(command: Sequence[str], python: str = sys.executable) -> dict[str, Any]:
+def python_of(peer: str | None) -> str:
+    """The interpreter of a peer's environment; without a peer, this one."""
+    return sys.executable if peer is None else str(PEERS[peer].python)
+
+
+def run_json(command: Sequence[str], python: str = sys.executable) -> Result:
     """Run one of our scripts in a fresh process and parse the last line it prints."""
     script, *rest = command
     environment = dict(os.environ)
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)  # a peer sees its own environment only
     text = run_text([python, str(HERE / script), *rest], environment)
-    parsed: dict[str, Any] = json.loads(text.splitlines()[-1])
+    parsed: Result = json.loads(text.splitlines()[-1])
     return parsed
 
 

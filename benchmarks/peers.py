@@ -1,6 +1,7 @@
 """The peers' virtual environments: which versions, where, and how to make them.
 
-    python benchmarks/peers.py install [NAME ...]    # default: all of them
+    python benchmarks/peers.py install              # those missing or made from other pins
+    python benchmarks/peers.py install NAME ...     # these, from nothing
     python benchmarks/peers.py list
 
 The peers' requirements contradict one another, so each lives in `benchmarks/_envs/<name>`. What an
@@ -22,12 +23,26 @@ FRAMES = ("numpy==2.4.6", "pandas==3.1.1", "pyarrow==26.0.1")
 
 
 @dataclass(frozen=True)
+class Edit:
+    """One piece of an installed file replaced by another, where the package needs it to run."""
+
+    file: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        """As it stands in the recipe."""
+        return f"in {self.file}: {self.old} -> {self.new}"
+
+
+@dataclass(frozen=True)
 class Peer:
-    """One library to measure against: its distribution, and the steps pip installs it in."""
+    """One library to measure against: the steps pip installs it in, and edits made afterwards."""
 
     name: str
     label: str
     steps: tuple[tuple[str, ...], ...]
+    edits: tuple[Edit, ...] = ()
 
     @property
     def python(self) -> Path:
@@ -47,8 +62,9 @@ class Peer:
 
     @property
     def recipe(self) -> str:
-        """The steps as text, kept in the environment to notice a changed pin."""
-        return "\n".join(" ".join(step) for step in self.steps) + "\n"
+        """The steps and edits as text, kept in the environment to notice a changed pin."""
+        lines = [" ".join(step) for step in self.steps] + [str(edit) for edit in self.edits]
+        return "\n".join(lines) + "\n"
 
     @property
     def command(self) -> str:
@@ -92,6 +108,28 @@ PEERS: dict[str, Peer] = {
             "ranx 0.3.21",
             ((*FRAMES, "numba==0.68.1", "ranx==0.3.21"),),
         ),
+        Peer(
+            "torch",
+            "torch 2.13.0",
+            (("torch==2.13.0",), ("numpy==2.4.6", "scikit-learn==1.9.1")),
+        ),
+        Peer(
+            "warprec",
+            "WarpRec 2.2.8",
+            (
+                ("torch==2.13.0",),
+                # What `warprec.evaluation` imports, within WarpRec's own bounds. It also asks for
+                # hyperopt, tensorboard and two packages of type stubs, which evaluating never uses.
+                ("numpy==2.4.6", "scipy==1.17.1", "pandas==2.3.3", "polars==1.44.2"),
+                ("scikit-learn==1.9.1", "lightning==2.6.6", "torchmetrics==1.9.0", "narwhals<3"),
+                ("ray[tune]==2.60.0", "optuna==4.9.0", "coolname==5.0.0", "loguru==0.7.3"),
+                ("pydantic<3", "pyyaml", "tabulate==0.9.0"),
+                # It asks for Python 3.12, for which there may be no CPU build of this torch. One
+                # message is all that Python 3.11 cannot compile.
+                ("--no-deps", "--ignore-requires-python", "warprec==2.2.8"),
+            ),
+            (Edit("warprec/utils/config/common.py", "{'\\t'}", "tab"),),
+        ),
     )
 }
 
@@ -103,8 +141,23 @@ def install(peer: Peer) -> None:
     venv.EnvBuilder(with_pip=True, clear=True).create(ENVIRONMENTS / peer.name)
     for step in peer.steps:
         subprocess.run([str(peer.python), "-m", "pip", "install", "--quiet", *step], check=True)
+    for edit in peer.edits:
+        apply(edit, peer.python)
     peer.finished.write_text(peer.recipe)
     print(f"{peer.name}: ready", flush=True)
+
+
+def apply(edit: Edit, python: Path) -> None:
+    """Make an edit in the packages of an environment; refuse if its place is not there once."""
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run(
+        [str(python), "-c", where], check=True, capture_output=True, text=True
+    )
+    file = Path(packages.stdout.strip()) / edit.file
+    text = file.read_text(encoding="utf-8")
+    if text.count(edit.old) != 1:
+        raise ValueError(f"{edit.old!r} stands {text.count(edit.old)} times in {file}, not once")
+    file.write_text(text.replace(edit.old, edit.new), encoding="utf-8")
 
 
 def main() -> int:
@@ -121,7 +174,7 @@ def main() -> int:
         if arguments.action == "list":
             state = "installed" if peer.installed else f"missing: {peer.command}"
             print(f"{peer.label:20s} {state}")
-        else:
+        elif arguments.names or not peer.installed:
             install(peer)
     return 0
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from contestants import CONTESTANTS, METRICS, OWN
 from data import SIZES, VARIANTS, ensure
-from harness import Cell, Ratio, Series, run_rounds
+from harness import Cell, Ratio, Result, Series, python_of, run_json, run_rounds
 from limits import Limit, fastest_peer, from_probes, from_rounds
 from peers import PEERS
 
@@ -39,13 +39,8 @@ def main() -> int:
         for name in names
         for variant in (VARIANTS if name in OWN else arguments.peer_variants)
     ]
-    series, failed = run_rounds(
-        cells,
-        arguments.size,
-        arguments.rounds,
-        budget=arguments.budget,
-        peer_repeats=arguments.peer_repeats,
-    )
+    results, failed = run_rounds([cells], arguments.rounds, lambda cell: timed(cell, arguments))
+    series = {cell: Series.of(found) for cell, found in results.items()}
     print(heading(arguments.size, arguments.rounds))
     for variant in VARIANTS:
         print(table(series, variant))
@@ -60,6 +55,19 @@ def main() -> int:
     if arguments.json:
         Path(arguments.json).write_text(as_json(arguments, series, failed, limits))
     return int(bool(failed) or any(limit.missed for limit in limits))
+
+
+def timed(cell: Cell, arguments: argparse.Namespace) -> Result:
+    """Time one cell in a process of its own.
+
+    Our own cells take milliseconds and repeat at least three times a process; a peer that takes
+    seconds repeats `--peer-repeats` times, since an interruption is small beside it.
+    """
+    own = cell.contestant in OWN
+    repeats = max(3, arguments.peer_repeats) if own else arguments.peer_repeats
+    options = [arguments.size, cell.variant, str(repeats), str(arguments.budget)]
+    python = python_of(None if own else cell.contestant)
+    return run_json(["worker.py", cell.contestant, *options], python=python)
 
 
 def parse() -> argparse.Namespace:

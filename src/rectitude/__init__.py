@@ -12,17 +12,24 @@ if TYPE_CHECKING:
     from rectitude.convention import Convention
     from rectitude.data.interactions import Interactions
     from rectitude.engines.local import evaluate
+    from rectitude.engines.streaming import Evaluator
     from rectitude.metrics.registry import METRICS, metric
+    from rectitude.predictions.dense import Embeddings, Scores
     from rectitude.predictions.lists import Lists
+    from rectitude.predictions.logits import Logits
     from rectitude.profiles import PROFILES
 
 __all__ = [
     "METRICS",
     "PROFILES",
     "Convention",
+    "Embeddings",
     "Evaluation",
+    "Evaluator",
     "Interactions",
     "Lists",
+    "Logits",
+    "Scores",
     "__version__",
     "evaluate",
     "metric",
@@ -32,9 +39,13 @@ _WHERE = {
     "METRICS": "rectitude.metrics",
     "PROFILES": "rectitude.profiles",
     "Convention": "rectitude.convention",
+    "Embeddings": "rectitude.predictions.dense",
     "Evaluation": "rectitude.aggregate.evaluation",
+    "Evaluator": "rectitude.engines.streaming",
     "Interactions": "rectitude.data.interactions",
     "Lists": "rectitude.predictions.lists",
+    "Logits": "rectitude.predictions.logits",
+    "Scores": "rectitude.predictions.dense",
     "evaluate": "rectitude.engines.local",
     "metric": "rectitude.metrics",
 }

@@ -11,13 +11,14 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 REPAYS_FROM_ROWS = 2_000_000
 REPAYS_ONCE_LOADED = 50_000
+Function = TypeVar("Function", bound=Callable[..., Any])
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -53,6 +54,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return made(cache=True)
     except RuntimeError:  # no folder to keep the machine code in
         return made(cache=False)
+
+
+def part(function: Function) -> Function:
+    """A function that kernels call; it becomes part of their machine code."""
+    import numba
+
+    compiled: Function = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
+    return compiled
 
 
 def frozen(values: NDArray[Any]) -> NDArray[Any]:

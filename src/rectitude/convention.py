@@ -78,13 +78,20 @@ class Convention:
         score="the score column, descending",
     )
     ties: Literal[
-        "pessimistic", "optimistic", "given", "item_ascending", "item_descending", "error"
+        "pessimistic",
+        "optimistic",
+        "average",
+        "given",
+        "item_ascending",
+        "item_descending",
+        "error",
     ] = _switch(
         "order",
         "pessimistic",
         "The order of items with equal scores.",
         pessimistic="lower grades first: relevant items stand after their equals",
         optimistic="higher grades first: relevant items stand before their equals",
+        average="every order counts alike: the value is the mean over all of them",
         given="in the order in which they stand",
         item_ascending="by item id, ascending",
         item_descending="by item id, descending",
@@ -104,6 +111,35 @@ class Convention:
         error="an error",
         first="the item keeps its highest rank, the others are removed",
         counted="every occurrence takes a rank and can be a hit",
+    )
+    seen: Literal["removed", "last", "kept"] = _switch(
+        "order",
+        "removed",
+        "What happens in a row of scores to the items that the user had in training.",
+        removed="they cannot be recommended and take no rank",
+        last="they stand after all others, as equals",
+        kept="they are ranked by their scores like all others",
+    )
+    candidates: Literal["given", "with_truth"] = _switch(
+        "judge",
+        "given",
+        "Which items of a row of scores are ranked where candidates are handed over.",
+        given="the candidates alone",
+        with_truth="the candidates and the items of the truth",
+    )
+    list_end: Literal["none", "last_cutoff"] = _switch(
+        "judge",
+        "none",
+        "Where lists end before any metric looks at them.",
+        none="where they end themselves",
+        last_cutoff="at the cutoff of the metric that was asked for last",
+    )
+    hit_scores: Literal["any", "positive"] = _switch(
+        "judge",
+        "any",
+        "Which scores let a relevant item be a hit.",
+        any="all",
+        positive="those above 0; other relevant items keep their ranks but count as missed",
     )
     unjudged: Literal["kept", "dropped"] = _switch(
         "judge",
@@ -134,12 +170,23 @@ class Convention:
         log="1 / log2(rank + 1)",
         log_from_second="1 / max(1, log2(rank)): ranks 1 and 2 weigh the same",
     )
-    ideal: Literal["reachable", "k"] = _switch(
+    discount_by: Literal["rank", "place"] = _switch(
+        "metrics",
+        "rank",
+        "What the discount looks at.",
+        rank="the rank in the list",
+        place="the place in the truth's own order: the order of the list plays no part",
+    )
+    ideal: Literal["reachable", "reachable_returned", "k", "returned", "found", "listed"] = _switch(
         "metrics",
         "reachable",
         "The best list that NDCG divides by.",
         reachable="the best gains of the truth, as many as fit the cutoff",
+        reachable_returned="the best gains of the truth, as many as fit the cutoff and the list",
         k="a hit at every rank up to the cutoff, whatever the truth holds",
+        returned="a hit at every rank up to the cutoff that holds an item",
+        found="the hits up to the cutoff, moved to the front: items missed cost nothing",
+        listed="the hits of the whole list, moved to the front and cut at the cutoff",
     )
     precision_over: Literal["k", "returned", "reachable"] = _switch(
         "metrics",
@@ -156,13 +203,14 @@ class Convention:
         relevant="the number of relevant items",
         reachable="the smaller of the cutoff and the number of relevant items",
     )
-    ap_over: Literal["relevant", "reachable", "k"] = _switch(
+    ap_over: Literal["relevant", "reachable", "k", "found"] = _switch(
         "metrics",
         "relevant",
         "What average precision divides by.",
         relevant="the number of relevant items",
         reachable="the smaller of the cutoff and the number of relevant items",
         k="the cutoff",
+        found="the hits up to the cutoff; 0 without hits",
     )
     reciprocal_rank: Literal["first", "sum"] = _switch(
         "metrics",
@@ -185,6 +233,14 @@ class Convention:
         zero="0",
         undefined="undefined",
     )
+    class_average: Literal["present", "targets", "all"] = _switch(
+        "metrics",
+        "present",
+        "Which classes a mean over classes takes in.",
+        present="those that occur among the targets or the predictions",
+        targets="those that occur among the targets",
+        all="all that exist",
+    )
     truth_needed: Literal["relevant", "judged", "none"] = _switch(
         "aggregate",
         "relevant",
@@ -201,6 +257,13 @@ class Convention:
         handed="a list, even an empty one",
         items="a list with at least one item",
         hit="a list with at least one hit up to the cutoff",
+    )
+    without_relevant: Literal["computed", "undefined"] = _switch(
+        "aggregate",
+        "computed",
+        "What a list without relevant items is worth, if it counts.",
+        computed="what the formula gives, mostly 0 or 0/0",
+        undefined="0/0, whatever the formula gives",
     )
     undefined: Literal["error", "nan", "zero", "one", "skip"] = _switch(
         "aggregate",
@@ -277,15 +340,8 @@ class Switch:
 def _switches() -> dict[str, Switch]:
     facts: dict[str, Switch] = {}
     for f in dataclasses.fields(Convention):
-        meta, default = f.metadata, cast("str | float | None", f.default)
-        facts[f.name] = Switch(
-            f.name,
-            meta["stage"],
-            meta["about"],
-            default,
-            meta.get("choices", {}),
-            meta.get("least"),
-        )
+        texts = {"choices": {}, "least": None, **f.metadata}
+        facts[f.name] = Switch(f.name, default=cast("str | float | None", f.default), **texts)
     return facts
 
 
@@ -315,9 +371,8 @@ def parse_value(name: str, text: str) -> str | float | None:
     try:
         return float(text)
     except ValueError:
-        raise BadName(
-            f"switch {name!r} cannot be {text!r}.", "a number or 'none'.", switch.about
-        ) from None
+        what = f"switch {name!r} cannot be {text!r}."
+        raise BadName(what, "a number or 'none'.", switch.about) from None
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -326,14 +381,8 @@ def _checked(name: str, value: Any) -> Any:
         return _checked_number(switch, value)
     if isinstance(value, str) and value in switch.choices:
         return value
-    close = nearest(str(value), switch.choices)
-    raise unknown_name(
-        "choice",
-        str(value),
-        switch.choices,
-        where=f"switch {name!r}",
-        note="" if close else switch.about,
-    )
+    note = "" if nearest(str(value), switch.choices) else switch.about
+    raise unknown_name("choice", str(value), switch.choices, where=f"switch {name!r}", note=note)
 
 
 def _checked_number(switch: Switch, value: Any) -> float | int | None:
@@ -341,11 +390,8 @@ def _checked_number(switch: Switch, value: Any) -> float | int | None:
         return None
     whole = switch.name == "decimals"
     real = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if (
-        not real
-        or (switch.least is not None and value < switch.least)
-        or (whole and value != int(value))
-    ):
+    low = -math.inf if switch.least is None else switch.least
+    if not real or value < low or (whole and value != int(value)):
         least = f" of at least {switch.least:g}" if switch.least is not None else ""
         kind = "a whole number" if whole else "a finite number"
         raise BadName(

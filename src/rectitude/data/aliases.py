@@ -53,6 +53,7 @@ POSITIONS: Mapping[What, tuple[str, ...]] = {
     "items": ("item",),
     "users": ("list",),
     "weights": ("list", "weight"),
+    "candidates": ("list", "item"),
 }
 NEEDED: Mapping[What, tuple[str, ...]] = {
     "predictions": ("item",),
@@ -61,6 +62,7 @@ NEEDED: Mapping[What, tuple[str, ...]] = {
     "items": ("item",),
     "users": (),
     "weights": ("weight",),
+    "candidates": ("item",),
 }
 WELCOME: Mapping[What, tuple[str, ...]] = {
     "predictions": ("score", "rank"),
@@ -69,6 +71,7 @@ WELCOME: Mapping[What, tuple[str, ...]] = {
     "items": (),
     "users": (),
     "weights": (),
+    "candidates": (),
 }
 KEPT_WHOLE: tuple[What, ...] = ("items", "users")
 NAMED_ONLY: Mapping[What, tuple[str, ...]] = {"truth": ("timestamp",), "train": ("timestamp",)}

@@ -41,7 +41,7 @@ class Wanted:
 
     @property
     def _has_lists(self) -> bool:
-        return self.what in ("predictions", "truth", "weights")
+        return self.what in ("predictions", "truth", "weights", "candidates")
 
     def word(self, role: str) -> str:
         """The word for a role in messages and in `columns=`."""

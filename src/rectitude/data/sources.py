@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
+from rectitude.arrays import Integers
+from rectitude.data.dense import Cells, Dense
 from rectitude.data.table import Table, What
 
 
@@ -18,10 +20,16 @@ class Sources:
     items: Table | None = None
     users: Table | None = None
     weights: Table | None = None
+    dense: Dense | None = None
+    """the scores, if they are dense; `predictions` then has one row for each of theirs"""
+    seen: Cells | None = None
+    """the cells of the scores that training held"""
+    recorded: Integers | None = None
+    """(rows, places) the columns in an order that was recorded, in place of the logits' own"""
     key: str = "user"
     """what tells lists apart"""
 
     def given(self) -> dict[str, Table]:
         """The tables that were handed over, by name."""
-        named = {side: getattr(self, side) for side in get_args(What)}
+        named = {side: getattr(self, side, None) for side in get_args(What)}
         return {side: table for side, table in named.items() if table is not None}

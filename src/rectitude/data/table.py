@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
 if TYPE_CHECKING:
     import polars as pl
 
-What = Literal["predictions", "truth", "train", "items", "users", "weights"]
+What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 def fingerprint(sides: Sides, side: str) -> str:
     """The fingerprint of the predictions or of the truth."""
+    if side == "predictions" and sides.sources.dense is not None:
+        return _standings(sides)
     frame = getattr(sides.sources, side).frame
     worth = next((c for c in ("rank", "score", "grade") if c in frame.columns), None)
     words = None if sides.items.names is None else Pieces(_words(frame["item"]))
@@ -45,6 +47,16 @@ def fingerprint(sides: Sides, side: str) -> str:
     scheme = {_scheme(frame["item"]), _scheme(sides.keys)}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))
     return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
+
+
+def _standings(sides: Sides) -> str:
+    """Dense scores by what was read from them: where the items of the truth stand."""
+    found = next(iter(sides.readings.values()))
+    salt = _words(sides.keys)[found.list] + np.uint64(1) * found.column.view(np.uint64)
+    x = (salt * HASH) ^ found.above.view(np.uint64)
+    x = (x ^ (x >> np.uint64(32))) * _MIX + found.tied.view(np.uint64)
+    x = (x ^ (x >> np.uint64(32))) * _MIX
+    return f"ranks:{int(np.sum(x, dtype=np.uint64)):016x}"
 
 
 def _scheme(ids: pl.Series) -> str:

@@ -56,7 +56,8 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     if sides.foreign is None:
         ledger.note("unknown users and items", "not counted: no train or items given")
     else:
-        about = "recommended items are not in the catalogue"
+        dense = sides.sources.dense is not None
+        about = f"{'columns' if dense else 'recommended items'} are not in the catalogue"
         rows = len(sides.items.codes["predictions"])
         ledger.count("recommended_unknown", sides.foreign, about, rows, weight="notice")
     if deepest is not None:

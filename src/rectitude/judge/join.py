@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rectitude.arrays import Integers, Ragged
+from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.errors import BadIds, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.judge.dense import Ranked, rank_dense, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
@@ -29,15 +30,19 @@ class Verdict(NamedTuple):
 def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
     """Where the judged items of each list stand under a convention."""
     truth = truth_under(sides, convention, ledger)
-    ranking = _ranking(sides, convention, ledger)
-    ranking, matches = _matched(sides, ranking, truth, convention, ledger)
+    dense = sides.sources.dense
+    if dense is None:
+        ranked = _rank_lists(sides, truth, convention, ledger)
+    else:
+        ranked = rank_dense(sides, dense, truth, convention, ledger)
+    matches = ranked.matches
     grades = truth.grades[matches.truth]
     tied = undecided(matches, grades, is_relevant(grades, convention.relevant_from))
     ledger.count(
         "lists_with_ties",
         len(tied),
         "lists have equal scores whose order matters",
-        int((ranking.lists.length > 0).sum()),
+        int((ranked.returned > 0).sum()),
         sides.label(tied[0]) if len(tied) else "",
         "notice",
     )
@@ -50,38 +55,63 @@ def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
         )
 
     def under(rule: str) -> Judged:
-        return _judged(sides, truth, ranking, matches, ranks(matches, grades, rule), convention)
+        return _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
 
-    rule = "given" if ranking.key is None else convention.ties
-    judged = under(rule)
+    judged = under(ranked.rule)
     if not len(tied):
         return Verdict(judged, None, None)
     return Verdict(judged, under("pessimistic"), under("optimistic"))
 
 
+def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledger) -> Ranked:
+    """The truth's items in lists that were handed over."""
+    ranking = _ranking(sides, convention, ledger)
+    ranking, matches = _matched(sides, ranking, truth, convention, ledger)
+    rule = "given" if ranking.key is None else convention.ties
+    score = None
+    if convention.hit_scores == "positive":
+        score = _scores(sides, ranking, matches)
+    return Ranked(matches, ranking.lists.length, rule, score=score)
+
+
+def _scores(sides: Sides, ranking: Ranking, matches: Matches) -> Floats:
+    """The score of each match."""
+    predictions = sides.sources.predictions
+    if "score" not in predictions.frame.columns:
+        raise BadTable(
+            f"{predictions.source} has no score column, and hit_scores='positive' looks at scores.",
+            advice="set hit_scores='any'.",
+        )
+    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
+    found: Floats = predictions.frame["score"].cast(float).to_numpy()[rows]
+    return found
+
+
 def _judged(
-    sides: Sides,
-    truth: Truth,
-    ranking: Ranking,
-    matches: Matches,
-    rank: Integers,
-    convention: Convention,
+    sides: Sides, truth: Truth, ranked: Ranked, rank: Integers, rule: str, convention: Convention
 ) -> Judged:
     offsets = np.append(truth.rows.start, len(truth.items))
+    matches = ranked.matches
     order: Integers | slice = slice(None)
     if np.any(matches.tied > 1):
         order = np.lexsort((rank, matches.list))
+    if ranked.score is not None:
+        everything = np.arange(len(rank))[order]
+        order = everything[ranked.score[everything] > 0]
     lists, rows = matches.list[order], matches.truth[order]
     return Judged(
         list=lists,
         rank=rank[order],
         grade=truth.grades[rows],
         place=rows - offsets[lists],
-        returned=ranking.lists.length,
+        returned=ranked.returned,
         truth=Ragged(offsets, truth.grades),
         handed=sides.handed & truth.allowed,
         in_truth=truth.there,
         relevant_from=convention.relevant_from,
+        candidates=None if ranked.dense is None else ranked.returned,
+        last=(matches.above + matches.tied)[order] if rule == "average" else None,
+        single=single_targets(ranked, rank, len(ranked.returned)),
     )
 
 

@@ -78,6 +78,19 @@ class Judged:
             else replace(self, relevant_from=relevant_from)
         )
 
+    def ended(self, end: int) -> Judged:
+        """The same lists, ended at a rank."""
+        inside = np.flatnonzero(self.rank <= end)
+        return replace(
+            self,
+            list=self.list[inside],
+            rank=self.rank[inside],
+            grade=self.grade[inside],
+            place=self.place[inside],
+            returned=np.minimum(self.returned, end),
+            last=None if self.last is None else self.last[inside],
+        )
+
     @property
     def size(self) -> int:
         """How many lists there are."""
@@ -146,11 +159,23 @@ class Judged:
         return totals(lists, self.size, values[rows])
 
     def hits(self, k: int | None) -> Floats:
-        """(lists,) relevant items up to the cutoff."""
+        """(lists,) relevant items up to the cutoff; where ties are averaged, their mean number."""
         rows, lists = self.within(k)
+        if self.last is not None:
+            return self.once(("hits", k), lambda: self.total(self.hit * self.chance(k), upto=k))
         if self.always_relevant:
             return self.once(("hits", k), lambda: totals(lists, self.size))
         return self.once(("hits", k), lambda: totals(lists[self.hit[rows]], self.size))
+
+    def chance(self, k: int | None) -> Floats:
+        """(found,) how likely the item stands up to the cutoff, if every order of equals is as
+        likely as any other."""
+        if k is None:
+            return np.ones(len(self.rank))
+        if self.last is None:
+            return (self.rank <= k).astype(np.float64)
+        inside = np.clip(k - self.rank + 1, 0, self.last - self.rank + 1)
+        return inside / (self.last - self.rank + 1)
 
     def returned_upto(self, k: int | None) -> Floats:
         """(lists,) ranks up to the cutoff that hold an item."""

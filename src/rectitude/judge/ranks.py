@@ -13,14 +13,15 @@ def ranks(matches: Matches, grades: Floats, rule: str) -> Integers:
 
     Under `pessimistic` and `optimistic` the items of a tie stand in the order of their grades,
     items that the truth does not judge lowest of all, and equal grades in the order of the truth;
-    neither depends on ids or on the order of the predictions. Under the other rules the items that
-    come before were counted when matching.
+    neither depends on ids or on the order of the predictions. Under `average` every item of a tie
+    has the first of its ranks. Under the other rules the items that come before were counted when
+    matching.
     """
     if rule in ("given", "item_ascending", "item_descending"):
         return matches.above + matches.before + 1
     rank = matches.above + 1
     tied = np.flatnonzero(matches.tied > 1)
-    if len(tied):
+    if len(tied) and rule != "average":
         rank[tied] = _by_grade(matches, grades, tied, best_first=rule == "optimistic")
     return rank
 

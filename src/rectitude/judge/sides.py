@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class Sides:
     """users of a truth without list keys who have no list; None if the truth has keys"""
     placed: dict[str, Pieces] = field(default_factory=dict)
     """columns of the predictions by place, as they are needed"""
+    readings: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    """what reading dense scores found, see `scan`"""
 
     @property
     def by_user(self) -> bool:
@@ -248,14 +250,18 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
         for side, table in sources.given().items()
         if _has(table, "item")
     }
+    if sources.dense is not None:
+        sides["predictions"] = Column(sources.dense.items, sources.dense.source)
     # Catalogue and training items are only asked for membership: their distinct ids are enough.
     for side in ("train", "items"):
         if side in sides:
             ids = sides[side].ids
             once = ids if kind_of(ids) == "object" else ids.unique()
             sides[side] = Column(once, sides[side].source, sides[side].text)
-    items = align(sides, "item", exact)
+    items = align(sides, "item", exact or sources.dense is not None)
     reference = next((side for side in ("items", "train") if side in sides), None)
+    if reference is None and sources.dense is not None:
+        reference = "predictions"
     if reference is None:
         return items, None, None
     if not items.exact:  # hashes cannot tell: look at the ids

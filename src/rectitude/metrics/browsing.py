@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, run_starts
+from rectitude.arrays import Floats, Integers, run_starts
 from rectitude.errors import BadGrades, BadName
 from rectitude.judge.judged import Judged
-from rectitude.metrics.choices import Gain, GainFrom, worth_of
+from rectitude.metrics.choices import Gain, GainFrom, by_rank, worth_of
 from rectitude.metrics.registry import Ratio, metric
 
 
@@ -18,6 +18,7 @@ from rectitude.metrics.registry import Ratio, metric
     reading="The rate at which a user gains who looks at the next item with probability p.",
     use="Use it when you know how deep users look: p = 0.5 for impatient, 0.95 for patient ones.",
     cite="moffat2008rank",
+    averages="closed form",
 )
 def rbp(
     lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, persistence: float = 0.8
@@ -25,10 +26,14 @@ def rbp(
     """Gain of a user who goes on to the next item with a fixed probability."""
     if not 0 <= persistence < 1:
         raise BadName(f"persistence cannot be {persistence:g}.", "a probability below 1.")
-    depth = np.arange(lists.rank.max(initial=0), dtype=np.float64)
-    weights = (1 - persistence) * persistence**depth
+
+    def weights(ranks: Integers) -> Floats:
+        depth = np.arange(ranks.max(initial=0), dtype=np.float64)
+        stay: Floats = (1 - persistence) * persistence**depth
+        return stay[ranks - 1]
+
     gains = worth_of(lists, gain, gain_from)(lists.grade)
-    return Ratio.of(lists.total(gains * weights[lists.rank - 1], upto=k))
+    return Ratio.of(lists.total(gains * by_rank(lists, k, weights), upto=k))
 
 
 @metric(

@@ -30,8 +30,12 @@ Weights = Callable[[Integers], Floats]
 """A discount with its base: ranks -> weights."""
 Ideal = Callable[[Judged, int | None, Worth, Weights], Floats]
 """The best a list could get: (lists, cutoff, worth, weights) -> one number per list."""
+DiscountBy = Callable[[Judged, int | None, Weights], Floats]
+"""The weight of each judged item: (lists, cutoff, weights) -> one number per row."""
 Denominator = Callable[[Floats, Floats], Floats]
 """What to divide by where nothing was hit: (hits, denominator) -> denominator."""
+Classes = Callable[[Floats, Floats], Flags]
+"""Which classes count: (targets of each class, predictions of each class) -> flags."""
 
 
 def whole_k(lists: Judged, k: int | None) -> Floats:
@@ -90,6 +94,33 @@ def _by_rank(ranks: Integers, below: Callable[[Floats], Floats]) -> Floats:
     return table[ranks]
 
 
+def by_rank(lists: Judged, k: int | None, weights: Weights) -> Floats:
+    """The weight of the rank."""
+    return weights(lists.rank) if lists.last is None else mean_weights(lists, k, weights)
+
+
+def by_place(lists: Judged, k: int | None, weights: Weights) -> Floats:
+    """The weight of the place in the truth's own order."""
+    by_truth = weights(lists.place + 1)
+    return by_truth if lists.last is None else by_truth * lists.chance(k)
+
+
+def mean_weights(lists: Judged, k: int | None, weights: Weights) -> Floats:
+    """(found,) the mean weight of the ranks that a tied item may take, 0 beyond the cutoff.
+
+    The sums up to every rank are kept with their rounding errors, as their difference is wanted.
+    """
+    first, last = lists.rank, lists.rank if lists.last is None else lists.last
+    end = last if k is None else np.minimum(last, k)
+    start = np.minimum(first - 1, end)
+    each = weights(np.arange(1, int(end.max(initial=0)) + 1))
+    sums = np.concatenate(([0.0], np.cumsum(each)))
+    taken = np.diff(sums)
+    lost = np.concatenate(([0.0], np.cumsum(sums[:-1] - (sums[1:] - taken) + (each - taken))))
+    mean: Floats = (sums[end] - sums[start] + (lost[end] - lost[start])) / (last - first + 1)
+    return mean
+
+
 def first_hit(lists: Judged, k: int | None) -> Floats:
     """One over the rank of the first hit."""
     return np.where(lists.first <= (np.inf if k is None else k), 1.0 / lists.first, 0.0)
@@ -116,18 +147,76 @@ def ideal_reachable(lists: Judged, k: int | None, worth: Worth, weights: Weights
     return totals(best.rows()[kept], lists.size, (worth(best.values) * weights(rank))[kept])
 
 
+def ideal_reachable_returned(
+    lists: Judged, k: int | None, worth: Worth, weights: Weights
+) -> Floats:
+    """The discounted gains of the truth, best first, cut at k and at the length of the list."""
+    return _best_first(
+        lists.truth.rows(), worth(lists.truth.values), lists.returned_upto(k), weights
+    )
+
+
+def ideal_found(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
+    """The gains up to k, best first."""
+    require_order(lists, "the ideal list depends on the hits")
+    rows, owners = lists.within(k)
+    ends = np.full(lists.size, np.inf)
+    return _best_first(owners, worth(lists.grade[rows]), ends, weights)
+
+
+def ideal_listed(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
+    """The gains of the whole list, best first, cut at k."""
+    require_order(lists, "the ideal list depends on the hits")
+    ends = np.full(lists.size, np.inf if k is None else k)
+    return _best_first(lists.list, worth(lists.grade), ends, weights)
+
+
+def _best_first(owners: Integers, gains: Floats, ends: Floats, weights: Weights) -> Floats:
+    """The discounted gains of each list, highest first, up to the rank where it ends."""
+    order = np.lexsort((-gains, owners))
+    owners, gains = owners[order], gains[order]
+    rank = np.arange(1, len(owners) + 1) - np.searchsorted(owners, owners)
+    kept = np.flatnonzero(rank <= ends[owners])
+    return totals(owners[kept], len(ends), (gains * weights(rank))[kept])
+
+
+def require_order(lists: Judged, cause: str) -> None:
+    """Refuse lists with averaged ties where the mean over all orders has no closed form."""
+    if lists.last is not None:
+        raise BadName(
+            f"ties='average' has no closed form here: {cause}.",
+            "a value that is a sum over the ranks.",
+            "set another rule, such as ties='pessimistic', or other switches.",
+        )
+
+
+def ideal_returned(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
+    """A barely relevant item at every rank up to k that holds an item."""
+    count = lists.returned_upto(k).astype(np.int64)
+    return _running_sum(int(count.max(initial=0)), _one(lists, worth), weights)[count]
+
+
 def ideal_k(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
     """A barely relevant item at every rank up to k; without a cutoff, at every rank of the list."""
-    one = worth(np.array([max(1.0, lists.relevant_from or 1.0)]))
     if k is None:
-        return _running_sum(int(lists.returned.max(initial=0)), one, weights)[lists.returned]
-    return np.full(lists.size, _running_sum(k, one, weights)[-1])
+        return ideal_returned(lists, k, worth, weights)
+    return np.full(lists.size, _running_sum(k, _one(lists, worth), weights)[-1])
+
+
+def _one(lists: Judged, worth: Worth) -> Floats:
+    """What a barely relevant item is worth."""
+    return worth(np.array([max(1.0, lists.relevant_from or 1.0)]))
 
 
 def _running_sum(depth: int, gain: Floats, weights: Weights) -> Floats:
     """What the first 0, 1, 2, ... ranks are worth if each holds an item of this gain."""
     each = weights(np.arange(1, depth + 1)) * (gain[0] if len(gain) else 0.0)
     return np.concatenate(([0.0], np.cumsum(each)))
+
+
+def found(lists: Judged, k: int | None) -> Floats:
+    """The hits up to k, at least 1: no hits are a miss."""
+    return np.maximum(lists.hits(k), 1.0)
 
 
 def no_hits_zero(hits: Floats, below: Floats) -> Floats:
@@ -138,6 +227,21 @@ def no_hits_zero(hits: Floats, below: Floats) -> Floats:
 def no_hits_undefined(hits: Floats, below: Floats) -> Floats:
     """The denominator is 0 where nothing was hit, so that the value is 0/0."""
     return np.where(hits > 0, below, 0.0)
+
+
+def present(support: Floats, predicted: Floats) -> Flags:
+    """Classes that are the target or the prediction of some list."""
+    return (support > 0) | (predicted > 0)
+
+
+def targets(support: Floats, predicted: Floats) -> Flags:
+    """Classes that are the target of some list."""
+    return support > 0
+
+
+def every_class(support: Floats, predicted: Floats) -> Flags:
+    """All classes."""
+    return np.ones(len(support), bool)
 
 
 def worth_of(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
@@ -171,12 +275,21 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "reachable": Judged.reachable,
     },
     "recall_over": {"relevant": relevant, "reachable": Judged.reachable},
-    "ap_over": {"relevant": relevant, "reachable": Judged.reachable, "k": whole_k},
+    "ap_over": {"relevant": relevant, "reachable": Judged.reachable, "k": whole_k, "found": found},
     "gain": {"binary": binary, "linear": linear, "exp2": exp2},
     "gain_from": {"relevant": only_relevant, "positive": above_zero},
     "discount": {"log": log, "log_from_second": log_from_second},
-    "ideal": {"reachable": ideal_reachable, "k": ideal_k},
+    "discount_by": {"rank": by_rank, "place": by_place},
+    "ideal": {
+        "reachable": ideal_reachable,
+        "reachable_returned": ideal_reachable_returned,
+        "k": ideal_k,
+        "returned": ideal_returned,
+        "found": ideal_found,
+        "listed": ideal_listed,
+    },
     "reciprocal_rank": {"first": first_hit, "sum": every_hit},
     "hit_as": {"any": any_hit, "count": Judged.hits},
     "f1_without_hits": {"zero": no_hits_zero, "undefined": no_hits_undefined},
+    "class_average": {"present": present, "targets": targets, "all": every_class},
 }

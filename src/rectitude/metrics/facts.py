@@ -29,7 +29,7 @@ class Facts:
             "train": "the training interactions",
         }
         for need in metric.needs:
-            if getattr(self, need) is None:
+            if need in wants and getattr(self, need) is None:
                 raise MissingNeed(
                     f"metric {metric.name!r} needs {wants[need]}, and none was given.",
                     advice=f"pass {need}= to evaluate, or --{need} on the command line.",

@@ -13,11 +13,14 @@ from rectitude.metrics.choices import (
     Count,
     Denominator,
     Discount,
+    DiscountBy,
     Gain,
     GainFrom,
     Ideal,
     Weights,
     Worth,
+    no_hits_undefined,
+    require_order,
     weights_of,
     worth_of,
 )
@@ -32,6 +35,7 @@ from rectitude.metrics.registry import Ratio, metric
     "relevant than places; compare it only at one cutoff.",
     cite="cleverdon1966factors",
     breaks=("perfect_is_best",),
+    averages="closed form",
 )
 def precision(lists: Judged, k: int | None, *, precision_over: Count) -> Ratio:
     """Share of the places that hold a relevant item."""
@@ -45,6 +49,7 @@ def precision(lists: Judged, k: int | None, *, precision_over: Count) -> Ratio:
     use="Use it for candidate generation, where nothing missed can be repaired later. It grows "
     "with the cutoff.",
     cite="cleverdon1966factors",
+    averages="closed form",
 )
 def recall(lists: Judged, k: int | None, *, recall_over: Count) -> Ratio:
     """Share of the relevant items that were recommended."""
@@ -59,6 +64,7 @@ def recall(lists: Judged, k: int | None, *, recall_over: Count) -> Ratio:
     "lists' F1; f1_of_means is the F1 of the mean precision and recall, another number.",
     cite="vanrijsbergen1979information",
     breaks=("perfect_is_best",),
+    averages="closed form",
 )
 def f1(
     lists: Judged,
@@ -69,6 +75,8 @@ def f1(
     f1_without_hits: Denominator,
 ) -> Ratio:
     """Harmonic mean of precision and recall of the same list."""
+    if f1_without_hits is no_hits_undefined:
+        require_order(lists, "F1 is undefined in the orders without hits")
     hits = lists.hits(k)
     below = precision_over(lists, k) + recall_over(lists, k)
     return Ratio(2 * hits, f1_without_hits(hits, below))
@@ -116,11 +124,13 @@ def average_precision(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
 
 @metric(
     "Discounted cumulative gain",
-    formula="sum over the top {k} of gain * discount, gain = {gain}, discount = {discount}",
+    formula="sum over the top {k} of gain * discount; gain = {gain}, discount = {discount}, "
+    "by {discount_by}",
     reading="No upper limit: it grows with the number and the grades of the relevant items found.",
     use="Use it when a list's absolute worth matters; averaged over users, NDCG is easier to read.",
     bounds=(0.0, np.inf),
     cite="jarvelin2002cumulated",
+    averages="closed form",
 )
 def dcg(
     lists: Judged,
@@ -129,22 +139,25 @@ def dcg(
     gain: Gain,
     gain_from: GainFrom,
     discount: Discount,
+    discount_by: DiscountBy,
     log_base: float = 2.0,
 ) -> Ratio:
     """Worth of the recommended items, each discounted by its rank."""
     worth, weights = worth_of(lists, gain, gain_from), weights_of(discount, log_base)
-    return Ratio.of(_discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base)))
+    name = (gain, gain_from, discount, log_base)
+    return Ratio.of(_discounted(lists, k, worth, weights, discount_by, name))
 
 
 @metric(
     "Normalised discounted cumulative gain",
     formula="sum over the top {k} of gain * discount / the same sum for the ideal list; "
-    "gain = {gain}, discount = {discount}, ideal list = {ideal}",
+    "gain = {gain}, discount = {discount}, by {discount_by}, ideal list = {ideal}",
     reading="1 when the most relevant items come first, in order. With one relevant item it is "
     "1 / log2(rank + 1): 1 at rank 1, 0.63 at rank 2, 0.29 at rank 10.",
     use="Use it as the general measure of ranking quality, above all with graded relevance. Values "
     "under different gains, discounts or ideals are different quantities.",
     cite="jarvelin2002cumulated",
+    averages="closed form",
 )
 def ndcg(
     lists: Judged,
@@ -153,19 +166,28 @@ def ndcg(
     gain: Gain,
     gain_from: GainFrom,
     discount: Discount,
+    discount_by: DiscountBy,
     ideal: Ideal,
     log_base: float = 2.0,
 ) -> Ratio:
     """Discounted gain of the list, over the most its truth allows."""
     worth, weights = worth_of(lists, gain, gain_from), weights_of(discount, log_base)
-    above = _discounted(lists, k, worth, weights, (gain, gain_from, discount, log_base))
+    name = (gain, gain_from, discount, log_base)
+    above = _discounted(lists, k, worth, weights, discount_by, name)
     return Ratio(above, ideal(lists, k, worth, weights))
 
 
 def _discounted(
-    lists: Judged, k: int | None, worth: Worth, weights: Weights, name: Hashable
+    lists: Judged,
+    k: int | None,
+    worth: Worth,
+    weights: Weights,
+    discount_by: DiscountBy,
+    name: Hashable,
 ) -> Floats:
-    gains = lists.once(name, lambda: worth(lists.grade) * weights(lists.rank))
+    """Gains times weights, shared under the name; averaged ties weigh otherwise at every cutoff."""
+    shared = (name, discount_by, None if lists.last is None else k)
+    gains = lists.once(shared, lambda: worth(lists.grade) * discount_by(lists, k, weights))
     return lists.total(gains, upto=k)
 
 

@@ -3,29 +3,35 @@
 A metric is a function `(lists, k, *, switches and parameters) -> Ratio`. Its keyword-only
 parameters say which switches of the convention it obeys: one without a default is a switch, and the
 registry passes the chosen function; one with a default is the metric's own number, which a name can
-set (`rbp[persistence=0.5]`).
+set (`rbp[persistence=0.5]`). Two other kinds do without a value per list: a counts metric is a
+function of whole numbers that add up over lists, a derived metric one of other metrics' values.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from rectitude.arrays import Floats
-from rectitude.convention import SWITCHES
+from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
+from rectitude.metrics.signature import about, keywords
 
-Kind = Literal["list", "derived"]
+Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
 LAWS: tuple[Law, ...] = ("bounded", "perfect_is_best", "moving_up_helps")
-NEEDS = ("items", "users", "train")
+NEEDS = ("items", "users", "train", "scores", "logits", "classes", "shown")
+Counts = Mapping[str, Integers]
+"""Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
+Counting = Callable[[Judged, int | None, Flags], Counts]
+"""What a metric counts: (lists, cutoff, which lists count) -> counts."""
+Averages = Literal["closed form", "none"]
+Cutoff = Literal["optional", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +57,36 @@ class Metric:
     function: Callable[..., Any]
     kind: Kind
     about: str
-    formula: str
-    reading: str
-    use: str
-    cite: str
-    bounds: tuple[float, float]
-    best: Literal["high", "low"]
+    formula: str = ""
+    reading: str = ""
+    use: str = ""
+    cite: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    best: Literal["high", "low"] = "high"
     breaks: tuple[Law, ...] = ()
     needs: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
     parameters: Mapping[str, float] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """switches of other stages that belong to its definition, whatever the convention says"""
+    averages: Averages = "none"
+    """how its mean over all orders of tied items is found, where the convention wants that mean"""
+    cutoff: Cutoff = "optional"
+    counts: Counting | None = None
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """What it needs beyond ranks: itself, and its parts if it is derived."""
+        parts = (METRICS[name].requires for name in self.of)
+        return tuple(dict.fromkeys([*self.needs, *(need for part in parts for need in part)]))
+
+    @property
+    def can_average(self) -> bool:
+        """Whether it has a value where ties are averaged: itself, or all its parts."""
+        if self.of:
+            return all(METRICS[name].can_average for name in self.of)
+        return self.averages == "closed form"
 
     @property
     def obeys(self) -> tuple[str, ...]:
@@ -143,87 +168,78 @@ def _whose(function: Callable[..., Any]) -> tuple[str, str, object]:
 METRICS = Registry()
 
 
+class Told(TypedDict, total=False):
+    """What the decorators may be told of a metric, beyond its title."""
+
+    name: str
+    """if not the function's"""
+    formula: str
+    """may hold switch names in braces, which `Evaluation.definition` fills with the choice in
+    force"""
+    reading: str
+    use: str
+    cite: str
+    bounds: tuple[float, float]
+    """hold, like the laws, under the default choices of the switches; 0 and 1 unless told"""
+    best: Literal["high", "low"]
+    breaks: tuple[Law, ...]
+    """the laws that do not hold for this metric; all others are tested"""
+    needs: tuple[str, ...]
+    fixed: Mapping[str, Any]
+    averages: Averages
+    """"closed form" for a function that looks at `lists.last` and returns the mean over all orders
+    of equals"""
+    cutoff: Cutoff
+
+
 def metric(
-    title: str,
-    *,
-    name: str = "",
-    formula: str = "",
-    reading: str = "",
-    use: str = "",
-    bounds: tuple[float, float] = (0.0, 1.0),
-    best: Literal["high", "low"] = "high",
-    cite: str = "",
-    needs: tuple[str, ...] = (),
-    breaks: tuple[Law, ...] = (),
+    title: str, **told: Unpack[Told]
 ) -> Callable[[Callable[..., Ratio]], Callable[..., Ratio]]:
     """Make a function a metric: it then works in `evaluate`, on the command line and in reports.
 
-    `bounds` and the laws hold under the default choices of the switches. `formula` may hold switch
-    names in braces, which `Evaluation.definition` replaces by the choice in force. `breaks` names
-    the laws that do not hold for this metric; all others are tested.
+    Keywords say more about it, see `rectitude.metrics.registry.Told`: `name`, `formula`, `reading`,
+    `use`, `cite`, `bounds`, `best`, `needs`, `breaks`, `fixed`, `averages`, `cutoff`.
     """
 
     def register(function: Callable[..., Ratio]) -> Callable[..., Ratio]:
-        switches, numbers = _keywords(function)
-        _check_needs(needs, function.__name__)
-        own = {"needs": needs, "breaks": breaks, "switches": switches, "parameters": numbers}
-        texts = {"formula": formula, "reading": reading, "use": use, "cite": cite}
-        _enter(function, title, "list", name=name, bounds=bounds, best=best, **own, **texts)
+        _enter(function, title, "list", told)
+        return function
+
+    return register
+
+
+def count_metric(
+    title: str, *, counts: Counting, **told: Unpack[Told]
+) -> Callable[[Callable[..., float]], Callable[..., float]]:
+    """Make a function of counts a metric. `counts` says what is counted in some lists; the function
+    sees the sum of that over all lists, so that any batches give the same value."""
+
+    def register(function: Callable[..., float]) -> Callable[..., float]:
+        _enter(function, title, "counts", told, counts=counts)
         return function
 
     return register
 
 
 def derived_metric(
-    title: str,
-    *,
-    of: tuple[str, ...],
-    formula: str = "",
-    reading: str = "",
-    use: str = "",
-    bounds: tuple[float, float] = (0.0, 1.0),
-    best: Literal["high", "low"] = "high",
-    cite: str = "",
+    title: str, *, of: tuple[str, ...], **told: Unpack[Told]
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     """Make a function of other metrics' values a metric, at the same cutoff as those."""
 
     def register(function: Callable[..., float]) -> Callable[..., float]:
-        texts = {"formula": formula, "reading": reading, "use": use, "cite": cite}
-        breaks = ("moving_up_helps",)
-        _enter(function, title, "derived", of=of, bounds=bounds, best=best, breaks=breaks, **texts)
+        _enter(function, title, "derived", {"breaks": ("moving_up_helps",), **told}, of=of)
         return function
 
     return register
 
 
-def _enter(
-    function: Callable[..., Any], title: str, kind: Kind, name: str = "", **facts: Any
-) -> None:
-    named = name or function.__name__
-    METRICS.add(Metric(named, title, function, kind, about=_about(function), **facts))
-
-
-def _about(function: Callable[..., Any]) -> str:
-    return (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
-
-
-def _keywords(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, float]]:
-    """The switches and the own numbers among the keyword-only parameters."""
-    switches, numbers = [], {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not parameter.KEYWORD_ONLY or name == "facts":
-            continue
-        if parameter.default is not parameter.empty:
-            numbers[name] = float(parameter.default)
-            continue
-        if name not in SWITCHES or SWITCHES[name].stage != "metrics":
-            known = [s.name for s in SWITCHES.values() if s.stage == "metrics"]
-            raise unknown_name(
-                "switch", name, known, where=f"metric {function.__name__!r}",
-                note="a keyword-only parameter is a switch; give it a default to make it a number.",
-            )  # fmt: skip
-        switches.append(name)
-    return tuple(switches), numbers
+def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **own: Any) -> None:
+    facts: dict[str, Any] = {**told}
+    name = facts.pop("name", "") or function.__name__
+    _check_needs(told.get("needs", ()), name)
+    if kind != "derived":  # the parameters of those are other metrics
+        own["switches"], own["parameters"] = keywords(function)
+    METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))
 
 
 def _check_needs(needs: tuple[str, ...], name: str) -> None:

@@ -7,6 +7,7 @@ asks for a profile's name.
     framework = "RecTools"
     versions = ["0.19.0"]                      releases whose values are reproduced
     about = "..."
+    padding = 0                                the item that is never recommended from dense scores
 
     [convention]                               switches, for every metric
     ideal = "k"
@@ -15,15 +16,25 @@ asks for a profile's name.
     metric = "hit"
     hit_as = "count"
 
+    [metrics."recall[macro]"]                  a name with all its variants; then neither
+    metric = "macro_recall"                    [metrics.recall] nor [variants] is looked at
+
+    [metrics."accuracy@k"]                     a name with a cutoff, any one: @k, or one: @5
+    ties = "item_descending"
+
     [variants]                                 what stands in brackets: switches it sets,
     burges = { gain = "exp2" }                 ndcg[burges]@10
     rel = "relevant_from"                      or the switch or number it renames: ndcg[rel=2]@10
 
     [known_differences]                        honest exceptions: metric name -> cause
+
+What is nearer to the name wins: [convention], then the switches that a metric's own definition
+fixes, then its entry here, then the variants asked for.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,7 +45,9 @@ from typing import Any
 from rectitude.convention import SWITCHES, Convention, parse_value, require_switch
 from rectitude.errors import BadName, UnknownName, unknown_name
 from rectitude.metrics import METRICS, Metric
-from rectitude.metrics.names import Name
+from rectitude.metrics.names import Name, parse
+
+Variants = tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,8 @@ class Profile:
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     variants: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
     known_differences: Mapping[str, str] = field(default_factory=dict)
+    padding: int | None = None
+    """the item that the framework never recommends from dense scores"""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """switches that were set otherwise than the profile says"""
 
@@ -87,17 +102,35 @@ class Profile:
 
     def resolve(self, name: Name) -> Asked:
         """What a metric name means under this profile."""
-        own = dict(self.metrics.get(name.base, {}))
+        own, variants = self._entry(name)
+        return self._ask(name, own, variants)
+
+    def _entry(self, name: Name) -> tuple[Mapping[str, Any], Variants]:
+        """What the profile says of a metric name, and the variants that are left to apply."""
+        ends = ("",) if name.at is None else (f"@{name.at}", "@k", "")
+        for start, left in ((str(replace(name, at=None)), ()), (name.base, name.variants)):
+            for key in (start + end for end in ends):
+                if key in self.metrics:
+                    return self.metrics[key], left
+        return {}, name.variants
+
+    def _ask(self, name: Name, entry: Mapping[str, Any], variants: Variants) -> Asked:
+        own = dict(entry)
         metric = METRICS[own.pop("metric", name.base)]
         numbers = dict(metric.parameters)
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = dict(metric.fixed)
         for key, value in own.items():
             _set(key, value, metric, changes, numbers)
-        for variant, given in name.variants:
+        for variant, given in variants:
             self._set_variant(variant, given, metric, changes, numbers)
         asked = Asked(name, metric, self.convention.replace(**changes), numbers)
-        _ = asked.cutoff
+        _check_cutoff(asked)
         return asked
+
+    def check(self) -> None:
+        """An error if an entry names a metric, a switch or a number that does not exist."""
+        for key, entry in self.metrics.items():
+            self._ask(replace(parse(key)[0], at=None), entry, ())
 
     def _set_variant(
         self,
@@ -118,6 +151,15 @@ class Profile:
         _set(meaning, given, metric, changes, numbers)
 
 
+def _check_cutoff(asked: Asked) -> None:
+    if asked.cutoff is not None and asked.metric.cutoff == "none":
+        raise BadName(
+            f"{str(asked.name)!r} has a cutoff.",
+            f"no cutoff: {asked.metric.name} looks at all ranks.",
+            f"write {replace(asked.name, at=None)}.",
+        )
+
+
 def _set(
     key: str, value: Any, metric: Metric, changes: dict[str, Any], numbers: dict[str, float]
 ) -> None:
@@ -133,7 +175,7 @@ def _set(
 
 def _number(key: str, value: Any, metric: Metric) -> float:
     try:
-        return float(value)
+        return math.e if value == "e" else float(value)
     except ValueError:
         raise BadName(
             f"{key!r} of metric {metric.name!r} cannot be {value!r}.", "a number."
@@ -191,6 +233,7 @@ def from_toml(name: str, text: str) -> Profile:
         "metrics",
         "variants",
         "known_differences",
+        "padding",
     }
     for key in stored:
         if key not in known:
@@ -204,9 +247,9 @@ def from_toml(name: str, text: str) -> Profile:
         stored.get("metrics", {}),
         stored.get("variants", {}),
         stored.get("known_differences", {}),
+        stored.get("padding"),
     )
-    for metric in profile.metrics:
-        profile.resolve(Name(metric))
+    profile.check()
     return profile
 
 

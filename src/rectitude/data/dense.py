@@ -1,0 +1,103 @@
+"""Dense predictions as judging sees them: rows of scores that come in blocks, and their ids.
+
+Whatever holds the scores (an array, a file, a function, a product of embeddings) is read block by
+block, so that memory is bounded and a file is mapped, not loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Integers
+from rectitude.errors import BadScores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rectitude.data.table import Table
+
+Block = NDArray[Any]
+"""(rows, columns) float32 or float64, C-contiguous."""
+VIEWED_BYTES = 1 << 28
+COPIED_BYTES = 1 << 25
+_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Some cells of every row, columns ascending: row r has `column[start[r]:start[r + 1]]`."""
+
+    start: Integers
+    column: Integers
+
+    def within(self, first: int, last: int) -> Cells:
+        """The cells of some rows."""
+        low, high = self.start[first], self.start[last]
+        return Cells(self.start[first : last + 1] - low, self.column[low:high])
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Scores of all items for every row, with the ids of rows and columns."""
+
+    rows: int
+    columns: int
+    blocks: Callable[[], Iterator[Block]]
+    """all rows once more, in order"""
+    table: Table
+    """one row for each row of scores: its list, and its user where lists have keys of their own"""
+    items: pl.Series
+    """the item of each column"""
+    kind: Literal["scores", "logits"]
+    padding: int | None = None
+    """a column that stands for no item"""
+    depth: int | None = None
+    """the deepest rank that anybody asks for; None for all"""
+    want_loss: Literal["loss", "ranks"] = "ranks"
+    progress: Callable[[int, int], None] = lambda done, rows: None
+    """told after each block how many rows are done, and of how many"""
+
+    @property
+    def source(self) -> str:
+        """The scores in words."""
+        return self.table.source
+
+
+def array_blocks(array: NDArray[Any]) -> Callable[[], Iterator[Block]]:
+    """The rows of an array in blocks, copied only where they must be converted."""
+    row = array[:1].nbytes
+    viewed = array.ndim == 2 and _plain(array.dtype) and array.flags.c_contiguous
+    step = max(1, (VIEWED_BYTES if viewed else COPIED_BYTES) // max(1, row))
+
+    def blocks() -> Iterator[Block]:
+        for first in range(0, len(array), step):
+            yield ready(array[first : first + step])
+
+    return blocks
+
+
+def ready(block: NDArray[Any]) -> Block:
+    """A block as the counting needs it: interests merged by best score, float32 or float64."""
+    merged = block.max(axis=1) if block.ndim == 3 else block
+    if merged.dtype.kind in "iu" and merged.dtype.itemsize == 8:
+        _require_exact(merged)
+    halves = merged.dtype.kind == "f" and merged.dtype.itemsize <= 4
+    return np.ascontiguousarray(merged, np.float32 if halves else np.float64)
+
+
+def _plain(dtype: np.dtype[Any]) -> bool:
+    return dtype in (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _require_exact(block: NDArray[Any]) -> None:
+    largest = max(abs(int(block.max(initial=0))), abs(int(block.min(initial=0))))
+    if largest > _EXACT:
+        raise BadScores(
+            f"a score is the integer {largest}, which float64 cannot hold.",
+            f"integers up to {_EXACT}, or floats.",
+        )

@@ -1,0 +1,68 @@
+"""Arrays from files and memory: NumPy files are mapped, and nothing in them is executed."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.errors import BadScores, UnreadableFile
+
+
+def load(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a `.npy` or `.npz` file by name; that of a `.npy` file is mapped, named ''."""
+    where = Path(path).expanduser()
+    try:
+        held = np.load(where, mmap_mode="r", allow_pickle=False)
+        if isinstance(held, np.ndarray):
+            return {"": held}
+        with held:
+            return {name: held[name] for name in held.files}
+    except (OSError, ValueError, EOFError, KeyError) as error:
+        raise _unreadable(where, error) from error
+    except Exception as error:  # zipfile raises its own kinds for damaged archives
+        raise _unreadable(where, error) from error
+
+
+def _unreadable(where: Path, error: Exception) -> UnreadableFile:
+    if not where.exists():
+        return UnreadableFile(f"{where} does not exist.", "a .npy or .npz file.")
+    size = os.path.getsize(where)
+    if "pickle" in str(error):
+        return UnreadableFile(
+            f"{where} holds Python objects or is no NumPy file ({size:,} bytes).",
+            "an array of numbers, written by numpy.save or numpy.savez.",
+            "objects are never loaded from files: save ids as numbers or text.",
+        )
+    return UnreadableFile(
+        f"{where} ({size:,} bytes) cannot be read: {error}.",
+        "a whole .npy or .npz file.",
+        "it may be truncated; write it again.",
+    )
+
+
+def matrix(source: object, what: str, dimensions: tuple[int, ...] = (2,)) -> NDArray[Any]:
+    """An array of numbers with rows and columns, or an error that says what was handed over."""
+    try:
+        array = np.asanyarray(source)
+    except Exception as error:
+        raise BadScores(
+            f"{what} is a {type(source).__name__} that NumPy cannot read: {error}.",
+            "an array of numbers.",
+            "a tensor on another device, or one with gradients: .detach().cpu().float().numpy().",
+        ) from error
+    shapes = " or ".join({1: "(rows,)", 2: "(rows, columns)", 3: "(rows, interests, columns)"}[d]
+                         for d in dimensions)  # fmt: skip
+    if array.ndim not in dimensions:
+        raise BadScores(f"{what} has the shape {array.shape}.", f"{shapes}.")
+    if array.dtype.kind not in "fiub":
+        raise BadScores(f"{what} has the type {array.dtype}.", "floats or integers.")
+    if 0 in array.shape:
+        raise BadScores(
+            f"{what} is empty: its shape is {array.shape}.", "at least one row and one column."
+        )
+    return array

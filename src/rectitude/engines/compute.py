@@ -1,0 +1,172 @@
+"""From judged lists to totals: every metric that was asked for, added up exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from rectitude.aggregate.counts import Counted
+from rectitude.aggregate.population import counted
+from rectitude.aggregate.state import State, Tally, tally
+from rectitude.aggregate.total import Total
+from rectitude.arrays import Flags, Floats
+from rectitude.convention import SWITCHES, Convention
+from rectitude.data.ledger import Ledger
+from rectitude.errors import MetricFailed, RectitudeError, TiedItems
+from rectitude.judge.join import Verdict, judge
+from rectitude.judge.judged import Judged
+from rectitude.judge.sides import Collision, Sides, bring_together
+from rectitude.metrics.choices import CHOICES
+from rectitude.metrics.facts import Facts
+from rectitude.metrics.names import Name
+from rectitude.metrics.needs import require_in
+from rectitude.metrics.registry import values_of
+from rectitude.profiles import Asked, Profile
+
+_JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
+_JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end", "candidates")]
+
+
+class Run(NamedTuple):
+    """What the metrics of one evaluation share."""
+
+    sides: Sides
+    facts: Facts
+    last_cutoff: int | None
+    verdicts: dict[tuple[Any, ...], Verdict]
+    views: dict[tuple[Any, ...], Judged]
+
+
+def judging(convention: Convention) -> tuple[Any, ...]:
+    """The switches on which ranks depend."""
+    return tuple(getattr(convention, switch) for switch in _JUDGING)
+
+
+def verdict_of(run: Run, convention: Convention) -> Verdict:
+    """The lists judged as a metric wants them; metrics that want the same share them."""
+    wanted = judging(convention)
+    if wanted not in run.verdicts:
+        try:
+            run.verdicts[wanted] = judge(run.sides, convention, Ledger())
+        except Collision:
+            exact = bring_together(run.sides.sources, exact_items=True)
+            run.verdicts[wanted] = judge(exact, convention, Ledger())
+    return run.verdicts[wanted]
+
+
+def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
+    """The metrics that a derived one is made of, under its own convention."""
+    changed = profile.convention.differences(asked.convention)
+    parts = {}
+    for base in asked.metric.of:
+        part = profile.resolve(Name(base, at=asked.name.at))
+        convention = part.convention.replace(**{s: new for s, (_, new) in changed.items()})
+        parts[base] = replace(part, convention=convention)
+    return parts
+
+
+def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
+    """What a metric adds up to; the values of the lists go into `room`."""
+    run.facts.require(asked.metric)
+    verdict = verdict_of(run, asked.convention)
+    lists = _view(run, asked, verdict.judged)
+    _require_closed_form(asked, lists)
+    if asked.metric.kind == "counts":
+        room.fill(float("nan"))
+        return Total(_counts(asked, lists))
+    done = _tally(run, asked, lists, spread, room)
+    return Total(done.state, _bounds(run, asked, verdict, done.state))
+
+
+def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
+    """The keyword arguments of a metric's function: choices, numbers, facts."""
+    given: dict[str, Any] = {
+        s: CHOICES[s][getattr(asked.convention, s)] for s in asked.metric.switches
+    }
+    given |= asked.numbers
+    if asked.metric.wants_facts:
+        given["facts"] = facts
+    return given
+
+
+def _view(run: Run, asked: Asked, lists: Judged) -> Judged:
+    """The lists under the metric's threshold, ended where the convention ends them."""
+    convention = asked.convention
+    end = run.last_cutoff if convention.list_end == "last_cutoff" else None
+    key = (id(lists), convention.relevant_from, end)
+    if key not in run.views:
+        view = lists.at_threshold(convention.relevant_from)
+        run.views[key] = view if end is None else view.ended(end)
+    return run.views[key]
+
+
+def _counted(run_lists: Judged, asked: Asked) -> Flags:
+    return counted(run_lists, asked.convention, asked.cutoff)
+
+
+def _counts(asked: Asked, lists: Judged) -> Counted:
+    counts = asked.metric.counts
+    if counts is None:
+        raise MetricFailed(f"metric {str(asked.name)!r} says not what it counts.")
+    with blamed(asked):
+        require_in(lists, asked.metric)
+        flags = _counted(lists, asked)
+        return Counted(counts(lists, asked.cutoff, flags), int(flags.sum()))
+
+
+def _tally(
+    run: Run, asked: Asked, lists: Judged, spread: bool = False, room: Floats | None = None
+) -> Tally:
+    sides = run.sides
+    with blamed(asked):
+        require_in(lists, asked.metric)
+        flags = _counted(lists, asked)
+        given = given_to(asked, run.facts)
+        ratio = values_of(asked.metric.function, lists, asked.cutoff, **given)
+        return tally(
+            ratio, flags, asked.convention, sides.weights, sides.owners, sides.label, spread, room
+        )
+
+
+def _bounds(
+    run: Run, asked: Asked, verdict: Verdict, state: State
+) -> tuple[State, State] | None:
+    """The sums with all ties broken against and for the lists; None where they say nothing."""
+    if "moving_up_helps" in asked.metric.breaks:
+        return None
+    if verdict.pessimistic is None or verdict.optimistic is None:
+        return state, state
+    views = [_view(run, asked, lists) for lists in (verdict.pessimistic, verdict.optimistic)]
+    try:
+        worst, best = (_tally(run, asked, lists).state for lists in views)
+    except RectitudeError:  # under one of them a value is undefined
+        return None
+    return worst, best
+
+
+def _require_closed_form(asked: Asked, lists: Judged) -> None:
+    if asked.convention.ties != "average" or asked.metric.averages == "closed form":
+        return
+    tied = lists.last is not None and (lists.last > lists.rank).any()
+    if tied:
+        raise TiedItems(
+            f"{str(asked.name)!r} has no closed form under ties='average', and there are ties.",
+            "distinct scores, or a metric such as ndcg, recall or auc.",
+            "set ties='pessimistic' or another rule.",
+        )
+
+
+@contextmanager
+def blamed(asked: Asked) -> Iterator[None]:
+    """Whatever a metric raises is told under its name, so that the others can go on."""
+    try:
+        yield
+    except RectitudeError:
+        raise
+    except Exception as error:
+        raise MetricFailed(
+            f"metric {str(asked.name)!r} failed: {type(error).__name__}: {error}.",
+            advice="the other metrics were computed; mend this one's function.",
+        ) from error

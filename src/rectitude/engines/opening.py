@@ -1,0 +1,245 @@
+"""Opening what was handed to an evaluation: tables are read, dense scores get their masks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from rectitude.arrays import Integers, together
+from rectitude.convention import Convention
+from rectitude.data.dense import Cells, Dense
+from rectitude.data.matrices import load, matrix
+from rectitude.data.read import read
+from rectitude.data.sources import Sources
+from rectitude.data.table import Table, What
+from rectitude.errors import BadName, BadTable
+from rectitude.predictions.dense import Embeddings, Scores
+from rectitude.predictions.lists import Lists
+from rectitude.predictions.logits import Logits, whole_targets
+from rectitude.predictions.top import by_row, cells, from_table
+from rectitude.profiles import Asked
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was handed over, by name, as it came."""
+
+    inputs: Mapping[str, object]
+    ranking: object = None
+    list_key: str = "user"
+    columns: Mapping[str, str] | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sources:
+    """Everything that was handed over, ready to be brought together.
+
+    `asked` are the metrics that will be computed: they say how deep dense scores are looked into.
+    """
+    predictions = given.inputs["predictions"]
+    if isinstance(predictions, (Scores, Logits, Embeddings)):
+        return _dense(given, predictions, asked, convention)
+    for name, value in (("candidates", given.inputs["candidates"]), ("ranking", given.ranking)):
+        if value is not None:
+            raise BadName(
+                f"{name}= was given, and the predictions are lists.",
+                "dense predictions: rt.Scores, rt.Logits or rt.Embeddings.",
+            )
+    return Sources(**_tables(given, {}), key=given.list_key)
+
+
+def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Table]:
+    """Every table, read; `ready` ones are taken as they are."""
+    tables: dict[str, Table] = dict(ready)
+    inputs, key = given.inputs, given.list_key
+
+    def load_table(what: What) -> None:
+        tables[what] = read(inputs[what], what, hints=given.columns, list_key=key)
+
+    needed = ("predictions", "truth")
+    wanted = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
+    wanted = [what for what in wanted if what not in ready]
+    together([partial(load_table, what) for what in wanted])
+    seen = {name for table in tables.values() for name in table.columns.values()}
+    unseen = {role: name for role, name in (given.columns or {}).items() if name not in seen}
+    for what in wanted if unseen else ():
+        read(inputs[what], what, columns=unseen, list_key=key)  # says which names there are
+    return tables
+
+
+def _dense(
+    given: Given,
+    predictions: Scores | Logits | Embeddings,
+    asked: Sequence[Asked],
+    convention: Convention,
+) -> Sources:
+    dense = _asked_of(predictions.opened(), asked, given)
+    inputs = dict(given.inputs)
+    ready = {"predictions": dense.table}
+    if dense.kind == "logits":
+        ready["truth"] = _targets(dense, inputs["truth"])
+        _refuse(inputs, ("train", "candidates"))
+    elif _sparse(inputs["truth"]):
+        ready["truth"] = _sparse_truth(dense, inputs["truth"])
+    train, offered = inputs["train"], inputs.pop("candidates")
+    seen = None
+    if _sparse(train):
+        seen = cells(dense, train, "train")
+        ready["train"] = _known(dense, seen)
+    tables = _tables(replace(given, inputs=inputs), ready)
+    if train is not None and seen is None and dense.kind == "scores":
+        seen = from_table(dense, tables["train"], "train")
+    if given.ranking is not None and dense.kind == "scores":
+        tables["predictions"] = _recorded_lists(dense, given.ranking)
+        return Sources(**tables, key=given.list_key)
+    if offered is not None:
+        chosen = _offered(dense, offered, tables["truth"], seen, convention)
+        tables["predictions"] = _gathered(dense, chosen)
+        return Sources(**tables, key=given.list_key)
+    recorded = None if given.ranking is None else _recorded(dense, given.ranking)
+    return Sources(**tables, key=given.list_key, dense=dense, seen=seen, recorded=recorded)
+
+
+def _asked_of(dense: Dense, asked: Sequence[Asked], given: Given) -> Dense:
+    """The scores with what is wanted of them: how deep, with the loss or without, and progress."""
+    cutoffs = [one.cutoff for one in asked]
+    whole = any(k is None for k in cutoffs) or any("scores" in one.metric.needs for one in asked)
+    loss = any("logits" in one.metric.needs for one in asked)
+    return replace(
+        dense,
+        depth=None if whole else max(k for k in cutoffs if k is not None),
+        want_loss="loss" if loss else "ranks",
+        progress=given.progress or dense.progress,
+    )
+
+
+def _refuse(inputs: Mapping[str, object], names: Sequence[str]) -> None:
+    for name in names:
+        if inputs.get(name) is not None:
+            raise BadName(
+                f"{name}= was given, and the predictions are logits, of which every class counts.",
+                "rt.Scores for items that can be masked.",
+            )
+
+
+def _sparse(given: object) -> bool:
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(given))
+
+
+def _table(columns: Mapping[str, Any], source: str, given: bool = False) -> Table:
+    import polars as pl
+
+    frame = pl.DataFrame(dict(columns))
+    return Table(frame, dict.fromkeys(columns, ""), source, given, text=False, handed=None)
+
+
+def _targets(dense: Dense, given: object) -> Table:
+    if isinstance(given, (str, PathLike)):
+        given = next(iter(load(given).values()))
+    target = whole_targets(given, dense.rows)
+    return _table({"list": dense.table.frame["list"], "item": target}, "targets")
+
+
+def _sparse_truth(dense: Dense, given: Any) -> Table:
+    if given.shape != (dense.rows, dense.columns):
+        raise BadTable(
+            f"truth is a sparse matrix of shape {given.shape}, and the scores are "
+            f"{dense.rows} x {dense.columns}.",
+            "the shape of the scores: rows and columns are matched by position.",
+        )
+    matrix = given.tocsr()
+    rows = np.repeat(np.arange(dense.rows), np.diff(matrix.indptr))
+    named = {**_named(dense, rows, matrix.indices), "grade": matrix.data.astype(np.float64)}
+    return _table(named, "sparse matrix")
+
+
+def _named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Series]:
+    """Cells by the ids of their rows and columns."""
+    frame = dense.table.frame
+    return {
+        **{name: frame[name].gather(rows) for name in frame.columns},
+        "item": dense.items.gather(columns),
+    }
+
+
+def _known(dense: Dense, seen: Cells) -> Table:
+    """A table with the same users and items as the cells, which is all that is asked of it."""
+    rows, columns = np.flatnonzero(np.diff(seen.start)), np.unique(seen.column)
+    size = max(len(rows), len(columns))
+    named = _named(dense, np.resize(rows, size), np.resize(columns, size))
+    if "user" in named:
+        named["list"] = named.pop("user")
+    return _table(named, "sparse matrix")
+
+
+def _offered(
+    dense: Dense, offered: object, truth: Table, seen: Cells | None, convention: Convention
+) -> Cells:
+    """The cells to be ranked: the candidates, and the truth if it goes with them, less what was
+    seen."""
+    chosen = _keys(dense, cells(dense, offered, "candidates"))
+    if convention.candidates == "with_truth":
+        known = truth.frame["item"].is_in(dense.items.implode())
+        inside = replace(truth, frame=truth.frame.filter(known))
+        chosen = np.union1d(chosen, _keys(dense, from_table(dense, inside, "candidates")))
+    if seen is not None and convention.seen == "removed":
+        chosen = np.setdiff1d(chosen, _keys(dense, seen), assume_unique=True)
+    if dense.padding is not None:
+        chosen = chosen[chosen % dense.columns != dense.padding]
+    return by_row(dense, chosen // dense.columns, chosen % dense.columns)
+
+
+def _keys(dense: Dense, given: Cells) -> Integers:
+    rows = np.repeat(np.arange(dense.rows), np.diff(given.start))
+    return rows * dense.columns + given.column
+
+
+def _gathered(dense: Dense, chosen: Cells) -> Table:
+    """The scores of some cells as lists."""
+    score = np.empty(len(chosen.column))
+    rows = np.repeat(np.arange(dense.rows), np.diff(chosen.start))
+    first = 0
+    for block in dense.blocks():
+        last = first + len(block)
+        here = slice(int(chosen.start[first]), int(chosen.start[last]))
+        score[here] = block[rows[here] - first, chosen.column[here]]
+        dense.progress(last, dense.rows)
+        first = last
+    named = {**_named(dense, rows, chosen.column), "score": score}
+    table = _table(named, f"candidates of {dense.source}")
+    return replace(table, handed=dense.table.frame["list"])
+
+
+def _recorded_lists(dense: Dense, ranking: object) -> Table:
+    """A recorded order of scores as lists: a table, or the columns of each row in order."""
+    handed = dense.table.frame["list"]
+    if not isinstance(ranking, np.ndarray):
+        return replace(read(Lists(ranking), "predictions"), handed=handed)
+    order = _recorded(dense, ranking)
+    rows, places = np.nonzero(order >= 0)
+    named = {**_named(dense, rows, order[rows, places]), "rank": places}
+    return replace(_table(named, "recorded order", given=True), handed=handed)
+
+
+def _recorded(dense: Dense, ranking: object) -> Integers:
+    """(rows, places) the columns of each row in order; a single column is the first place."""
+    order = matrix(ranking, "ranking", (1, 2))
+    order = order[:, None] if order.ndim == 1 else order
+    wrong = len(order) != dense.rows or order.dtype.kind not in "iu"
+    if wrong or order.max() >= dense.columns or order.min() < -1:
+        raise BadTable(
+            f"ranking has the shape {order.shape}, the type {order.dtype} and numbers from "
+            f"{order.min()} to {order.max()}.",
+            f"{dense.rows} rows of column numbers below {dense.columns}, -1 for an empty place.",
+        )
+    return order.astype(np.int64)

@@ -1,0 +1,254 @@
+"""A part of an evaluation: the totals of some lists, and the numbers that totals stand for.
+
+`evaluate` makes one part; `Evaluator` adds many.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rectitude._version import __version__
+from rectitude.aggregate.counts import Counted
+from rectitude.aggregate.definition import definition, fingerprint
+from rectitude.aggregate.evaluation import Keys, Result
+from rectitude.aggregate.state import State, settled
+from rectitude.aggregate.total import Total
+from rectitude.arrays import Floats, together
+from rectitude.convention import SWITCHES, Convention
+from rectitude.data.ledger import Ledger
+from rectitude.data.sources import Sources
+from rectitude.engines.compute import (
+    Run,
+    blamed,
+    given_to,
+    judging,
+    parts_of,
+    total_of,
+    verdict_of,
+)
+from rectitude.engines.fingerprint import fingerprint as content
+from rectitude.errors import NothingToEvaluate, RectitudeError
+from rectitude.judge.account import account
+from rectitude.judge.join import Verdict, judge
+from rectitude.judge.sides import Collision, Sides, bring_together
+from rectitude.metrics.facts import Facts
+from rectitude.profiles import Asked, Profile
+
+_MANY_LISTS = 20_000
+
+
+@dataclass(frozen=True)
+class Part:
+    """The totals of every metric over some lists, by name; those of a derived one by its parts."""
+
+    totals: Mapping[str, Total]
+    values: Mapping[str, Floats]
+    failures: Mapping[str, RectitudeError]
+    ledger: Ledger
+    keys: Keys
+    manifest: Mapping[str, Any]
+    facts: Facts
+
+
+def computed(asked: Sequence[Asked], profile: Profile) -> dict[str, Asked]:
+    """What is computed for what was asked: derived metrics are replaced by their parts."""
+    wanted: dict[str, Asked] = {}
+    for one in asked:
+        if one.metric.kind == "derived":
+            parts = parts_of(one, profile)
+            wanted |= {part_name(one, base): part for base, part in parts.items()}
+        else:
+            wanted[str(one.name)] = one
+    return wanted
+
+
+def part_name(asked: Asked, base: str) -> str:
+    """The name under which a part of a derived metric is added up."""
+    return f"{asked.name}/{base}"
+
+
+def part_of(
+    sources: Sources, asked: Sequence[Asked], profile: Profile, spread: bool = False
+) -> Part:
+    """Judge the lists and add up every metric."""
+    ledger = Ledger()
+    wanted = computed(asked, profile)
+    exact = any(one.convention.ties.startswith("item") for one in wanted.values())
+    sides, verdict = _judged(sources, profile.convention, ledger, exact)
+    cutoffs = [one.cutoff for one in asked if one.cutoff is not None]
+    account(sides, verdict.judged, max(cutoffs, default=None), ledger)
+    last = cutoffs[-1] if cutoffs else None
+    run = Run(sides, _facts(sources), last, {judging(profile.convention): verdict}, {})
+    totals: dict[str, Total] = {}
+    failures: dict[str, RectitudeError] = {}
+    room = np.empty((len(wanted), len(sides.keys)))
+
+    def compute(name: str, one: Asked, own: Floats) -> None:
+        try:
+            totals[name] = total_of(run, one, spread, own)
+        except RectitudeError as error:
+            failures[name] = error
+
+    prints: dict[str, str] = {}
+
+    def identify(side: str) -> None:
+        prints[side] = content(sides, side)
+
+    _judge_first(run, wanted)
+    tasks: list[Callable[[], None]] = [partial(identify, side) for side in ("predictions", "truth")]
+    tasks += [partial(compute, n, one, own) for (n, one), own in zip(wanted.items(), room)]  # noqa: B905
+    together(tasks, len(sides.keys) > _MANY_LISTS)
+    keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
+    values = {
+        name: own
+        for name, own in zip(wanted, room, strict=True)
+        if name in totals and isinstance(totals[name].sum, State)
+    }
+    manifest = _manifest(sides, profile, prints)
+    return Part(totals, values, failures, ledger, keys, manifest, run.facts)
+
+
+def _judge_first(run: Run, wanted: Mapping[str, Asked]) -> None:
+    """Judge once for every set of switches before metrics share the verdicts among threads."""
+    for one in wanted.values():
+        try:
+            verdict_of(run, one.convention)
+        except RectitudeError:  # said again when the metric is computed
+            continue
+
+
+def _judged(
+    sources: Sources, convention: Convention, ledger: Ledger, exact: bool
+) -> tuple[Sides, Verdict]:
+    try:
+        sides = bring_together(sources, exact)
+        return sides, judge(sides, convention, ledger)
+    except Collision:
+        sides = bring_together(sources, exact_items=True)
+        return sides, judge(sides, convention, ledger)
+
+
+def results_of(
+    asked: Sequence[Asked], profile: Profile, part: Part, intervals: bool
+) -> tuple[dict[str, Result], dict[str, RectitudeError]]:
+    """The numbers that totals stand for, and why some could not be computed."""
+    results: dict[str, Result] = {}
+    failures: dict[str, RectitudeError] = {}
+    for one in asked:
+        name = str(one.name)
+        try:
+            results[name] = _result(one, profile, part, intervals)
+        except RectitudeError as error:
+            failures[name] = error
+    return results, failures
+
+
+def _result(asked: Asked, profile: Profile, part: Part, intervals: bool) -> Result:
+    name, convention = str(asked.name), asked.convention
+    state, interval, ties = None, None, None
+    if asked.metric.kind == "derived":
+        value = _derived(asked, profile, part)
+    else:
+        total = _total(part, name)
+        value = _value(asked, total.sum, part.facts)
+        if isinstance(total.sum, State):
+            state, ties = total.sum, _tie_bounds(total, convention)
+            interval = _interval(state, asked) if intervals else None
+    return Result(
+        asked.name, presented(value, convention), asked.metric.name, definition(asked),
+        fingerprint(asked), convention.as_dict(), asked.numbers, state, interval, ties,
+        part.values.get(name),
+    )  # fmt: skip
+
+
+def _total(part: Part, name: str) -> Total:
+    if name in part.failures:
+        raise part.failures[name]
+    return part.totals[name]
+
+
+def _value(asked: Asked, total: State | Counted, facts: Facts) -> float:
+    lists = total.lists if isinstance(total, Counted) else total.counted + total.skipped + total.nan
+    if not lists:
+        convention = asked.convention
+        raise NothingToEvaluate(
+            f"no list counts for {str(asked.name)!r}.",
+            f"lists that have what truth_needed={convention.truth_needed!r} and "
+            f"list_needed={convention.list_needed!r} ask for.",
+        )
+    if isinstance(total, State):
+        return settled(total, asked.convention)
+    with blamed(asked):
+        return float(asked.metric.function(total.counts, **given_to(asked, facts)))
+
+
+def _derived(asked: Asked, profile: Profile, part: Part) -> float:
+    values = {}
+    for base, one in parts_of(asked, profile).items():
+        total = _total(part, part_name(asked, base))
+        values[base] = _value(one, total.sum, part.facts)
+    with blamed(asked):
+        return float(asked.metric.function(**values))
+
+
+def _tie_bounds(total: Total, convention: Convention) -> tuple[float, float] | None:
+    """The value with all ties broken against and for the lists, where both exist and differ."""
+    if total.bounds is None:
+        return None
+    try:
+        worst, best = (presented(settled(s, convention), convention) for s in total.bounds)
+    except RectitudeError:  # under one of them no list counts, or a value is undefined
+        return None
+    return (worst, best) if worst < best or worst > best else None
+
+
+def presented(value: float, convention: Convention) -> float:
+    """A mean as the convention shows it: in percent, rounded."""
+    shown = value * 100 if convention.scale == "percent" else value
+    return shown if convention.decimals is None else round(shown, int(convention.decimals))
+
+
+def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
+    """The 95% interval of a mean by Student's t, inside the metric's bounds where these hold."""
+    if not np.isfinite(state.error):
+        return None
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(state.counted - 1, 0.975)) * state.error
+    switches = asked.metric.switches
+    usual = all(getattr(asked.convention, s) == SWITCHES[s].default for s in switches)
+    bounds = asked.metric.bounds if usual else (-np.inf, np.inf)
+    low, high = np.clip([state.value - reach, state.value + reach], *bounds).tolist()
+    return presented(low, asked.convention), presented(high, asked.convention)
+
+
+def _facts(sources: Sources) -> Facts:
+    tables = (sources.items, sources.users, sources.train)
+    return Facts(*(None if table is None else table.frame for table in tables))
+
+
+def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
+    import polars as pl
+
+    inputs = {
+        side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
+        for side, table in sides.sources.given().items()
+    }
+    for side, mark in prints.items():
+        inputs[side]["fingerprint"] = mark
+    return {
+        "rectitude": __version__,
+        "profile": profile.label,
+        "profile_versions": list(profile.versions),
+        "inputs": inputs,
+        "lists": len(sides.keys),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": pl.__version__,
+    }

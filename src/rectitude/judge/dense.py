@@ -1,0 +1,121 @@
+"""Dense scores as matches: the items of the truth that could be ranked, with what stands before
+each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rectitude.arrays import Floats, Integers
+from rectitude.convention import Convention
+from rectitude.data.dense import Dense
+from rectitude.data.ledger import Ledger
+from rectitude.errors import BadName
+from rectitude.judge.judged import Single
+from rectitude.judge.match import Matches
+from rectitude.judge.scan import Reading, reading
+from rectitude.judge.sides import Sides
+from rectitude.judge.truth import Truth
+
+
+class Ranked(NamedTuple):
+    """Lists as they are ranked: what was found in each, and how many items each holds."""
+
+    matches: Matches
+    returned: Integers
+    rule: str
+    """how ties are broken"""
+    dense: Dense | None = None
+    found: Reading | None = None
+    score: Floats | None = None
+    """the score of each match, where it decides whether it is a hit"""
+
+
+def rank_dense(
+    sides: Sides, dense: Dense, truth: Truth, convention: Convention, ledger: Ledger
+) -> Ranked:
+    """The truth's items in rows of scores, or in the order recorded for them."""
+    if convention.unjudged == "dropped":
+        raise BadName(
+            "unjudged='dropped' removes items from lists, and these are dense scores.",
+            "lists, or candidates.",
+            "hand over the judged items as candidates=.",
+        )
+    found = reading(sides, dense, convention)
+    ledger.note("order", f"by {dense.source}, descending")
+    rule = convention.ties
+    if sides.sources.recorded is not None:
+        found, rule = _recorded(found, sides.sources.recorded), "given"
+        ledger.note("order", "as recorded")
+    index, where, lists = _chosen(sides, found, truth)
+    hidden = int(((found.above[index] < 0) & (found.column[index] >= 0)).sum())
+    if dense.depth is None and sides.sources.seen is not None:
+        about = "relevant or judged items are masked: they cannot be found"
+        ledger.count("truth_masked", hidden, about, len(index), weight="notice")
+    there = np.flatnonzero(found.above[index] >= 0)
+    rows = index[there]
+    order = np.argsort(lists[there] * (dense.columns + 1) + found.above[rows], kind="stable")
+    rows, there = rows[order], there[order]
+    matches = Matches(
+        lists[there], where[there], found.column[rows],
+        found.above[rows], found.tied[rows], found.before[rows],
+    )  # fmt: skip
+    returned = np.where(found.row >= 0, found.ranked[np.maximum(found.row, 0)], 0)
+    score = None if found.score is None else found.score[rows]
+    return Ranked(matches, returned, rule, dense, found, score)
+
+
+def _chosen(sides: Sides, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:
+    """The pairs of the reading that are truth under the convention, their places and lists."""
+    lists, where = truth.rows.expand()
+    at = truth.rows.rows(where)
+    rows = sides.sources.truth.frame.height
+    if sides.listless is None:  # every truth row belongs to one list
+        index = np.full(rows, -1)
+        index[found.truth] = np.arange(len(found.truth))
+        index = index[at]
+    else:
+        keys = found.list * rows + found.truth
+        order = np.argsort(keys, kind="stable")
+        place = np.searchsorted(keys[order], lists * rows + at)
+        near = order[np.minimum(place, len(order) - 1)] if len(order) else place - 1
+        index = np.where(keys[near] == lists * rows + at, near, -1) if len(order) else near
+    there = index >= 0
+    return index[there], where[there], lists[there]
+
+
+def _recorded(found: Reading, order: Integers) -> Reading:
+    """The reading with the ranks of a recorded order in place of the scores' own."""
+    rows = found.row[found.list]
+    same = order[rows] == found.column[:, None]
+    there = same.any(axis=1) & (found.column >= 0)
+    above = np.where(there, same.argmax(axis=1), -1)
+    first = order[:, 0]
+    firsts = None
+    if found.firsts is not None:
+        firsts = found.firsts._replace(best=first, second=first, last_best=first)
+    ones = np.where(there, 1, 0)
+    return found._replace(
+        above=above, tied=ones, before=np.zeros_like(above), firsts=firsts,
+        ranked=(order >= 0).sum(axis=1),
+    )  # fmt: skip
+
+
+def single_targets(ranked: Ranked, rank: Integers, size: int) -> Single | None:
+    """What class metrics need, where every list has one target among classes."""
+    dense, found = ranked.dense, ranked.found
+    if dense is None or found is None or found.firsts is None:
+        return None
+    target = np.full(size, dense.columns)
+    known = found.column >= 0
+    target[found.list[known]] = found.column[known]
+    right = np.zeros(size, bool)
+    right[ranked.matches.list[rank == 1]] = True
+    row = np.maximum(found.row, 0)
+    best = found.firsts.last_best if ranked.rule == "item_descending" else found.firsts.best
+    top = np.where(best[row] == target, found.firsts.second[row], best[row])
+    loss = None
+    if found.firsts.loss is not None:
+        loss = np.where(target < dense.columns, found.firsts.loss[row], np.inf)
+    return Single(target, np.where(right, target, top), dense.columns, loss)

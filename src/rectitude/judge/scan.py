@@ -1,0 +1,238 @@
+"""One reading of dense scores: where every item of the truth stands in its row.
+
+The counts do not depend on how ties are broken, so one reading serves all tie rules; it is made
+anew only for another mask or another precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from rectitude.arrays import Flags, Floats, Integers
+from rectitude.convention import Convention
+from rectitude.data.dense import Block, Cells, Dense
+from rectitude.dense.rows import Wanted, count, single
+from rectitude.errors import BadScores
+from rectitude.judge.sides import Sides
+from rectitude.predictions.top import located, wanted, with_padding
+
+
+class Firsts(NamedTuple):
+    """What stands first in each row of logits, and the loss of its target."""
+
+    best: Integers
+    second: Integers
+    last_best: Integers
+    loss: Floats | None
+
+
+class Reading(NamedTuple):
+    """What one reading found for every pair of a row of scores and a truth row of its list."""
+
+    list: Integers
+    truth: Integers
+    column: Integers
+    above: Integers
+    tied: Integers
+    before: Integers
+    ranked: Integers
+    """(rows,) how many columns could be ranked"""
+    row: Integers
+    """(lists,) the row of scores of each list, -1 if it has none"""
+    score: Floats | None = None
+    """the pair's own score, if it was asked for"""
+    firsts: Firsts | None = None
+
+
+def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
+    """The reading that a convention needs, made once."""
+    by_item = convention.ties.startswith("item") and not _ascending(sides)
+    key = (convention.seen, convention.score_precision, by_item, convention.hit_scores)
+    if key not in sides.readings:
+        sides.readings[key] = _read(sides, dense, convention, by_item)
+    made: Reading = sides.readings[key]
+    return made
+
+
+def _ascending(sides: Sides) -> bool:
+    codes = sides.items.codes["predictions"].whole
+    return bool(np.all(codes[1:] > codes[:-1]))
+
+
+def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> Reading:
+    row, lists, at, asked = _pairs(sides, dense)
+    seen = None if convention.seen == "kept" else sides.sources.seen
+    masked = with_padding(dense, seen)
+    scan = _Scan(dense, asked, masked, convention.score_precision == "float32")
+    if by_item:
+        scan.sequence = sides.items.codes["predictions"].whole
+    if convention.hit_scores == "positive":
+        scan.score = np.full(len(at), np.nan)
+    firsts = scan.logits() if dense.kind == "logits" else scan.scores()
+    scan.broken.require_none()
+    ranked = np.full(dense.rows, dense.columns)
+    if masked is not None:
+        ranked -= np.diff(masked.start)
+    found = Reading(lists, at, asked.column, *scan.found, ranked, row, scan.score, firsts)
+    return _masked_last(found, seen, dense) if convention.seen == "last" and seen else found
+
+
+def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers, Wanted]:
+    """Rows by list; and the pairs by row: their lists, truth rows and columns."""
+    there = sides.lists.length > 0
+    row = np.full(len(there), -1)
+    row[there] = sides.lists.rows(sides.lists.start[there])
+    owner = np.full(dense.rows, -1)
+    owner[row[there]] = np.flatnonzero(there)
+    mine = sides.judgements.repeated(owner)
+    rows, where = mine.expand()
+    at = mine.rows(where)
+    codes = sides.items.codes
+    column = located(codes["predictions"].whole, codes["truth"].whole)[at]
+    start = np.concatenate(([0], np.cumsum(mine.length)))
+    return row, owner[rows], at, Wanted(start, column)
+
+
+@dataclass
+class _Scan:
+    """One pass over the blocks, which fills `found`: above, tied and before of every pair."""
+
+    dense: Dense
+    asked: Wanted
+    masked: Cells | None
+    narrow: bool
+    sequence: Integers | None = None
+    score: Floats | None = None
+    found: Integers = field(init=False)
+    broken: _Broken = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.found = np.zeros((3, len(self.asked.column)), np.int64)
+        self.broken = _Broken(self.dense)
+
+    def blocks(self) -> Iterator[tuple[int, int, Block, slice, Wanted]]:
+        """Each block with its first and last row, and its pairs."""
+        first, start = 0, self.asked.start
+        for given in self.dense.blocks():
+            last = first + len(given)
+            block = given.astype(np.float32, copy=False) if self.narrow else given
+            here = slice(int(start[first]), int(start[last]))
+            mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
+            yield first, last, block, here, mine
+            self.dense.progress(last, self.dense.rows)
+            first = last
+
+    def scores(self) -> None:
+        """Count in every row."""
+        for first, last, block, here, mine in self.blocks():
+            masked = wanted(self.masked, first, last)
+            standings, broken = count(block, mine, masked, self.dense.depth)
+            self.found[:, here] = standings
+            self.broken.note(first, block, broken)
+            self._own_scores(block, here, mine)
+            if self.sequence is not None:
+                _by_id(self.found[:, here], block, mine, masked, self.sequence)
+
+    def logits(self) -> Firsts:
+        """Count in every row, and see what stands first."""
+        size, asked = self.dense.rows, self.dense.want_loss
+        firsts = np.empty((3, size), np.int64)
+        loss = np.empty(size) if asked == "loss" else None
+        for first, last, block, here, mine in self.blocks():
+            target = np.full(last - first, -1)
+            has = np.diff(mine.start) > 0
+            target[has] = mine.column[mine.start[:-1][has]]
+            singles, broken = single(block, target, asked)
+            self.broken.note(first, block, broken)
+            self.found[:, here] = np.stack(singles[:3])[:, has]
+            highest = _last_best(block, singles.best, singles.best_tied)
+            firsts[:, first:last] = singles.best, singles.second, highest
+            if loss is not None and singles.loss is not None:
+                loss[first:last] = singles.loss
+            self._own_scores(block, here, mine)
+        return Firsts(*firsts, loss)
+
+    def _own_scores(self, block: Block, here: slice, mine: Wanted) -> None:
+        if self.score is not None:
+            rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
+            own = block[rows, np.maximum(mine.column, 0)]
+            self.score[here] = np.where(mine.column >= 0, own, np.nan)
+
+
+def _last_best(block: Block, best: Integers, tied: Integers) -> Integers:
+    """(rows,) the highest column that holds the highest score."""
+    last = best.copy()
+    for row in np.flatnonzero(tied > 1):
+        last[row] = np.flatnonzero(block[row] == block[row, best[row]])[-1]
+    return last
+
+
+def _by_id(
+    found: Integers, block: Block, mine: Wanted, masked: Wanted | None, sequence: Integers
+) -> None:
+    """Count again which equals come before, where columns do not stand in the order of ids."""
+    rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
+    for pair in np.flatnonzero(found[1] > 1):
+        row, column = rows[pair], mine.column[pair]
+        equal = block[row] == block[row, column]
+        if masked is not None:
+            equal[masked.column[masked.start[row] : masked.start[row + 1]]] = False
+        found[2, pair] = (sequence[equal] < sequence[column]).sum()
+
+
+def _masked_last(found: Reading, seen: Cells, dense: Dense) -> Reading:
+    """Seen items stand after all others, equal among themselves; the padding stays out."""
+    owner = np.repeat(np.arange(dense.rows), np.diff(seen.start))
+    real = seen.column != (-1 if dense.padding is None else dense.padding)
+    owner, keys = owner[real], (owner * dense.columns + seen.column)[real]
+    start = np.searchsorted(owner, np.arange(dense.rows + 1))
+    rows = found.row[found.list]
+    mine = rows * dense.columns + found.column
+    place = np.searchsorted(keys, mine)
+    there = (found.column >= 0) & np.isin(mine, keys)
+    others = found.ranked[rows]
+    if dense.depth is not None:
+        there &= others < dense.depth
+    return found._replace(
+        above=np.where(there, others, found.above),
+        tied=np.where(there, np.diff(start)[rows], found.tied),
+        before=np.where(there, place - start[rows], found.before),
+        ranked=found.ranked + np.diff(start),
+    )
+
+
+@dataclass
+class _Broken:
+    """Rows that hold a NaN."""
+
+    dense: Dense
+    rows: int = 0
+    cells: int = 0
+    first: tuple[int, int] = (0, 0)
+
+    def note(self, start: int, block: Block, flags: Flags) -> None:
+        """Count the NaN of a block."""
+        for row in np.flatnonzero(flags):
+            holes = np.flatnonzero(np.isnan(block[row]))
+            if not self.rows:
+                self.first = (start + int(row), int(holes[0]))
+            self.rows += 1
+            self.cells += len(holes)
+
+    def require_none(self) -> None:
+        """An error if there was any."""
+        if not self.rows:
+            return
+        where, column = self.first
+        user = self.dense.table.frame["list"][where]
+        raise BadScores(
+            f"{self.rows} of {self.dense.rows} rows of {self.dense.source} hold NaN, {self.cells} "
+            f"in all (first: row {where}, list {user!r}, item {self.dense.items[column]!r}).",
+            "a number for every item.",
+            "repair the model's output; an item that must not be ranked belongs into train=, or "
+            "has the score -inf.",
+        )

@@ -1,0 +1,159 @@
+"""Metrics of one target per list: a next place, item or class, with ranks and probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rectitude.arrays import Flags, Floats
+from rectitude.errors import BadName, UndefinedValue, UnknownIds
+from rectitude.judge.judged import Judged
+from rectitude.metrics.needs import single_of
+from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
+
+
+@metric(
+    "Accuracy",
+    formula="1 if the target is among the first k, else 0; k = 1 without a cutoff",
+    reading="0.5 at 5 means that half of the targets are among the first 5. What is much depends "
+    "on the number of classes and on the share of the commonest one: guessing gives k / classes.",
+    use="Use it when a fixed number of answers is shown: accuracy@1 for a single answer, "
+    "accuracy@5 for a short list. It grows with the cutoff and does not see the order before it.",
+    needs=("classes",),
+    averages="closed form",
+)
+def accuracy(lists: Judged, k: int | None) -> Ratio:
+    """Whether the target is among the first k."""
+    return Ratio.of(lists.hits(1 if k is None else k))
+
+
+@metric(
+    "Mean rank",
+    formula="mean rank of the relevant items; undefined where one of them is not ranked",
+    reading="The arithmetic mean of the ranks, 1 at best. A few very deep targets dominate it; "
+    "median_rank and harmonic_mean_rank, which is 1 / mrr, are smaller.",
+    use="Use it when every place further down costs the same. It grows with the number of "
+    "candidates; compare it only at the same number.",
+    bounds=(1.0, np.inf),
+    best="low",
+    needs=("scores",),
+    fixed={"scale": "fraction"},
+    averages="closed form",
+    cutoff="none",
+)
+def mean_rank(lists: Judged, k: int | None) -> Ratio:
+    """Mean of the ranks of the relevant items."""
+    _refuse_cutoff("mean_rank", k)
+    ranks = lists.total(np.where(lists.hit, middle_rank(lists), 0.0))
+    ranked = (lists.relevant > 0) & (lists.hits(None) == lists.relevant)
+    return Ratio(np.where(ranked, ranks, 0.0), np.where(ranked, lists.relevant, 0.0))
+
+
+def middle_rank(lists: Judged) -> Floats:
+    """(found,) the rank; where ties are averaged, the mean of the ranks the item may take."""
+    return (lists.rank + (lists.rank if lists.last is None else lists.last)) / 2.0
+
+
+def rank_counts(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """How many relevant items stand at each rank; in place 0, how many are not ranked."""
+    _refuse_cutoff("median_rank", k)
+    ranks = np.bincount(lists.rank[lists.hit & counts[lists.list]], minlength=1)
+    ranks[0] = int(lists.relevant[counts].sum()) - ranks.sum()
+    return {"ranks": ranks}
+
+
+@count_metric(
+    "Median rank",
+    counts=rank_counts,
+    formula="the rank that half of the relevant items of all lists reach; the mean of the two "
+    "middle ones where their number is even",
+    reading="3 means that half of the targets are among the first 3. A target that is not ranked "
+    "counts as infinitely deep.",
+    use="Use it beside mrr for the typical case: neither top ranks nor very deep ones dominate it.",
+    bounds=(1.0, np.inf),
+    best="low",
+    needs=("scores",),
+    fixed={"scale": "fraction"},
+    cutoff="none",
+)
+def median_rank(counts: Counts) -> float:
+    """Median of the ranks of the relevant items."""
+    ranks = counts["ranks"]
+    size, upto = int(ranks.sum()), np.cumsum(ranks[1:])
+    middle = np.searchsorted(upto, [(size - 1) // 2, size // 2], side="right")
+    return float(middle.mean() + 1) if middle[1] < len(upto) else float("inf")
+
+
+@metric(
+    "Cross-entropy",
+    formula="-ln(probability of the target), probabilities = softmax of the logits",
+    reading="exp(-value) is the geometric mean of the targets' probabilities, see "
+    "geometric_mean_probability. Guessing among C classes has ln C, so values are comparable only "
+    "at the same classes. It is no measure of calibration: sharper or better ordered "
+    "probabilities lower it too.",
+    use="Use it as the loss that models are trained on, and when probabilities are used further. "
+    "One confident mistake can outweigh many good answers.",
+    bounds=(0.0, np.inf),
+    best="low",
+    cite="gneiting2007strictly",
+    needs=("logits",),
+    fixed={"scale": "fraction"},
+    averages="closed form",
+    cutoff="none",
+)
+def cross_entropy(lists: Judged, k: int | None) -> Ratio:
+    """Negative logarithm of the probability of the target."""
+    _refuse_cutoff("cross_entropy", k)
+    loss, told = _losses(lists), lists.relevant > 0
+    _require_finite(lists, told & np.isinf(loss))
+    return Ratio(np.where(told, loss, 0.0), told.astype(np.float64))
+
+
+@metric(
+    "Mean probability of the target",
+    formula="probability of the target, the softmax of the logits; 0 outside the classes",
+    reading="0.3 means that the targets get a probability of 0.3 on average. Never below "
+    "geometric_mean_probability, which is exp(-cross_entropy).",
+    use="Use it beside the loss: it is the expected accuracy of answers drawn from the "
+    "probabilities, and single confident mistakes do not dominate it.",
+    needs=("logits",),
+    averages="closed form",
+    cutoff="none",
+)
+def mean_probability(lists: Judged, k: int | None) -> Ratio:
+    """Probability of the target."""
+    _refuse_cutoff("mean_probability", k)
+    told = lists.relevant > 0
+    return Ratio(np.where(told, np.exp(-_losses(lists)), 0.0), told.astype(np.float64))
+
+
+def _losses(lists: Judged) -> Floats:
+    loss = single_of(lists).loss
+    return np.full(lists.size, np.inf) if loss is None else loss
+
+
+def _require_finite(lists: Judged, infinite: Flags) -> None:
+    """An error where a target has the probability 0: outside the classes, or a logit of -inf."""
+    single = single_of(lists)
+    outside = infinite & (single.target == single.classes)
+    if outside.any():
+        raise UnknownIds(
+            f"the targets of {int(outside.sum())} of {lists.size} lists are outside the "
+            f"{single.classes} classes (first: list {int(np.flatnonzero(outside)[0])}); their "
+            "probability is 0 and their loss infinite.",
+            "targets among the classes.",
+            "set unknown_items='drop' to leave these lists out of every metric.",
+        )
+    if infinite.any():
+        raise UndefinedValue(
+            f"the targets of {int(infinite.sum())} of {lists.size} lists have the probability 0 "
+            f"(first: list {int(np.flatnonzero(infinite)[0])}); their loss is infinite.",
+            "logits above -infinity.",
+            "mean_probability counts such a target as 0.",
+        )
+
+
+def _refuse_cutoff(name: str, k: int | None) -> None:
+    if k is not None:
+        raise BadName(
+            f"{name} has no cutoff, and {k} was asked for.", advice=f"ask for {name} alone."
+        )

@@ -1,0 +1,134 @@
+"""Logits: a score for every class, where each row has one target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from os import PathLike
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Integers
+from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks
+from rectitude.data.matrices import load, matrix
+from rectitude.errors import BadScores
+from rectitude.predictions.rows import checked_blocks, dense, names_of, table_of
+
+
+@dataclass(frozen=True, slots=True)
+class Logits:
+    """A score for every row and class, to be evaluated with one target a row.
+
+    `source` is an array, the path of a `.npy` or `.npz` file, which is mapped into memory, or a
+    function that returns the blocks of rows one after the other; then `rows` says how many there
+    are.
+    """
+
+    source: object
+    _: KW_ONLY
+    rows: int | None = None
+
+    def opened(self) -> Dense:
+        """The logits as blocks of rows."""
+        held = self.source
+        if isinstance(held, (str, PathLike)):
+            arrays = load(held)
+            held = arrays.get("", arrays.get("logits"))
+            if held is None:
+                raise BadScores(
+                    f"{self.source} holds {', '.join(sorted(arrays))}.", "an array named 'logits'."
+                )
+        if callable(held):
+            return self._from_function(held)
+        array = matrix(held, "logits")
+        words = f"logits ({len(array)} x {array.shape[1]}, {array.dtype})"
+        return _dense(array_blocks(array), len(array), array.shape[1], words)
+
+    def _from_function(self, function: Callable[[], object]) -> Dense:
+        if self.rows is None:
+            raise BadScores(
+                "logits come from a function, which does not say how many rows there are.",
+                "rows= with their number.",
+            )
+        first = next(iter(cast("Iterator[Any]", function())), None)
+        if first is None:
+            raise BadScores("the function of logits returned no block.", "at least one block.")
+        rows, columns = self.rows, matrix(first, "the first block of logits").shape[1]
+        words = f"logits ({rows} x {columns}, function)"
+        return _dense(lambda: checked_blocks(function, rows, columns), rows, columns, words)
+
+    @staticmethod
+    def majority(targets: object, classes: int, rows: int | None = None) -> Logits:
+        """A baseline that scores every class by how often it was a target, alike for every row.
+
+        The scores are the logarithms of (count + 1) / (targets + classes), so that a class never
+        met has a probability, too. Hand over the targets of training, and how many `rows` to
+        predict, by default as many as there are targets.
+        """
+        known = whole_targets(targets, None)
+        counts = np.bincount(known[known < classes], minlength=classes)
+        logits = np.log((counts + 1.0) / (counts.sum() + classes))
+        size = len(known) if rows is None else rows
+        step = max(1, COPIED_BYTES // logits.nbytes)
+
+        def blocks() -> Iterator[Block]:
+            for first in range(0, size, step):
+                yield np.tile(logits, (min(step, size - first), 1))
+
+        return Logits(blocks, rows=size)
+
+    @staticmethod
+    def random(rows: int, classes: int, seed: int = 0) -> Logits:
+        """A baseline of independent standard normal scores, made block by block from a seed."""
+        step = max(1, COPIED_BYTES // (4 * classes))
+
+        def blocks() -> Iterator[Block]:
+            for number, first in enumerate(range(0, rows, step)):
+                generator = np.random.default_rng([seed, number])
+                shape = (min(step, rows - first), classes)
+                yield generator.standard_normal(shape, dtype=np.float32)
+
+        return Logits(blocks, rows=rows)
+
+
+def _dense(
+    blocks: Callable[[], Iterator[Block]], rows: int, columns: int, words: str
+) -> Dense:
+    table = table_of(None, None, rows, words)
+    return dense(blocks, table, names_of(None, columns, "classes", "columns"), "logits")
+
+
+def whole_targets(targets: object, rows: int | None) -> Integers:
+    """Targets as numbers from 0, one for each row, or an error that names the first bad one."""
+    array = matrix(targets, "targets", (1,))
+    if rows is not None and len(array) != rows:
+        raise BadScores(
+            f"there are {len(array)} targets and {rows} rows of logits.", "one target a row."
+        )
+    whole = array.astype(np.int64) if array.dtype.kind != "f" else _whole(array)
+    negative = whole < 0
+    if negative.any():
+        row = int(np.flatnonzero(negative)[0])
+        raise BadScores(
+            f"{int(negative.sum())} of {len(array)} targets are negative "
+            f"(first: row {row}, {array[row]}).",
+            "class numbers from 0.",
+            "leave rows out that have no target.",
+        )
+    return whole
+
+
+def _whole(array: NDArray[Any]) -> Integers:
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.int64)
+        wrong = ~(whole == array)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise BadScores(
+            f"{int(wrong.sum())} of {len(array)} targets are no whole numbers "
+            f"(first: row {row}, {array[row]}).",
+            "class numbers from 0.",
+        )
+    return whole

@@ -1,0 +1,102 @@
+"""What all dense predictions have in common: named rows and columns, and blocks that are
+checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from rectitude.data.dense import COPIED_BYTES, Block, Dense, ready
+from rectitude.data.matrices import matrix
+from rectitude.data.series import series
+from rectitude.data.table import Table
+from rectitude.errors import BadIds, BadScores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def checked_blocks(
+    function: Callable[[], object], rows: int, columns: int
+) -> Iterator[Block]:
+    """The blocks that a function returns, or an error where they do not fit."""
+    seen = 0
+    for number, given in enumerate(cast("Iterator[Any]", function())):
+        block = matrix(given, f"block {number} of the scores", (2, 3))
+        if block.shape[-1] != columns:
+            raise BadScores(
+                f"block {number} of the scores has {block.shape[-1]} columns, the first {columns}.",
+                "the same columns in every block.",
+            )
+        seen += len(block)
+        if seen > rows:
+            break
+        step = len(block) if block.ndim == 2 else max(1, COPIED_BYTES // block[:1].nbytes)
+        for first in range(0, len(block), step):
+            yield ready(block[first : first + step])
+    if seen != rows:
+        more = "at least " if seen > rows else ""
+        raise BadScores(
+            f"the blocks of scores have {more}{seen} rows, and {rows} users were named.",
+            "one row for each user.",
+        )
+
+
+def dense(
+    blocks: Callable[[], Iterator[Block]],
+    table: Table,
+    items: pl.Series,
+    kind: Literal["scores", "logits"],
+    padding: object | None = None,
+) -> Dense:
+    """Dense predictions from their blocks and ids."""
+    column = None
+    if padding is not None:
+        found = (items == padding).arg_true()
+        if len(found) != 1:
+            raise BadScores(f"the padding item {padding!r} is no column.", "one of the items.")
+        column = int(found[0])
+    return Dense(table.frame.height, len(items), blocks, table, items, kind, column)
+
+
+def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
+    """The ids of rows or columns: those given, or numbers from 0."""
+    import polars as pl
+
+    if given is None:
+        return pl.Series(what, np.arange(size))
+    ids = series(given, what)
+    if len(ids) != size:
+        raise BadScores(
+            f"{what} names {len(ids)}, and there are {size} {of}.", f"one id for each of the {of}."
+        )
+    if ids.null_count():
+        raise BadIds(f"{ids.null_count()} of {size} {what} are missing.", "an id for each.")
+    twice = ids.is_duplicated() if ids.dtype != pl.Object else pl.Series([False])
+    if twice.any():
+        raise BadIds(
+            f"{int(twice.sum())} of {size} {what} occur twice (first: {ids.filter(twice)[0]!r}).",
+            f"each id once among the {what}.",
+            "a user with several rows needs lists= with a key for each row."
+            if what == "users"
+            else "",
+        )
+    return ids
+
+
+def table_of(users: object | None, lists: object | None, rows: int | None, words: str) -> Table:
+    """One row for each row of scores."""
+    import polars as pl
+
+    key = lists if lists is not None else users
+    size = rows if rows is not None else len(series(key, "list"))
+    columns = {"list": names_of(key, size, "lists" if lists is not None else "users", "rows")}
+    if lists is not None and users is not None:
+        owners = series(users, "user")
+        if len(owners) != size:
+            raise BadScores(f"users names {len(owners)}, and there are {size} rows.", "one each.")
+        columns["user"] = owners
+    frame = pl.DataFrame({role: column.alias(role) for role, column in columns.items()})
+    return Table(frame, dict.fromkeys(columns, ""), words, given=False, text=False, handed=None)

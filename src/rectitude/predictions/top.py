@@ -1,0 +1,136 @@
+"""Masks as cells of a dense matrix, and the best items of each of its rows."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.arrays import Flags, Integers, Pieces, distinct, places
+from rectitude.data.dense import Cells, Dense
+from rectitude.data.ids import Column, align
+from rectitude.data.read import read
+from rectitude.dense.rows import Wanted, best
+from rectitude.errors import BadName, BadTable
+from rectitude.grouping import group
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rectitude.data.table import Table, What
+
+
+def top(dense: Dense, k: int, train: object = None) -> Integers:
+    """(rows, k) the columns of the best items of each row, best first; -1 where there is none."""
+    if k < 1:
+        raise BadName(f"the best {k} items were asked for.", "a number from 1 on.")
+    masked = with_padding(dense, None if train is None else cells(dense, train, "train"))
+    found = np.full((dense.rows, k), -1, np.int64)
+    first = 0
+    for block in dense.blocks():
+        last = first + len(block)
+        found[first:last] = best(block, wanted(masked, first, last), k)
+        first = last
+    return found
+
+
+def wanted(given: Cells | None, first: int, last: int) -> Wanted | None:
+    """The cells of some rows, as the counting takes them."""
+    return None if given is None else Wanted(*_parts(given.within(first, last)))
+
+
+def _parts(given: Cells) -> tuple[Integers, Integers]:
+    return given.start, given.column
+
+
+def with_padding(dense: Dense, given: Cells | None) -> Cells | None:
+    """The cells, and that of the padding column in every row."""
+    if dense.padding is None:
+        return given
+    rows = np.arange(dense.rows)
+    column = np.full(dense.rows, dense.padding)
+    if given is not None:
+        rows = np.concatenate((np.repeat(rows, np.diff(given.start)), rows))
+        column = np.concatenate((given.column, column))
+    return by_row(dense, rows, column)
+
+
+def by_row(dense: Dense, rows: Integers, columns: Integers) -> Cells:
+    """Cells brought together by row, each once."""
+    keys = rows * dense.columns + columns
+    if not np.all(keys[1:] > keys[:-1]):
+        keys = np.unique(keys)
+    rows = keys // dense.columns
+    start = np.searchsorted(rows, np.arange(dense.rows + 1))
+    return Cells(start, keys - rows * dense.columns)
+
+
+def cells(dense: Dense, given: object, what: What) -> Cells:
+    """The cells that a sparse matrix or a table of users and items names."""
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(given):
+        return _from_sparse(dense, given, what)
+    return from_table(dense, read(given, what), what)
+
+
+def _from_sparse(dense: Dense, given: Any, what: str) -> Cells:
+    if given.shape != (dense.rows, dense.columns):
+        raise BadTable(
+            f"{what} is a sparse matrix of shape {given.shape}, and the scores are "
+            f"{dense.rows} x {dense.columns}.",
+            "the shape of the scores: rows and columns are matched by position.",
+        )
+    matrix = given.tocsr()
+    if matrix.nnz and not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return Cells(matrix.indptr.astype(np.int64), matrix.indices)
+
+
+def from_table(dense: Dense, table: Table, what: What) -> Cells:
+    """The cells of the users (for candidates: the lists) and items that a table names.
+
+    Users without a row say nothing; a user with several rows has the same cells in each.
+    """
+    frame = dense.table.frame
+    key = "list" if what == "candidates" or "user" not in frame.columns else "user"
+    owner, named = _codes(frame[key], table, "list", dense.source)
+    universe = distinct(owner)
+    mine = group(universe, None, Pieces(named), len(named)).repeated(places(universe, owner))
+    rows, where = mine.expand()
+    at = mine.rows(where)
+    column = located(*_codes(dense.items, table, "item", dense.source))[at]
+    if column.min(initial=0) < 0:
+        raise _unknown(table, at, column < 0)
+    return by_row(dense, rows, column)
+
+
+def _codes(own: pl.Series, table: Table, role: str, source: str) -> tuple[Integers, Integers]:
+    """The ids of the scores and of a table in common codes."""
+    sides = {"scores": Column(own, source), "table": Column(table.frame[role], table.source, table.text)}  # fmt: skip
+    ids = align(sides, "user" if role == "list" else "item")
+    return ids.codes["scores"].whole, ids.codes["table"].whole
+
+
+def located(known: Integers, codes: Integers) -> Integers:
+    """The place of each code among known ones in any order, each of which occurs once."""
+    if np.all(known[1:] > known[:-1]):
+        return places(known, codes)
+    order = np.argsort(known)
+    found = places(known[order], codes)
+    return np.where(found >= 0, order[found], -1)
+
+
+def _unknown(table: Table, rows: Integers, unknown: Flags) -> BadTable:
+    row = int(rows[unknown].min())
+    return BadTable(
+        f"{int(unknown.sum())} of {len(unknown)} rows of {table.source} name an item that no "
+        f"column of the scores stands for (first: row {row + 1}, item "
+        f"{table.frame['item'][row]!r}).",
+        "items of the scores only: a mask that misses its items masks nothing.",
+        "name the columns with items=, or drop these rows.",
+    )
