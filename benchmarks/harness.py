@@ -127,10 +127,17 @@ def python_of(peer: str | None) -> str:
     return sys.executable if peer is None else str(PEERS[peer].python)
 
 
-def run_json(command: Sequence[str], python: str = sys.executable) -> Result:
-    """Run one of our scripts in a fresh process and parse the last line it prints."""
+def run_json(
+    command: Sequence[str],
+    python: str = sys.executable,
+    settings: Mapping[str, str] | None = None,
+) -> Result:
+    """Run one of our scripts in a fresh process and parse the last line it prints.
+
+    `settings` are environment variables to add.
+    """
     script, *rest = command
-    environment = dict(os.environ)
+    environment = os.environ | dict(settings or {})
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)  # a peer sees its own environment only
     text = run_text([python, str(HERE / script), *rest], environment)

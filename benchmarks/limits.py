@@ -5,9 +5,10 @@ Speed limits are stated for size M; at a smaller size fixed costs weigh more.
 
 from __future__ import annotations
 
+import functools
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,16 +57,7 @@ class Limit:
 
 def from_rounds(series: dict[Cell, Series], failed: dict[Cell, str]) -> list[Limit]:
     """The limits on times, from the interleaved rounds."""
-
-    def ratio(name: str, above: Cell, below: Cell, bound: float, *, faster: bool = False) -> Limit:
-        lost = [str(cell) for cell in (above, below) if cell not in series]
-        if lost:
-            broken = any(cell in failed for cell in (above, below))
-            return Limit(name, None, note=f"without {' and '.join(lost)}", failed=broken)
-        found = Ratio.of(series[above].medians, series[below].medians)
-        rounds = f"{above} / {below}; rounds {found.least:.2f} to {found.most:.2f}"
-        return Limit(name, found.median, bound, at_least=faster, unit="x", note=rounds)
-
+    ratio = functools.partial(ratio_limit, series, failed)
     ours, read = Cell("rectitude", "ordered"), Cell("read_polars", "ordered")
     peer = fastest_peer(series) or Cell("any peer", "ordered")
     shuffled, strings = Cell("rectitude", "shuffled"), Cell("rectitude", "strings")
@@ -75,6 +67,26 @@ def from_rounds(series: dict[Cell, Series], failed: dict[Cell, str]) -> list[Lim
         ratio("(c) shuffled over ordered rows", shuffled, ours, 3),
         ratio("(e) string over integer ids", strings, ours, 4),
     ]
+
+
+def ratio_limit(
+    series: Mapping[Cell, Series],
+    failed: Mapping[Cell, str],
+    name: str,
+    above: Cell,
+    below: Cell,
+    bound: float | None,
+    *,
+    faster: bool = False,
+) -> Limit:
+    """One cell's time over another's, held to a bound; `faster`: at least, not at most."""
+    lost = [str(cell) for cell in (above, below) if cell not in series]
+    if lost:
+        broken = any(cell in failed for cell in (above, below))
+        return Limit(name, None, note=f"without {' and '.join(lost)}", failed=broken)
+    found = Ratio.of(series[above].medians, series[below].medians)
+    rounds = f"{above} / {below}; rounds {found.least:.2f} to {found.most:.2f}"
+    return Limit(name, found.median, bound, at_least=faster, unit="x", note=rounds)
 
 
 def fastest_peer(series: dict[Cell, Series]) -> Cell | None:

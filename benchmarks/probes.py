@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from contestants import CUTOFFS, METRICS, rectitude
 from data import folder
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 REPEATS = 7
+
+Result = TypeVar("Result")
 
 
 def memory(size: str, variant: str) -> dict[str, float]:
@@ -35,10 +37,9 @@ def memory(size: str, variant: str) -> dict[str, float]:
     import rectitude as rt
 
     recs, truth = _frames(folder(size, variant))
-    Path("/proc/self/clear_refs").write_text("5")
-    loaded = _resident("VmRSS")
-    rt.evaluate(recs, truth, metrics=list(METRICS))
-    return {"loaded": loaded, "rise": _resident("VmHWM") - loaded}
+    loaded = resident("VmRSS")
+    _, rise = peak_rise(lambda: rt.evaluate(recs, truth, metrics=list(METRICS)))
+    return {"loaded": loaded, "rise": rise}
 
 
 def together(size: str) -> dict[str, float]:
@@ -73,7 +74,18 @@ def _frames(where: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     return pl.read_parquet(where / "recs.parquet"), pl.read_parquet(where / "truth.parquet")
 
 
-def _resident(field: str) -> float:
+def peak_rise(work: Callable[[], Result]) -> tuple[Result, float]:
+    """What some work returns, and the peak of resident memory during it above that before, in MB.
+
+    Needs Linux: the kernel's high-water mark is reset first.
+    """
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmRSS")
+    result = work()
+    return result, resident("VmHWM") - before
+
+
+def resident(field: str) -> float:
     """A memory field of this process's status, in MB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6

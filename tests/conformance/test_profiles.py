@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import rectitude as rt
-from rectitude.conformance.cases import arguments, load
+from rectitude.conformance.cases import changes, in_order, load
+from rectitude.conformance.inputs import arguments
 from rectitude.conformance.run import conformance
 
 COMPACT = Path(__file__).parent / "golden"
@@ -18,12 +21,12 @@ PROFILES = [name for name in rt.PROFILES if name != "default"]
 needs_full = pytest.mark.skipif(not FULL, reason="set RECTITUDE_GOLDEN to the full golden tree")
 
 
-def check(folder: str | Path, profile: str) -> None:
-    (standing,) = conformance(folder, [profile])
-    assert standing.compared > 0
-    assert standing.wrong == []
-    assert standing.agree + standing.declared == standing.compared
-    assert standing.declared <= 0.01 * standing.compared or standing.declared == 0
+OF_LISTS = ["trec_eval-9", "trec_eval-10", "pytrec_eval", "ranx", "rectools", "replay"]
+OF_SCORES = ["next-location", "smgcn", "smgcn-f1", "smgcn-icde", "sklearn", "torchmetrics",
+             "implicit", "comirec", "comirec-paper", "comirec-torch", "comirec-hit",
+             "ndcg-reference"]  # fmt: skip
+NO_METRIC = {"diversity", "fall_out", "label_ranking_loss", "coverage_error"}
+NO_OPTION = {"coef"}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -37,20 +40,37 @@ def test_a_profile_reproduces_the_compact_golden_values(profile: str) -> None:
 @needs_full
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_reproduces_the_full_golden_values(profile: str) -> None:
-    check(FULL, profile)
+    (standing,) = conformance(FULL, [profile])
+    assert standing.compared > 0
+    assert standing.wrong == []
+    assert standing.agree + standing.declared == standing.compared
+    assert standing.declared <= 0.01 * standing.compared or standing.declared == 0
 
 
-def test_every_profile_of_the_first_release_is_there() -> None:
-    first = {
-        "ndcg-reference",
-        "trec_eval-9",
-        "trec_eval-10",
-        "pytrec_eval",
-        "ranx",
-        "rectools",
-        "replay",
-    }
-    assert first <= set(rt.PROFILES)
+def values_that_exist(folder: str | Path, profile: str) -> int:
+    """How many values a tree holds of metrics and options that we have."""
+    count = 0
+    for path in Path(folder, "cases", profile).glob("*.json"):
+        case = json.loads(path.read_text("utf-8"))
+        if case["kind"] == "report" or NO_OPTION & set(case["options"]):
+            continue
+        means = list(case["expected"])
+        alone = [name for name, users in case.get("per_user", {}).items() for _ in users]
+        bases = [name.partition("@")[0].partition("[")[0] for name in means + alone]
+        count += sum(base not in NO_METRIC for base in bases)
+    return count
+
+
+@pytest.mark.parametrize("profile", OF_SCORES)
+def test_no_value_of_a_metric_that_exists_is_passed_over(profile: str) -> None:
+    for folder in [COMPACT, *([FULL] if FULL else [])]:
+        (standing,) = conformance(folder, [profile])
+        assert standing.compared == values_that_exist(folder, profile) > 0
+        assert standing.declared == 0
+
+
+def test_every_profile_is_there() -> None:
+    assert {*OF_LISTS, *OF_SCORES} <= set(rt.PROFILES)
 
 
 def test_the_default_meets_the_reference_definition_of_ndcg() -> None:
@@ -99,6 +119,90 @@ def test_metrics_and_profiles_that_do_not_exist_yet_are_not_compared(tmp_path: P
     assert (standing.compared, standing.unsupported) == (2, 1)
     (standing,) = conformance(_tree(tmp_path / "b", {"mrr": 0.5}, known=False))
     assert (standing.compared, standing.unsupported) == (0, 2)
+
+
+def _dense_tree(folder: Path, name: str, **case: Any) -> Path:
+    """A golden tree of one case: one user, items 0 to 3 by falling score, item 2 relevant."""
+    import polars as pl
+
+    inputs, cases = folder / "inputs" / "scores-one", folder / "cases" / "ndcg-reference"
+    inputs.mkdir(parents=True, exist_ok=True)
+    cases.mkdir(parents=True, exist_ok=True)
+    np.save(inputs / "scores.npy", np.array([[4, 3, 2, 1]], np.float16))
+    tables = {
+        "rows": {"user": [7]},
+        "truth": {"user": [7], "item": [2], "grade": [1.0]},
+        "train": {"user": [7, 7], "item": [0, 1], "grade": [3.0, 1.0]},
+        "mask": {"user": [7], "item": [1]},
+        "ranking": {"user": [7, 7, 7], "item": [3, -1, 2], "position": [0, 1, 2]},
+        "negatives": {"user": [7], "item": [3]},
+    }
+    for table, columns in tables.items():
+        pl.DataFrame(columns).write_parquet(inputs / f"{table}.parquet")
+    whole = {"profile": "ndcg-reference", "kind": "scores", "input": "scores-one", **case}
+    (cases / f"{name}.json").write_text(json.dumps(whole))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "mrr"),
+    [
+        ({}, 1 / 3),
+        ({"mask": "none"}, 1 / 3),
+        ({"mask": "train"}, 1 / 1),
+        ({"mask": "train_relevant", "relevant_from": 1}, 1 / 1),
+        ({"mask": "mask.parquet"}, 1 / 2),
+        ({"order": "given", "ranking": "ranking.parquet"}, 1 / 2),
+        ({"candidates": "negatives.parquet"}, 1 / 1),
+    ],
+)
+def test_options_of_dense_cases_mean_what_they_say(
+    options: dict[str, Any], mrr: float, tmp_path: Path
+) -> None:
+    tree = _dense_tree(tmp_path, "one", options=options, expected={"mrr": mrr})
+    (standing,) = conformance(tree)
+    assert standing.wrong == []
+    assert standing.agree == standing.compared == 1
+
+
+def test_a_mask_of_relevant_items_leaves_the_others(tmp_path: Path) -> None:
+    options = {"mask": "train_relevant", "relevant_from": 2}
+    (case,) = load(_dense_tree(tmp_path, "one", options=options, expected={"mrr": 1.0}))
+    assert arguments(case, "")["train"].rows() == [(7, 0)]
+
+
+def test_options_and_kinds_that_are_not_known_are_not_compared(tmp_path: Path) -> None:
+    tree = _dense_tree(tmp_path, "coef", options={"coef": 0.1}, expected={"mrr": 1 / 3})
+    _dense_tree(tree, "data", kind="data", expected={"mrr": 1 / 3})
+    _dense_tree(tree, "users", options={"users": "in_candidates"}, expected={"mrr": 1 / 3})
+    assert [changes(case) for case in load(tree)] == [None, None, None]
+    (standing,) = conformance(tree)
+    assert (standing.compared, standing.unsupported) == (0, 3)
+
+
+def test_the_last_cutoff_of_a_case_is_asked_for_last(tmp_path: Path) -> None:
+    tree = _dense_tree(tmp_path, "one", cutoffs=[20, 5], expected={})
+    (case,) = load(tree)
+    assert in_order(case, ["ndcg@5", "ndcg@20", "mrr"]) == ["ndcg@20", "mrr", "ndcg@5"]
+    assert in_order(case, ["ndcg@20", "mrr"]) == ["ndcg@20", "mrr", "precision@5"]
+
+
+@pytest.mark.parametrize(
+    ("action", "worth"), [("zero", (1 / 3 + 0) / 2), ("one", (1 / 3 + 1) / 2), ("skip", 1 / 3)]
+)
+def test_rows_without_relevant_items_count_as_the_option_says(
+    action: str, worth: float, tmp_path: Path
+) -> None:
+    import polars as pl
+
+    # precision@3 of user 7 is 1/3; user 8 has nothing relevant
+    options = {"empty_target": action}
+    tree = _dense_tree(tmp_path, "one", options=options, expected={"precision@3": worth})
+    inputs = tree / "inputs" / "scores-one"
+    np.save(inputs / "scores.npy", np.array([[4, 3, 2, 1], [1, 2, 3, 4]], np.float32))
+    pl.DataFrame({"user": [7, 8]}).write_parquet(inputs / "rows.parquet")
+    (standing,) = conformance(tree)
+    assert standing.wrong == []
 
 
 def test_a_missing_input_is_named(tmp_path: Path) -> None:

@@ -17,8 +17,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import rectitude as rt
+from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.convention import SWITCHES
 from rectitude.errors import MissingNeed, UnknownName, UnreadableFile
+from rectitude.metrics.names import parse
+from rectitude.profiles import profile_of
 
 LISTS = {"u": {"a": 3.0, "x": 2.0, "b": 2.0}, "v": {"x": 2.0, "a": 1.0}, "w": {"y": 1.0}}
 TRUTH = {"u": {"a": 2, "b": 1}, "v": {"a": 1}, "w": {"a": 1}, "z": {"a": 1, "c": 1}}
@@ -192,20 +195,25 @@ def test_a_definition_names_the_choices_in_force(name: str) -> None:
     choices = {
         switch.name: list(switch.choices)[-1] for switch in SWITCHES.values() if switch.choices
     } | {"order": "score", "ties": "item_descending", "undefined": "zero", "unknown_users": "keep",
-         "unknown_items": "keep", "list_needed": "none", "average": "macro"}  # fmt: skip
-    evaluation = rt.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1}}, f"{name}@3", choices)
-    definition = evaluation.definition(f"{name}@3")
+         "unknown_items": "keep", "list_needed": "none", "average": "macro",
+         "unit": "list"}  # fmt: skip
     metric = rt.METRICS[name]
-    assert definition.startswith(f"{name}@3: {metric.title}")
-    assert "{" not in definition, "a place in the formula was not filled"
+    at = "@3" if metric.cutoff == "optional" else ""
+    chosen = profile_of(choices).resolve(parse(name + at)[0])
+    words = definition(chosen)
+    assert words.startswith(f"{name}{at}: {metric.title}")
+    assert "{" not in words, "a place in the formula was not filled"
     for switch in (*metric.switches, "ties", "truth_needed", "list_needed", "undefined"):
-        assert f"{switch}: {choices[switch]}" in definition
-        assert SWITCHES[switch].choices[choices[switch]] in definition
-    other = rt.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1, "n": 0}}, [f"{name}@3", f"{name}@4"])
-    prints = {other.result(n).fingerprint for n in other} | {
-        evaluation.result(f"{name}@3").fingerprint
-    }
-    assert len(prints) == 3
+        assert f"{switch}: {choices[switch]}" in words
+        assert SWITCHES[switch].choices[choices[switch]] in words
+    others = [profile_of(None).resolve(one) for one in {*parse(name + at), *parse(name)}]
+    assert len({fingerprint(one) for one in [chosen, *others]}) == 1 + len(others)
+
+
+def test_a_result_holds_its_definition_and_fingerprint(evaluation: rt.Evaluation) -> None:
+    asked = profile_of(None).resolve(parse("recall@2")[0])
+    assert evaluation.definition("recall@2") == definition(asked)
+    assert evaluation.result("recall@2").fingerprint == fingerprint(asked)
 
 
 def test_a_definition_names_the_numbers_in_force() -> None:

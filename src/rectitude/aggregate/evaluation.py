@@ -44,11 +44,8 @@ class Result:
     """the value with every tie broken against and for the relevant items, where these differ"""
     values: Floats | None = None
     """(lists,) the value of each list; NaN where it does not count"""
-
-    @property
-    def counted(self) -> int | None:
-        """How many lists, or users, the value is over."""
-        return None if self.state is None else self.state.counted
+    counted: int | None = None
+    """how many lists, or users, the value is over; None for one made of other values"""
 
     def as_dict(self) -> dict[str, Any]:
         """The result for JSON."""
@@ -263,6 +260,7 @@ def _result(name: str, facts: Mapping[str, Any]) -> Result:
         state=None if state is None else State.from_dict(state),
         interval=_pair(facts["interval"]),
         ties=_pair(facts["ties"]),
+        counted=facts["counted"],
     )
 
 

@@ -147,6 +147,13 @@ def settled(state: State, convention: Convention) -> float:
     return _UNDEFINED[convention.undefined]
 
 
+def state_by_user(
+    values: Floats, weights: Floats | None, owners: Integers, spread: bool
+) -> State:
+    """The state of a mean over users, each with the mean of his lists."""
+    return _mean(_by_user(values, weights, owners), None, spread)
+
+
 def _mean(values: Floats, weights: Floats | None, spread: bool) -> State:
     if weights is not None:
         return _add(values * weights, weights, spread)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.options import Conventions, convention_of, labelled, pairs, reported
+from rectitude.cli.inputs import Inputs, opened, source
+from rectitude.cli.options import Conventions, convention_of, pairs, reported
+from rectitude.cli.progress import shown as shown_progress
 from rectitude.errors import BadName
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ Examples:
   rectitude evaluate --truth test.csv --predictions recs.parquet
   rectitude evaluate --truth test.csv --predictions a.csv b.csv \\
       --metrics "ndcg@{5,10}" recall@20 --convention rectools order=score
-  rectitude evaluate --truth t.qrels --predictions bm25.run --json --output bm25.json"""
+  rectitude evaluate --truth t.qrels --predictions bm25.run --json --output bm25.json
+  rectitude evaluate --truth test.csv --scores scores.npy --train train.csv
+  rectitude evaluate --logits logits.npy --targets targets.npy --baselines"""
 
 
 class Format(StrEnum):
@@ -52,15 +56,40 @@ def _flag(name: str, words: str) -> Any:
 
 def run(  # noqa: PLR0913  one parameter per option
     *,
-    truth: Annotated[str, _file("What was relevant: user, item, and a grade if there is one.")],
+    truth: Annotated[
+        str | None, _file("What was relevant: user, item, and a grade if there is one.")
+    ] = None,
     predictions: Annotated[
-        list[str], _several("FILE", "Ranked lists: user, item, and score or rank.")
-    ],
+        list[str] | None, _several("FILE", "Ranked lists: user, item, and score or rank.")
+    ] = None,
+    scores: Annotated[
+        list[str] | None, _several("FILE", "Dense scores, users x items (.npy or .npz).")
+    ] = None,
+    logits: Annotated[
+        list[str] | None, _several("FILE", "Logits, rows x classes (.npy or .npz).")
+    ] = None,
+    targets: Annotated[str | None, _file("The class of each row of logits (.npy).")] = None,
     metrics: Annotated[
         list[str] | None, _several("NAME", 'Such as mrr or "ndcg@{5,10}" (see: rectitude metrics).')
     ] = None,
     convention: Conventions = None,
-    train: Annotated[str | None, _file("Training data: which users and items are known.")] = None,
+    train: Annotated[
+        str | None, _file("Training data: what is known, and masked in dense scores.")
+    ] = None,
+    candidates: Annotated[
+        str | None, _file("Which items of dense scores are ranked: user, item.")
+    ] = None,
+    ranking: Annotated[
+        str | None, _file("An order to use in place of the scores' own: user, item, rank.")
+    ] = None,
+    score_users: Annotated[str | None, _file("The user of each row of scores, in order.")] = None,
+    score_items: Annotated[str | None, _file("The item of each column of scores.")] = None,
+    baselines: Annotated[
+        bool, _flag("--baselines", "Add the majority class and random logits.")
+    ] = False,
+    train_targets: Annotated[
+        str | None, _file("Targets of training, for the majority class (.npy).")
+    ] = None,
     items: Annotated[str | None, _file("The catalogue, with facts about items.")] = None,
     users: Annotated[str | None, _file("The users to evaluate, with facts about them.")] = None,
     weights: Annotated[str | None, _file("The weight of each list.")] = None,
@@ -71,6 +100,9 @@ def run(  # noqa: PLR0913  one parameter per option
         list[str] | None, _several("ROLE=COLUMN", "Unusual columns, such as user=visitor.")
     ] = None,
     intervals: Annotated[bool, _flag("--intervals", "Add 95% intervals.")] = False,
+    improvement: Annotated[
+        bool, _flag("--improvement", "Compare all with the first, in points and percent.")
+    ] = False,
     definitions: Annotated[bool, _flag("--definitions", "Say what each number means.")] = False,
     form: Annotated[Format | None, _flag("--format", "How results are shown.")] = None,
     as_json: Annotated[bool, _flag("--json", "Short for --format json.")] = False,
@@ -81,32 +113,48 @@ def run(  # noqa: PLR0913  one parameter per option
         Path | None, _file("Also write the values of every list (.csv or .parquet).")
     ] = None,
 ) -> int:
-    """Evaluate ranked lists against the truth.
+    """Evaluate ranked lists, dense scores or logits against the truth.
 
-    Files are CSV, TSV, Parquet, or TREC runs and qrels, also compressed. Columns are recognised by
-    their usual names. An option with several values takes them in a row or repeated. Several
-    prediction files are shown side by side.
+    Tables are CSV, TSV, Parquet, or TREC runs and qrels, also compressed; their columns are
+    recognised by their usual names. Scores and logits are NumPy files, read where they lie. An
+    option with several values takes them in a row or repeated. Several files of predictions are
+    shown side by side.
     """
-    from rectitude.engines.local import DEFAULT_METRICS, evaluate
     from rectitude.reports import rendered, smgcn
 
     shown = _format(form, {Format.JSON: as_json, Format.CSV: as_csv, Format.LATEX: as_latex})
     _require_targets(output, per_list)
-    _require_room(definitions, shown)
-    names: Sequence[str] = metrics or DEFAULT_METRICS
+    _require_room(definitions, improvement, shown)
+    names: Sequence[str] | None = metrics
     if shown is Format.SMGCN:
         names = smgcn.names(metrics or ())
     given: dict[str, Any] = {
-        "metrics": names, "convention": convention_of(convention or ()), "train": train,
+        "metrics": names, "convention": convention_of(convention or ()), "train": source(train),
         "items": items, "users": users, "weights": weights, "list_key": list_key,
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
+        "candidates": source(candidates), "ranking": source(ranking),
     }  # fmt: skip
-    files = labelled(predictions)
-    evaluations = {label: evaluate(file, truth, **given) for label, file in files.items()}
-    text = rendered(evaluations, shown) + (_definitions(evaluations) if definitions else "")
+    inputs = Inputs(
+        predictions or (), scores or (), logits or (), truth, targets, score_users, score_items,
+        train_targets, baselines,
+    )  # fmt: skip
+    evaluations = _evaluated(inputs, given)
+    text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
     _deliver(text, output, per_list, evaluations)
     in_text = shown is Format.TABLE and output is None
     return _failed(evaluations, aloud=not in_text)
+
+
+def _evaluated(inputs: Inputs, given: Mapping[str, Any]) -> dict[str, Evaluation]:
+    """Each of the predictions, evaluated."""
+    from rectitude.engines.local import evaluate
+
+    found, truth = opened(inputs)
+    evaluations = {}
+    for label, predictions in found.items():
+        with shown_progress(label) as progress:
+            evaluations[label] = evaluate(predictions, truth, **given, progress=progress)
+    return evaluations
 
 
 def _format(form: Format | None, flags: Mapping[Format, bool]) -> Format:
@@ -127,13 +175,27 @@ def _require_targets(output: Path | None, per_list: Path | None) -> None:
         raise BadName(f"--per-list {per_list} has no known ending.", ".csv or .parquet.")
 
 
-def _require_room(definitions: bool, form: Format) -> None:
+def _require_room(definitions: bool, improvement: bool, form: Format) -> None:
     roomy = (Format.TABLE, Format.MARKDOWN)
-    if definitions and form not in roomy:
+    if form in roomy:
+        return
+    if definitions:
         raise BadName(
             f"--definitions has no place in {form} output.",
             f"one of {', '.join(roomy)}; JSON holds the definitions anyway.",
         )
+    if improvement:
+        raise BadName(f"--improvement has no place in {form} output.", f"{', '.join(roomy)}.")
+
+
+def _added(
+    evaluations: Mapping[str, Evaluation], definitions: bool, improvement: bool
+) -> str:
+    """What was asked for beyond the table."""
+    from rectitude.reports.improvement import compared
+
+    text = "\n" + compared(evaluations) if improvement else ""
+    return text + (_definitions(evaluations) if definitions else "")
 
 
 def _definitions(evaluations: Mapping[str, Evaluation]) -> str:

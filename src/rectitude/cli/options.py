@@ -11,7 +11,12 @@ import typer
 
 from rectitude.errors import BadName
 
-SEVERAL = frozenset({"--predictions", "--metrics", "--convention", "--columns", "--profile"})
+SEVERAL = frozenset(
+    {
+        "--predictions", "--scores", "--logits", "--metrics", "--convention", "--columns",
+        "--profile",
+    }
+)  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})
 
 Conventions = Annotated[
@@ -89,7 +94,7 @@ def convention_of(values: Sequence[str]) -> dict[str, Any]:
 def labelled(paths: Sequence[str]) -> Mapping[str, str]:
     """Files by a short label: the name without endings, or the path where names are equal."""
     if len(set(paths)) < len(paths):
-        raise BadName("--predictions names a file twice.", "each file once.")
+        raise BadName("a file of predictions is named twice.", "each file once.")
     stems = [_stem(path) for path in paths]
     times = Counter(stems)
     return {

@@ -1,5 +1,4 @@
-"""Golden cases: one JSON file for a framework's values on one input, and how to hand that input
-over."""
+"""Golden cases: one JSON file for a framework's values on one input, and what its options mean."""
 
 from __future__ import annotations
 
@@ -7,13 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rectitude.errors import UnreadableFile
-from rectitude.predictions.lists import Lists
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +19,8 @@ class Case:
     profile: str
     kind: str
     inputs: Path
+    cutoffs: tuple[int, ...]
+    """the cutoffs that were asked together, in this order"""
     options: Mapping[str, Any]
     expected: Mapping[str, float | None]
     per_user: Mapping[str, Mapping[str, float | None]]
@@ -68,6 +65,7 @@ def _case(path: Path, root: Path) -> Case:
         stored["profile"],
         stored["kind"],
         root / "inputs" / stored["input"],
+        tuple(stored.get("cutoffs", ())),
         stored.get("options", {}),
         stored.get("expected", {}) if isinstance(stored.get("expected", {}), dict) else {},
         stored.get("per_user", {}),
@@ -84,38 +82,40 @@ _USERS = {
     "judged": {"truth_needed": "judged"},
 }
 _WITHOUT_LIST = {"zero": {"list_needed": "none"}, "skip": {"list_needed": "items"}}
-_RENAMED = {
-    "relevant_from": "relevant_from",
-    "ties": "ties",
-    "decimals": "decimals",
-    "undefined": "undefined",
+_EMPTY_TARGET = {
+    "zero": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "zero"},
+    "one": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "one"},
+    "skip": {"truth_needed": "relevant"},
 }
+_RENAMED = ("relevant_from", "ties", "decimals", "undefined")
+_EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", *_RENAMED}
 _HANDLED = {
-    "users",
-    "without_list",
-    "judged_only",
-    "order",
-    "ranking",
-    "grades",
-    "container",
-    "catalogue",
+    "lists": {*_EVERYWHERE, "judged_only", "container", "catalogue"},
+    "scores": {*_EVERYWHERE, "mask", "candidates", "empty_target"},
+    "logits": {*_EVERYWHERE, "empty_target"},
 }
 
 
 def changes(case: Case) -> dict[str, Any] | None:
-    """The switches that the options of a case set; None if an option does not exist here yet."""
+    """The switches that the options of a case set; None if a case of this kind or with these
+    options cannot be evaluated here."""
     options = case.options
-    if set(options) - _HANDLED - set(_RENAMED) or options.get("users") == "in_candidates":
+    if set(options) - _HANDLED.get(case.kind, set()) or options.get("users") == "in_candidates":
         return None
-    switches: dict[str, Any] = {
-        new: options[old] for old, new in _RENAMED.items() if old in options
-    }
+    if case.kind not in _HANDLED:
+        return None
+    switches: dict[str, Any] = {name: options[name] for name in _RENAMED if name in options}
     switches |= _USERS.get(options.get("users", ""), {})
     switches |= _WITHOUT_LIST.get(options.get("without_list", ""), {})
+    if case.kind != "lists":
+        switches.pop("list_needed", None)  # every row of scores is a list
+    switches |= _EMPTY_TARGET.get(options.get("empty_target", ""), {})
     if options.get("judged_only"):
         switches["unjudged"] = "dropped"
-    if options.get("order") == "given":
+    if options.get("order") == "given" and case.kind == "lists":
         switches["order"] = "rank"
+    if "candidates" in options:
+        switches["candidates"] = "with_truth"
     return switches
 
 
@@ -134,39 +134,12 @@ def rankings(case: Case) -> dict[str, list[str]]:
     return grouped
 
 
-def arguments(case: Case, ranking: str) -> dict[str, Any]:
-    """What `evaluate` is handed for a case: predictions, truth and catalogue."""
-    import polars as pl
-
-    file = ranking or "recommendations.parquet"
-    lists = _parquet(case, file).filter(pl.col("item").cast(pl.String) != "-1")
-    truth = _parquet(case, "truth.parquet")
-    if case.options.get("grades") == "binary":
-        truth = truth.drop("grade")
-    given: dict[str, Any] = {"truth": truth, "predictions": _lists(case, lists)}
-    if case.options.get("catalogue") == "train_items":
-        given["items"] = _parquet(case, "train.parquet").select("item").unique()
-    return given
-
-
-def _lists(case: Case, lists: pl.DataFrame) -> Lists:
-    """The lists with the users who were handed one, and in the given order where rows are the
-    order."""
-    users = case.inputs / "users.parquet"
-    handed = None
-    if users.exists():
-        table = _parquet(case, users.name)
-        handed = table.filter("has_list")["user"] if "has_list" in table.columns else None
-    return Lists(lists.sort("position", maintain_order=True), users=handed, rank="position")
-
-
-def _parquet(case: Case, name: str) -> pl.DataFrame:
-    import polars as pl
-
-    path = case.inputs / name
-    if not path.exists():
-        raise UnreadableFile(
-            f"{case.path.name} of profile {case.profile!r} needs {path}, which does not exist.",
-            "every input that a case names.",
-        )
-    return pl.read_parquet(path)
+def in_order(case: Case, names: list[str]) -> list[str]:
+    """The names so that the cutoff asked for last is the case's last one, by a name more if need
+    be: to some frameworks it matters."""
+    if not case.cutoffs:
+        return names
+    end = f"@{case.cutoffs[-1]}"
+    last = [name for name in names if name.endswith(end)]
+    others = [name for name in names if not name.endswith(end)]
+    return [*others, *(last or [f"precision{end}"])]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.conformance.cases import Case, arguments, changes, load, rankings
+from rectitude.conformance.cases import Case, changes, in_order, load, rankings
+from rectitude.conformance.inputs import arguments
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
 from rectitude.metrics.names import parse
@@ -80,7 +81,7 @@ def conformance(folder: str | Path, profiles: Iterable[str] = ()) -> list[Standi
 
 def _add(standing: Standing, case: Case) -> None:
     profile = PROFILES.get(case.profile)
-    switches = changes(case) if profile is not None and case.kind == "lists" else None
+    switches = changes(case)
     if profile is None or switches is None:
         standing.unsupported += case.size
         return
@@ -89,7 +90,8 @@ def _add(standing: Standing, case: Case) -> None:
         standing.unsupported += sum(_values(case, name) for name in names if name not in known)
         if known:
             convention = {"profile": case.profile, **switches}
-            evaluation = evaluate(**arguments(case, file), metrics=known, convention=convention)
+            asked = in_order(case, known)
+            evaluation = evaluate(**arguments(case, file), metrics=asked, convention=convention)
             _count(standing, compare(case, evaluation, known), profile.known_differences)
 
 
@@ -107,9 +109,7 @@ def _values(case: Case, name: str) -> int:
 
 def compare(case: Case, evaluation: Evaluation, names: Iterable[str]) -> Iterator[Comparison]:
     """Each value of a case beside ours."""
-    keys = evaluation.per_list()["user"].to_list()
-    users = [key if isinstance(key, str) else json.dumps(key) for key in keys]
-    rows = {user: row for row, user in enumerate(users)}
+    rows = _rows(evaluation) if case.per_user else {}
     for name in names:
         tolerance = case.tolerance_of(name)
         failed = name in evaluation.failures
@@ -122,6 +122,13 @@ def compare(case: Case, evaluation: Evaluation, names: Iterable[str]) -> Iterato
             if result is not None and result.values is not None and user in rows:
                 got = _defined(float(result.values[rows[user]]))
             yield Comparison(case.path.stem, name, user, expected, got, tolerance)
+
+
+def _rows(evaluation: Evaluation) -> dict[str, int]:
+    """The row of each user's values; users by the text that JSON holds for them."""
+    keys = evaluation.per_list()["user"].to_list()
+    users = [key if isinstance(key, str) else json.dumps(key) for key in keys]
+    return {user: row for row, user in enumerate(users)}
 
 
 def _defined(value: float) -> float | None:

@@ -6,13 +6,15 @@ the text people read and the numbers programs read are the same thing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from rectitude.errors import unknown_name
 
 Weight = Literal["fact", "notice", "warning"]
+_NUMBER = re.compile(r"(\d[\d,]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,17 @@ class Ledger:
         """Write an entry; a notice or warning that counted nothing is kept as a plain fact."""
         kept: Weight = weight if count else "fact"
         self.entries[name] = Entry(name, int(count), about, of, example if count else "", kept)
+
+    def __add__(self, other: Ledger) -> Ledger:
+        """Both ledgers: counts of the same name add up, of different ones stand side by side."""
+        both = Ledger(dict(self.entries), {**other.notes, **self.notes})
+        for name, entry in other.entries.items():
+            mine = both.entries.get(name)
+            both.entries[name] = entry if mine is None else _sum(mine, entry)
+        for name, text in other.notes.items():
+            if both.notes[name] != text:
+                both.notes[name] = f"{both.notes[name].removesuffix(', ...')}, ..."
+        return both
 
     def note(self, name: str, text: str) -> None:
         """Write down a decision in words, such as which columns were used."""
@@ -98,3 +111,22 @@ class Ledger:
         marks = {"fact": " ", "notice": "-", "warning": "!"}
         lines += [f"{marks[entry.weight]} {entry}" for entry in self if entry.count]
         return "\n".join(lines)
+
+
+def _sum(one: Entry, other: Entry) -> Entry:
+    """Two counts of the same thing; numbers in their sentences add up where they differ."""
+    of = None if one.of is None or other.of is None else one.of + other.of
+    weight = max(one.weight, other.weight, key=get_args(Weight).index)
+    example = one.example or other.example
+    about = _summed(one.about, other.about)
+    return Entry(one.name, one.count + other.count, about, of, example, weight)
+
+
+def _summed(one: str, other: str) -> str:
+    """A sentence whose numbers are the sums of two sentences' numbers."""
+    mine, theirs = (_NUMBER.split(text) for text in (one, other))
+    if one == other or mine[::2] != theirs[::2]:
+        return one
+    pairs = zip(mine[1::2], theirs[1::2], strict=True)
+    sums = [f"{int(a.replace(',', '')) + int(b.replace(',', '')):,}" for a, b in pairs]
+    return "".join(word for pair in zip(mine[::2], [*sums, ""], strict=True) for word in pair)

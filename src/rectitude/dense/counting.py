@@ -8,7 +8,6 @@ from rectitude.compiled import part
 from rectitude.dense.lanes import LANES, lowest_bit, not_below
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
-GLANCE = 2048  # scores at the start of a row that show which items stand too deep
 
 
 def count_kernel(  # type: ignore[no-untyped-def]
@@ -20,45 +19,43 @@ def count_kernel(  # type: ignore[no-untyped-def]
     compares every score only with the lowest item that may still stand so high, and the items are
     counted among them. A row of which too much would have to be collected is counted in full.
     """
-    columns = scores.shape[1]
+    rows, columns = scores.shape
     wanted = _longest(start)
+    coming = np.empty(wanted, scores.dtype)
     score = np.empty(wanted, scores.dtype)
     order = np.empty(wanted, np.int64)
-    higher = np.empty(wanted, np.int64)
-    equal = np.empty(wanted, np.int64)
+    counts = np.empty((2, wanted), np.int64)
     masked = np.empty(_longest(mask_start), scores.dtype)
-    room = 2 * (min(depth, columns) + len(masked)) + 4 * LANES
+    room = 2 * (min(depth, columns) + len(masked)) + LANES
     pool = np.empty(room if room < columns // 4 else 0, scores.dtype)
-    for row in range(scores.shape[0]):
+    found = np.empty((2, CHUNK // LANES + 1), np.uint64)
+    above[:], tied[:], before[:] = -1, 0, 0
+    if rows > 0:
+        _fetch(scores[0], column[: start[1]], coming)
+    for row in range(rows):
         line = scores[row]
         first, last = start[row], start[row + 1]
         hidden = mask_column[mask_start[row] : mask_start[row + 1]]
-        for place in range(len(hidden)):
-            masked[place] = line[hidden[place]]
-        aside = masked[: len(hidden)]
-        asked = _take(line, column[first:last], hidden, score, order)
-        above[first:last], tied[first:last], before[first:last] = -1, 0, 0
-        alive, held = asked, -1
-        if asked > 0 and len(pool) > 0:
-            alive, held = _collect(line, score[:asked], aside, depth, pool)
-        if held < 0:
-            broken[row] = _tally(line, score[:alive], higher, equal)
-        else:
-            broken[row] = _tally(pool[:held], score[:alive], higher, equal)
+        alive = _sort(coming, column[first:last], hidden, score, order)
+        if row + 1 < rows:  # they lie far apart, and arrive while this row is read
+            _fetch(scores[row + 1], column[last : start[row + 2]], coming)
+        held = -1
+        if alive > 0 and len(pool) > 0:
+            alive, held = _collect(line, score[:alive], hidden, masked, depth, pool, found)
+        broken[row] = _tally(pool[:held] if held >= 0 else line, score[:alive], counts)
         if broken[row]:
             continue
+        _fetch(line, hidden, masked)
+        aside = masked[: len(hidden)]
         for place in range(alive):
-            item = first + order[place]
-            more = higher[place] - _above(aside, score[place])
-            if more >= depth:
-                continue
-            above[item] = more
-            tied[item] = equal[place] - _equal(aside, score[place])
-            if tied[item] > 1:
-                here = column[item]
-                before[item] = _equal(line[:here], score[place]) - _equal(
-                    aside[: _bisect(hidden, here)], score[place]
-                )
+            value, item = score[place], first + order[place]
+            more = counts[0, place] - _above(aside, value)
+            if more < depth:
+                above[item] = more
+                tied[item] = counts[1, place] - _equal(aside, value)
+                if tied[item] > 1:
+                    earlier = aside[: _bisect(hidden, column[item])]
+                    before[item] = _equal(line[: column[item]], value) - _equal(earlier, value)
 
 
 @part
@@ -71,42 +68,46 @@ def _longest(start):  # type: ignore[no-untyped-def]
 
 
 @part
+def _fetch(line, items, values):  # type: ignore[no-untyped-def]
+    """The scores of some columns; of column 0 where there is none."""
+    for number in range(len(items)):
+        values[number] = line[max(items[number], 0)]
+
+
+@part
 def _bisect(rising, value):  # type: ignore[no-untyped-def]
-    """How many of some ascending values are smaller."""
-    low, high = 0, len(rising)
-    while low < high:
-        middle = (low + high) >> 1
-        if rising[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
+    """How many of some ascending values are smaller. Takes the same steps for every value."""
+    low, size = 0, len(rising)
+    while size > 0:
+        half = (size + 1) >> 1
+        low += half * (rising[low + half - 1] < value)
+        size -= half
     return low
 
 
 @part
-def _take(line, items, hidden, score, order):  # type: ignore[no-untyped-def]
+def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
     """The scores of the items that have a column and are not hidden, best first; how many."""
-    taken = 0
+    size = 0
     for number in range(len(items)):
         item = items[number]
         place = _bisect(hidden, item)
         if item < 0 or (place < len(hidden) and hidden[place] == item):
             continue
-        value = line[item]
-        hole = taken
-        while hole > 0 and score[hole - 1] < value:
+        hole = size
+        while hole > 0 and score[hole - 1] < values[number]:
             score[hole] = score[hole - 1]
             order[hole] = order[hole - 1]
             hole -= 1
-        score[hole] = value
+        score[hole] = values[number]
         order[hole] = number
-        taken += 1
-    return taken
+        size += 1
+    return size
 
 
 @part
 def _above(values, limit):  # type: ignore[no-untyped-def]
-    """How many values are higher. Narrow sums let this run on whole vectors."""
+    """How many values are higher. The sum is narrow so that whole vectors are compared."""
     found = np.int32(0)
     for place in range(len(values)):
         found = np.int32(found + np.int32(values[place] > limit))
@@ -143,75 +144,104 @@ def _holds_nan(values):  # type: ignore[no-untyped-def]
 
 
 @part
-def _tally(values, score, higher, equal):  # type: ignore[no-untyped-def]
+def _tally(values, score, counts):  # type: ignore[no-untyped-def]
     """Count the values above and equal to each score; whether a value is NaN."""
     broken = False
-    higher[: len(score)] = 0
-    equal[: len(score)] = 0
+    counts[:, : len(score)] = 0
     for first in range(0, len(values), CHUNK):
         chunk = values[first : first + CHUNK]
         broken |= _holds_nan(chunk)
         for place in range(len(score)):
-            found, same = _above_and_equal(chunk, score[place])
-            higher[place] += found
-            equal[place] += same
+            more, same = _above_and_equal(chunk, score[place])
+            counts[0, place] += more
+            counts[1, place] += same
     return broken
 
 
 @part
-def _collect(line, score, masked, depth, pool):  # type: ignore[no-untyped-def]
+def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[no-untyped-def]
     """Every score of a row that is not below the lowest item which may stand above `depth`.
 
     Returns how many items may do so, and how many scores the pool holds, NaN among them; -1 where
     equal scores filled it.
     """
-    alive = _bisect_alive(line[:GLANCE], score, masked, depth)
-    limit, goal = _next(score, alive, masked, depth)
-    check = goal
-    held = 0
+    alive = _alive(line[:CHUNK], score, _bisect(hidden, CHUNK), depth)
+    room = len(pool) - LANES
+    held, check, known = 0, min(depth, room), 0
     whole = len(line) // LANES * LANES
-    for first in range(0, len(line), LANES):
-        if first < whole:
-            bits = not_below(line, first, limit)
-            while bits != 0:
-                pool[held] = line[first + lowest_bit(bits)]
-                held += 1
-                bits &= bits - np.uint64(1)
-        else:
-            for place in range(first, len(line)):
-                if not line[place] < limit:
-                    pool[held] = line[place]
-                    held += 1
-        if held >= check:
-            while alive > 0 and _above(pool[:held], limit) >= goal:
-                alive -= 1
-                limit, goal = _next(score, alive, masked, depth)
-            held = _keep(pool, held, limit)
-            if held > len(pool) - 2 * LANES:
-                return alive, -1
-            check = min(max(goal, held + LANES), len(pool) - LANES)
+    for first in range(0, whole, CHUNK):
+        last = _search(line, first, min(first + CHUNK, whole), _limit(score, alive), found)
+        turn = 0
+        bits = found[1, 0]
+        while turn < last:
+            here = np.int64(found[0, turn]) + lowest_bit(bits)
+            pool[held] = line[here]
+            held += 1
+            rest = bits & (bits - np.uint64(1))
+            turn += rest == 0
+            following = found[1, turn]
+            bits = following if rest == 0 else rest
+            if held < check:
+                continue
+            while known < len(hidden) and hidden[known] <= here:
+                masked[known] = line[hidden[known]]
+                known += 1
+            alive, lacking = _drop(score, alive, masked[:known], pool[:held], depth)
+            if held == room:
+                held = _keep(pool, held, _limit(score, alive))
+                if held + LANES > room:
+                    return alive, -1
+            check = min(held + lacking, room)
+    for place in range(whole, len(line)):
+        pool[held] = line[place]
+        held += not line[place] < _limit(score, alive)
     return alive, held
 
 
 @part
-def _next(score, alive, masked, depth):  # type: ignore[no-untyped-def]
-    """The lowest item's score, and how many scores above it, masked ones too, put it too deep."""
-    if alive == 0:
-        return score.dtype.type(np.inf), depth
-    return score[alive - 1], depth + _above(masked, score[alive - 1])
+def _search(line, first, last, limit, found):  # type: ignore[no-untyped-def]
+    """Note the blocks that hold something not below the limit, and where; how many.
+
+    Every block is written, and the next one over it if it holds nothing: no branch to guess.
+    """
+    size = 0
+    for block in range(first, last, LANES):
+        bits = not_below(line, block, limit)
+        found[0, size] = block
+        found[1, size] = bits
+        size += bits != 0
+    return size
 
 
 @part
-def _bisect_alive(glance, score, masked, depth):  # type: ignore[no-untyped-def]
+def _limit(score, alive):  # type: ignore[no-untyped-def]
+    """The score of the lowest item that is alive; if none is, only NaN must be found."""
+    return score[alive - 1] if alive > 0 else score.dtype.type(np.inf)
+
+
+@part
+def _alive(glance, score, hidden, depth):  # type: ignore[no-untyped-def]
     """How many items, best first, may stand above `depth` for all that a part of the row shows."""
     low, high = 0, len(score)
     while low < high:
         middle = (low + high) >> 1
-        if _above(glance, score[middle]) - _above(masked, score[middle]) < depth:
+        if _above(glance, score[middle]) - hidden < depth:
             low = middle + 1
         else:
             high = middle
     return low
+
+
+@part
+def _drop(score, alive, masked, pool, depth):  # type: ignore[no-untyped-def]
+    """How many items may still stand above `depth`, and how many scores the lowest is short of."""
+    while alive > 0:
+        limit = score[alive - 1]
+        lacking = depth + _above(masked, limit) - _above(pool, limit)
+        if lacking > 0:
+            return alive, lacking
+        alive -= 1
+    return 0, len(pool)
 
 
 @part

@@ -14,7 +14,7 @@ from rectitude.aggregate.total import Total
 from rectitude.arrays import Flags, Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import MetricFailed, RectitudeError, TiedItems
+from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
 from rectitude.judge.join import Verdict, judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import Collision, Sides, bring_together
@@ -39,21 +39,34 @@ class Run(NamedTuple):
     views: dict[tuple[Any, ...], Judged]
 
 
-def judging(convention: Convention) -> tuple[Any, ...]:
-    """The switches on which ranks depend."""
-    return tuple(getattr(convention, switch) for switch in _JUDGING)
+def judging(convention: Convention, shown: int | None = None) -> tuple[Any, ...]:
+    """What the judging of lists depends on: switches, and how many places are shown."""
+    return (shown, *(getattr(convention, switch) for switch in _JUDGING))
 
 
-def verdict_of(run: Run, convention: Convention) -> Verdict:
+def verdict_of(run: Run, asked: Asked) -> Verdict:
     """The lists judged as a metric wants them; metrics that want the same share them."""
-    wanted = judging(convention)
+    shown = _shown(asked)
+    wanted = judging(asked.convention, shown)
     if wanted not in run.verdicts:
         try:
-            run.verdicts[wanted] = judge(run.sides, convention, Ledger())
+            run.verdicts[wanted] = judge(run.sides, asked.convention, Ledger(), shown)
         except Collision:
             exact = bring_together(run.sides.sources, exact_items=True)
-            run.verdicts[wanted] = judge(exact, convention, Ledger())
+            run.verdicts[wanted] = judge(exact, asked.convention, Ledger(), shown)
     return run.verdicts[wanted]
+
+
+def _shown(asked: Asked) -> int | None:
+    """How many places of each list a metric must see; None for none."""
+    if "shown" not in asked.metric.requires:
+        return None
+    if asked.cutoff is None:
+        raise BadName(
+            f"{str(asked.name)!r} looks at the items in the first places.",
+            f"a cutoff: {asked.name}@10.",
+        )
+    return asked.cutoff
 
 
 def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
@@ -70,7 +83,7 @@ def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
 def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
     """What a metric adds up to; the values of the lists go into `room`."""
     run.facts.require(asked.metric)
-    verdict = verdict_of(run, asked.convention)
+    verdict = verdict_of(run, asked)
     lists = _view(run, asked, verdict.judged)
     _require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
@@ -147,7 +160,7 @@ def _bounds(
 
 
 def _require_closed_form(asked: Asked, lists: Judged) -> None:
-    if asked.convention.ties != "average" or asked.metric.averages == "closed form":
+    if asked.convention.ties != "average" or asked.metric.can_average:
         return
     tied = lists.last is not None and (lists.last > lists.rank).any()
     if tied:

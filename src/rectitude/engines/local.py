@@ -54,9 +54,9 @@ def evaluate(
         },
         ranking, list_key, columns, progress,
     )  # fmt: skip
-    wanted = list(computed(asked, profile).values())
-    sources = opened(given, wanted, profile.convention)
-    part = part_of(sources, asked, profile, intervals)
+    wanted = computed(asked, profile)
+    sources = opened(given, list(wanted.values()), profile.convention)
+    part = part_of(sources, asked, profile, wanted, intervals)
     results, failures = results_of(asked, profile, part, intervals)
     return Evaluation(results, part.ledger, part.manifest, failures, part.keys)
 

@@ -51,7 +51,7 @@ class Part:
     values: Mapping[str, Floats]
     failures: Mapping[str, RectitudeError]
     ledger: Ledger
-    keys: Keys
+    keys: Keys | None
     manifest: Mapping[str, Any]
     facts: Facts
 
@@ -74,11 +74,14 @@ def part_name(asked: Asked, base: str) -> str:
 
 
 def part_of(
-    sources: Sources, asked: Sequence[Asked], profile: Profile, spread: bool = False
+    sources: Sources,
+    asked: Sequence[Asked],
+    profile: Profile,
+    wanted: Mapping[str, Asked],
+    spread: bool = False,
 ) -> Part:
-    """Judge the lists and add up every metric."""
+    """Judge the lists and add up every wanted metric (see `computed`)."""
     ledger = Ledger()
-    wanted = computed(asked, profile)
     exact = any(one.convention.ties.startswith("item") for one in wanted.values())
     sides, verdict = _judged(sources, profile.convention, ledger, exact)
     cutoffs = [one.cutoff for one in asked if one.cutoff is not None]
@@ -118,7 +121,7 @@ def _judge_first(run: Run, wanted: Mapping[str, Asked]) -> None:
     """Judge once for every set of switches before metrics share the verdicts among threads."""
     for one in wanted.values():
         try:
-            verdict_of(run, one.convention)
+            verdict_of(run, one)
         except RectitudeError:  # said again when the metric is computed
             continue
 
@@ -151,19 +154,21 @@ def results_of(
 
 def _result(asked: Asked, profile: Profile, part: Part, intervals: bool) -> Result:
     name, convention = str(asked.name), asked.convention
-    state, interval, ties = None, None, None
+    state, interval, ties, lists = None, None, None, None
     if asked.metric.kind == "derived":
         value = _derived(asked, profile, part)
     else:
         total = _total(part, name)
         value = _value(asked, total.sum, part.facts)
         if isinstance(total.sum, State):
-            state, ties = total.sum, _tie_bounds(total, convention)
+            state, ties, lists = total.sum, _tie_bounds(total, convention), total.sum.counted
             interval = _interval(state, asked) if intervals else None
+        else:
+            lists = total.sum.lists
     return Result(
         asked.name, presented(value, convention), asked.metric.name, definition(asked),
         fingerprint(asked), convention.as_dict(), asked.numbers, state, interval, ties,
-        part.values.get(name),
+        part.values.get(name), lists,
     )  # fmt: skip
 
 

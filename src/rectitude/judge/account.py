@@ -33,7 +33,10 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
         first = sides.label(np.flatnonzero(flags)[0]) if flags.any() else ""
         ledger.count(name, int(flags.sum()), about, int(of.sum()), first, weight)
 
+    dense = sides.sources.dense
     who = "users in the truth" if sides.by_user else "lists in the truth"
+    if dense is not None and dense.kind == "logits":
+        who = "targets"
     ledger.count("users_in_truth", int(told.sum()), who)
     ledger.count("users_with_list", int((told & handed).sum()), f"{who} have predictions")
     count("users_without_list", told & ~handed, f"{who} have no predictions", told, "warning")
@@ -56,7 +59,6 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     if sides.foreign is None:
         ledger.note("unknown users and items", "not counted: no train or items given")
     else:
-        dense = sides.sources.dense is not None
         about = f"{'columns' if dense else 'recommended items'} are not in the catalogue"
         rows = len(sides.items.codes["predictions"])
         ledger.count("recommended_unknown", sides.foreign, about, rows, weight="notice")

@@ -13,7 +13,7 @@ from rectitude.data.dense import Dense
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName
 from rectitude.judge.judged import Single
-from rectitude.judge.match import Matches
+from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.scan import Reading, reading
 from rectitude.judge.sides import Sides
 from rectitude.judge.truth import Truth
@@ -26,6 +26,7 @@ class Ranked(NamedTuple):
     returned: Integers
     rule: str
     """how ties are broken"""
+    ranking: Ranking | None = None
     dense: Dense | None = None
     found: Reading | None = None
     score: Floats | None = None
@@ -57,13 +58,14 @@ def rank_dense(
     rows = index[there]
     order = np.argsort(lists[there] * (dense.columns + 1) + found.above[rows], kind="stable")
     rows, there = rows[order], there[order]
-    matches = Matches(
-        lists[there], where[there], found.column[rows],
-        found.above[rows], found.tied[rows], found.before[rows],
-    )  # fmt: skip
+    tied, before = found.tied[rows], found.before[rows]
+    if rule == "item_descending":
+        before = tied - 1 - before
+    above = found.above[rows]
+    matches = Matches(lists[there], where[there], found.column[rows], above, tied, before)
     returned = np.where(found.row >= 0, found.ranked[np.maximum(found.row, 0)], 0)
     score = None if found.score is None else found.score[rows]
-    return Ranked(matches, returned, rule, dense, found, score)
+    return Ranked(matches, returned, rule, None, dense, found, score)
 
 
 def _chosen(sides: Sides, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from rectitude.judge.dense import Ranked, rank_dense, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
+from rectitude.judge.shown import shown_in_lists, shown_in_scores
 from rectitude.judge.sides import Collision, Sides
 from rectitude.judge.truth import Truth, truth_under
 from rectitude.predictions.order import describe, order_of, require_finite, sort_key
@@ -27,8 +29,11 @@ class Verdict(NamedTuple):
     optimistic: Judged | None
 
 
-def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
-    """Where the judged items of each list stand under a convention."""
+def judge(
+    sides: Sides, convention: Convention, ledger: Ledger, shown: int | None = None
+) -> Verdict:
+    """Where the judged items of each list stand under a convention, with the items of the first
+    places if they are to be shown."""
     truth = truth_under(sides, convention, ledger)
     dense = sides.sources.dense
     if dense is None:
@@ -58,9 +63,22 @@ def judge(sides: Sides, convention: Convention, ledger: Ledger) -> Verdict:
         return _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
 
     judged = under(ranked.rule)
+    if shown is not None:
+        rank = ranks(matches, grades, ranked.rule)
+        judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
     if not len(tied):
         return Verdict(judged, None, None)
     return Verdict(judged, under("pessimistic"), under("optimistic"))
+
+
+def _shown(
+    sides: Sides, ranked: Ranked, rank: Integers, convention: Convention, k: int
+) -> Integers | None:
+    if ranked.dense is not None:
+        return shown_in_scores(sides, ranked.dense, ranked.matches, rank, convention, k)
+    if ranked.ranking is not None:
+        return shown_in_lists(ranked.ranking, ranked.matches, rank, k)
+    return None
 
 
 def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledger) -> Ranked:
@@ -71,7 +89,7 @@ def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledg
     score = None
     if convention.hit_scores == "positive":
         score = _scores(sides, ranking, matches)
-    return Ranked(matches, ranking.lists.length, rule, score=score)
+    return Ranked(matches, ranking.lists.length, rule, ranking=ranking, score=score)
 
 
 def _scores(sides: Sides, ranking: Ranking, matches: Matches) -> Floats:

@@ -126,7 +126,7 @@ def _allowed_items(sides: Sides, rows: Integers, convention: Convention, ledger:
     ledger.count(
         "items_unknown",
         count,
-        f"items of the truth are not in the catalogue, in {len(unknown):,} rows: {fate}",
+        f"{_outside(sides)}, in {len(unknown):,} rows: {fate}",
         None,
         first,
         "warning" if convention.unknown_items == "drop" else "notice",
@@ -139,6 +139,13 @@ def _allowed_items(sides: Sides, rows: Integers, convention: Convention, ledger:
             "set unknown_items='keep' or 'drop'.",
         )
     return known if convention.unknown_items == "drop" else everything
+
+
+def _outside(sides: Sides) -> str:
+    dense = sides.sources.dense
+    if dense is not None and dense.kind == "logits":
+        return "targets are outside the classes"
+    return "items of the truth are not in the catalogue"
 
 
 def _without_duplicates(

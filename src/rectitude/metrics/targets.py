@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
-from rectitude.errors import BadName, UndefinedValue, UnknownIds
+from rectitude.errors import UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import single_of
 from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
@@ -42,7 +42,6 @@ def accuracy(lists: Judged, k: int | None) -> Ratio:
 )
 def mean_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean of the ranks of the relevant items."""
-    _refuse_cutoff("mean_rank", k)
     ranks = lists.total(np.where(lists.hit, middle_rank(lists), 0.0))
     ranked = (lists.relevant > 0) & (lists.hits(None) == lists.relevant)
     return Ratio(np.where(ranked, ranks, 0.0), np.where(ranked, lists.relevant, 0.0))
@@ -55,7 +54,6 @@ def middle_rank(lists: Judged) -> Floats:
 
 def rank_counts(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How many relevant items stand at each rank; in place 0, how many are not ranked."""
-    _refuse_cutoff("median_rank", k)
     ranks = np.bincount(lists.rank[lists.hit & counts[lists.list]], minlength=1)
     ranks[0] = int(lists.relevant[counts].sum()) - ranks.sum()
     return {"ranks": ranks}
@@ -102,7 +100,6 @@ def median_rank(counts: Counts) -> float:
 )
 def cross_entropy(lists: Judged, k: int | None) -> Ratio:
     """Negative logarithm of the probability of the target."""
-    _refuse_cutoff("cross_entropy", k)
     loss, told = _losses(lists), lists.relevant > 0
     _require_finite(lists, told & np.isinf(loss))
     return Ratio(np.where(told, loss, 0.0), told.astype(np.float64))
@@ -121,7 +118,6 @@ def cross_entropy(lists: Judged, k: int | None) -> Ratio:
 )
 def mean_probability(lists: Judged, k: int | None) -> Ratio:
     """Probability of the target."""
-    _refuse_cutoff("mean_probability", k)
     told = lists.relevant > 0
     return Ratio(np.where(told, np.exp(-_losses(lists)), 0.0), told.astype(np.float64))
 
@@ -149,11 +145,4 @@ def _require_finite(lists: Judged, infinite: Flags) -> None:
             f"(first: list {int(np.flatnonzero(infinite)[0])}); their loss is infinite.",
             "logits above -infinity.",
             "mean_probability counts such a target as 0.",
-        )
-
-
-def _refuse_cutoff(name: str, k: int | None) -> None:
-    if k is not None:
-        raise BadName(
-            f"{name} has no cutoff, and {k} was asked for.", advice=f"ask for {name} alone."
         )

@@ -1,0 +1,131 @@
+"""What the command line hands to `evaluate`: ranked lists, dense scores or logits, by label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rectitude.cli.options import labelled
+from rectitude.errors import BadName, UnreadableFile
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The files that were named on the command line."""
+
+    predictions: Sequence[str] = ()
+    scores: Sequence[str] = ()
+    logits: Sequence[str] = ()
+    truth: str | None = None
+    targets: str | None = None
+    score_users: str | None = None
+    score_items: str | None = None
+    train_targets: str | None = None
+    baselines: bool = False
+
+
+def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
+    """Predictions by label, and the truth they are evaluated against."""
+    kinds = {
+        "--predictions": inputs.predictions, "--scores": inputs.scores, "--logits": inputs.logits,
+    }  # fmt: skip
+    asked = [name for name, files in kinds.items() if files]
+    if len(asked) != 1:
+        raise BadName(
+            f"{' and '.join(asked)} were given." if asked else "nothing to evaluate was given.",
+            f"one of {', '.join(kinds)}.",
+        )
+    if asked == ["--logits"]:
+        return _logits(inputs)
+    _require("--truth", inputs.truth, asked[0])
+    _refuse({"--targets": inputs.targets, "--train-targets": inputs.train_targets}, asked[0])
+    if inputs.baselines:
+        raise BadName("--baselines was given, and there are no logits.", "--logits and --targets.")
+    truth = source(inputs.truth)
+    if asked == ["--predictions"]:
+        _refuse({"--score-users": inputs.score_users, "--score-items": inputs.score_items}, asked[0])
+        return dict(labelled(inputs.predictions)), truth
+    return _scores(inputs), truth
+
+
+def _scores(inputs: Inputs) -> dict[str, Any]:
+    from rectitude.data.read import read
+    from rectitude.predictions.dense import Scores
+
+    users = inputs.score_users and read(inputs.score_users, "users").frame["list"]
+    items = inputs.score_items and read(inputs.score_items, "items").frame["item"]
+    return {
+        label: Scores(file, users=_given(users), items=_given(items))
+        for label, file in labelled(inputs.scores).items()
+    }
+
+
+def _given(ids: Any) -> Any:
+    return None if ids is None or isinstance(ids, str) else ids
+
+
+def _logits(inputs: Inputs) -> tuple[dict[str, Any], Any]:
+    from rectitude.predictions.logits import Logits
+
+    _require("--targets", inputs.targets, "--logits")
+    others = {
+        "--truth": inputs.truth, "--score-users": inputs.score_users,
+        "--score-items": inputs.score_items,
+    }  # fmt: skip
+    _refuse(others, "--logits")
+    targets = array(str(inputs.targets))
+    found: dict[str, Any] = {
+        label: Logits(file) for label, file in labelled(inputs.logits).items()
+    }
+    if inputs.baselines:
+        opened_first = next(iter(found.values())).opened()
+        known = inputs.train_targets
+        learned = targets if known is None else array(known)
+        name = "majority" if known is not None else "majority of these targets"
+        found[name] = Logits.majority(learned, opened_first.columns, opened_first.rows)
+        found["random"] = Logits.random(opened_first.rows, opened_first.columns)
+    elif inputs.train_targets is not None:
+        raise BadName("--train-targets serves the majority baseline.", "--baselines with it.")
+    return found, targets
+
+
+def array(path: str) -> Any:
+    """The one array in a NumPy file."""
+    from rectitude.data.matrices import load
+
+    arrays = load(path)
+    if len(arrays) != 1:
+        raise UnreadableFile(f"{path} holds {', '.join(sorted(arrays))}.", "one array.")
+    return next(iter(arrays.values()))
+
+
+def source(path: str | None) -> Any:
+    """A table by its path; a sparse matrix (.npz) or an array (.npy) as such."""
+    if path is None:
+        return None
+    if Path(path).suffix == ".npy":
+        return array(path)
+    if Path(path).suffix != ".npz":
+        return path
+    from scipy.sparse import load_npz
+
+    try:
+        return load_npz(path)
+    except (OSError, ValueError, KeyError) as error:
+        raise UnreadableFile(
+            f"{path} cannot be read as a sparse matrix: {error}.",
+            "a file written by scipy.sparse.save_npz.",
+        ) from error
+
+
+def _require(option: str, value: str | None, kind: str) -> None:
+    if value is None:
+        raise BadName(f"{kind} was given without {option}.", f"both {kind} and {option}.")
+
+
+def _refuse(options: Mapping[str, object], kind: str) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise BadName(f"{option} was given, and it does not go with {kind}.")

@@ -1,0 +1,120 @@
+"""What is kept of batches: values per list where they are needed, and where inputs came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.aggregate.evaluation import Keys
+from rectitude.arrays import Floats, Integers
+from rectitude.errors import BadIds
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The keys, users and values of lists, batch by batch."""
+
+    lists: tuple[Keys, ...] = ()
+    held: tuple[Mapping[str, Floats], ...] = field(default=())
+
+    @staticmethod
+    def of(keys: Keys, values: Mapping[str, Floats]) -> Batches:
+        """One batch; nothing if there are no values to keep."""
+        return Batches((keys,), (values,)) if values else Batches()
+
+    def __add__(self, other: Batches) -> Batches:
+        return Batches(self.lists + other.lists, self.held + other.held)
+
+    def names(self) -> list[str]:
+        """The metrics whose values are kept."""
+        return list(self.held[0]) if self.held else []
+
+    def values(self, name: str) -> Floats:
+        """The values of a metric, batch after batch."""
+        return np.concatenate([part[name] for part in self.held])
+
+    def keys(self) -> Keys | None:
+        """All lists with their users; None if nothing is kept."""
+        if not self.lists:
+            return None
+        keys = _joined([one.keys for one in self.lists])
+        users = _joined([one.users.gather(one.owners) for one in self.lists])
+        names, owners = _numbered(users)
+        return Keys(keys, owners, names, self.lists[0].by_user, self._weights())
+
+    def by_user(self, name: str) -> tuple[Floats, Floats | None, Integers]:
+        """The values that count of a metric, their weights, and the number of each one's user."""
+        keys, values = self.keys(), self.values(name)
+        if keys is None:
+            return values, None, np.empty(0, np.int64)
+        there = np.isfinite(values)
+        weights = None if keys.weights is None else keys.weights[there]
+        return values[there], weights, keys.owners[there]
+
+    def _weights(self) -> Floats | None:
+        if all(one.weights is None for one in self.lists):
+            return None
+        each = [np.ones(len(k.keys)) if k.weights is None else k.weights for k in self.lists]
+        return np.concatenate(each)
+
+
+def _joined(parts: list[pl.Series]) -> pl.Series:
+    import polars as pl
+
+    kinds = {part.dtype for part in parts}
+    if len(kinds) > 1 and not all(kind.is_integer() for kind in kinds):
+        raise BadIds(
+            f"ids have different types in different batches: {', '.join(map(str, kinds))}.",
+            "the same type in every batch.",
+        )
+    wide = [part.cast(pl.Int64) if part.dtype.is_integer() else part for part in parts]
+    if pl.Object in kinds:
+        return pl.Series("id", [v for part in wide for v in part.to_list()], dtype=pl.Object)
+    return pl.concat([part.alias("id") for part in wide])
+
+
+def _numbered(users: pl.Series) -> tuple[pl.Series, Integers]:
+    """The different users, and the number of each one's."""
+    import polars as pl
+
+    if users.dtype == pl.Object:
+        number: dict[Any, int] = {}
+        owners = np.array([number.setdefault(user, len(number)) for user in users.to_list()])
+        return pl.Series("id", list(number), dtype=pl.Object), owners
+    names = users.unique().sort()
+    return names, names.search_sorted(users).to_numpy().astype(np.int64)
+
+
+def merged_manifest(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Where two parts came from: sources joined, rows and lists added, fingerprints too.
+
+    A fingerprint is a sum over lists, so that of the parts is that of the whole.
+    """
+    inputs = {
+        side: _merged(one["inputs"].get(side), other["inputs"].get(side))
+        for side in dict.fromkeys([*one["inputs"], *other["inputs"]])
+    }
+    return {**one, "inputs": inputs, "lists": one["lists"] + other["lists"]}
+
+
+def _merged(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if one is None or other is None:
+        return one or other or {}
+    merged = {**one, "rows": one["rows"] + other["rows"]}
+    if one["source"] != other["source"]:
+        merged["source"] = f"{one['source'].removesuffix(', ...')}, ..."
+    if "fingerprint" in one:
+        merged["fingerprint"] = _sum(one["fingerprint"], other["fingerprint"])
+    return merged
+
+
+def _sum(one: str, other: str) -> str:
+    (scheme, mine), (kind, theirs) = one.split(":"), other.split(":")
+    total = (int(mine, 16) + int(theirs, 16)) % 2**64
+    return f"{'+'.join(sorted({scheme, kind}))}:{total:016x}"

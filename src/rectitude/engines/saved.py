@@ -1,0 +1,151 @@
+"""Saving and loading an `Evaluator`: JSON, so that nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.aggregate.counts import Counted
+from rectitude.aggregate.evaluation import Keys
+from rectitude.aggregate.state import State
+from rectitude.aggregate.total import Total
+from rectitude.arrays import Floats
+from rectitude.convention import Convention
+from rectitude.data.ledger import Ledger
+from rectitude.engines.batches import Batches
+from rectitude.engines.streaming import Evaluator
+from rectitude.errors import BadIds, UnreadableFile
+from rectitude.profiles import Profile
+from rectitude.storage import write_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "rectitude.evaluator"
+FORMAT_VERSION = 1
+
+
+def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
+    """Write an evaluator, whole or not at all."""
+    stored = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "metrics": evaluator.names,
+        "profile": _profile(evaluator.profile),
+        "intervals": evaluator.intervals,
+        "per_list": evaluator.per_list,
+        "batches": evaluator.batches,
+        "totals": {name: _total(total) for name, total in evaluator.totals.items()},
+        "ledger": evaluator.ledger.as_dict(),
+        "manifest": evaluator.manifest,
+        "kept": _kept(evaluator.kept),
+    }
+    write_text(path, json.dumps(stored, allow_nan=False))
+
+
+def load(path: str | os.PathLike[str]) -> Evaluator:
+    """An evaluator as `save` wrote it."""
+    where = os.fspath(path)
+    try:
+        stored = json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(
+            f"{where} cannot be read as an evaluator: {error}.", "a file of Evaluator.save."
+        ) from error
+    found = stored.get("format") if isinstance(stored, Mapping) else type(stored).__name__
+    if found != FORMAT:
+        raise UnreadableFile(f"{where} holds {found!r}.", f"an evaluator, format {FORMAT!r}.")
+    if stored.get("version") not in range(1, FORMAT_VERSION + 1):
+        raise UnreadableFile(
+            f"{where} is an evaluator of version {stored.get('version')!r}.",
+            f"version {FORMAT_VERSION}.",
+            "a newer rectitude may read it.",
+        )
+    try:
+        return _evaluator(stored)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole evaluator.") from error
+
+
+def _evaluator(stored: Mapping[str, Any]) -> Evaluator:
+    profile = dict(stored["profile"])
+    profile["convention"] = Convention(**profile["convention"])
+    profile["versions"] = tuple(profile["versions"])
+    evaluator = Evaluator(
+        stored["metrics"],
+        Profile(**profile),
+        intervals=stored["intervals"],
+        per_list=stored["per_list"],
+    )
+    evaluator.batches = stored["batches"]
+    evaluator.totals = {name: _read_total(total) for name, total in stored["totals"].items()}
+    evaluator.ledger = Ledger.from_dict(stored["ledger"])
+    evaluator.manifest = stored["manifest"]
+    evaluator.kept = _read_kept(stored["kept"])
+    return evaluator
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    fields = {f.name: getattr(profile, f.name) for f in dataclasses.fields(Profile)}
+    return {**fields, "convention": profile.convention.as_dict()}
+
+
+def _total(total: Total) -> dict[str, Any]:
+    kind = "state" if isinstance(total.sum, State) else "counts"
+    bounds = None if total.bounds is None else [state.as_dict() for state in total.bounds]
+    return {kind: total.sum.as_dict(), "bounds": bounds}
+
+
+def _read_total(stored: Mapping[str, Any]) -> Total:
+    if "counts" in stored:
+        return Total(Counted.from_dict(stored["counts"]))
+    bounds = stored["bounds"]
+    both = None if bounds is None else (State.from_dict(bounds[0]), State.from_dict(bounds[1]))
+    return Total(State.from_dict(stored["state"]), both)
+
+
+def _kept(kept: Batches) -> dict[str, Any] | None:
+    keys = kept.keys()
+    if keys is None:
+        return None
+    return {
+        "keys": _ids(keys.keys),
+        "users": _ids(keys.users),
+        "owners": keys.owners.tolist(),
+        "by_user": keys.by_user,
+        "weights": None if keys.weights is None else keys.weights.tolist(),
+        "values": {name: _numbers(kept.values(name)) for name in kept.names()},
+    }
+
+
+def _read_kept(stored: Mapping[str, Any] | None) -> Batches:
+    import polars as pl
+
+    if stored is None:
+        return Batches()
+    keys, users = pl.Series("id", stored["keys"]), pl.Series("id", stored["users"])
+    weights = None if stored["weights"] is None else np.array(stored["weights"], np.float64)
+    lists = Keys(keys, np.array(stored["owners"], np.int64), users, stored["by_user"], weights)
+    values = {name: np.array(v, np.float64) for name, v in stored["values"].items()}
+    return Batches.of(lists, values)
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def _ids(ids: pl.Series) -> list[Any]:
+    import polars as pl
+
+    if not ids.dtype.is_integer() and ids.dtype != pl.String:
+        raise BadIds(
+            f"ids of the type {ids.dtype} cannot be saved with values per list.",
+            "integers or text.",
+        )
+    return ids.to_list()

@@ -1,0 +1,189 @@
+"""`Evaluator`: an evaluation that comes in batches, adds up exactly, and can be saved and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from rectitude.aggregate.evaluation import Evaluation
+from rectitude.aggregate.state import State, state_by_user
+from rectitude.aggregate.total import Total
+from rectitude.data.ledger import Ledger
+from rectitude.engines.batches import Batches, merged_manifest
+from rectitude.engines.opening import Given, opened
+from rectitude.engines.part import Part, computed, part_of, results_of
+from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.metrics.facts import Facts
+from rectitude.metrics.names import parse_all
+from rectitude.profiles import Asked, profile_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+class Evaluator:
+    """Metrics over predictions that come in batches.
+
+    Each `update` is handed predictions of any kind and the truth of the same lists; a user of the
+    truth without a prediction in the batch counts as `evaluate` would count him. What is kept does
+    not grow with the number of batches: exact sums, and counts. Only `unit="user"`, where the mean
+    of a user's lists needs all of them, and `per_list="kept"` keep a value for each list. Batches
+    may come in any order, in any number of evaluators: added up, they give the bits of `evaluate`.
+    """
+
+    def __init__(
+        self,
+        metrics: str | Iterable[str],
+        convention: object = None,
+        *,
+        intervals: bool = False,
+        per_list: Literal["kept", "dropped"] = "dropped",
+    ) -> None:
+        if per_list not in ("kept", "dropped"):
+            raise BadName(f"per_list cannot be {per_list!r}.", "'kept' or 'dropped'.")
+        self.profile = profile_of(convention)
+        self.names = [str(name) for name in parse_all(metrics)]
+        self.intervals = intervals
+        self.per_list = per_list
+        self.asked = [self.profile.resolve(name) for name in parse_all(self.names)]
+        self._wanted = {
+            name: _by_list(one) for name, one in computed(self.asked, self.profile).items()
+        }
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self.batches = 0
+        self.totals: dict[str, Total] = {}
+        self.ledger = Ledger()
+        self.manifest: Mapping[str, object] = {}
+        self.kept = Batches()
+
+    def update(
+        self,
+        predictions: object,
+        truth: object,
+        *,
+        train: object = None,
+        items: object = None,
+        users: object = None,
+        candidates: object = None,
+        ranking: object = None,
+        list_key: str = "user",
+        weights: object = None,
+        columns: Mapping[str, str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Add a batch; the arguments are those of `evaluate`. An error leaves everything as it
+        was."""
+        inputs = {
+            "predictions": predictions, "truth": truth, "train": train, "items": items,
+            "users": users, "weights": weights, "candidates": candidates,
+        }  # fmt: skip
+        given = Given(inputs, ranking, list_key, columns, progress)
+        wanted = list(self._wanted.values())
+        sources = opened(given, wanted, self.profile.convention)
+        part = part_of(sources, self.asked, self.profile, self._wanted, self.intervals)
+        for error in part.failures.values():
+            raise error
+        self._take(part.totals, part.ledger, part.manifest, self._kept_of(part), 1)
+
+    def __add__(self, other: Evaluator) -> Evaluator:
+        """Both evaluators' batches together."""
+        if not isinstance(other, Evaluator):
+            return NotImplemented
+        self._require_same(other)
+        both = Evaluator(
+            self.names, self.profile, intervals=self.intervals, per_list=self.per_list
+        )
+        for one in (self, other):
+            both._take(one.totals, one.ledger, one.manifest, one.kept, one.batches)
+        return both
+
+    def __radd__(self, other: object) -> Evaluator:
+        """So that `sum` can add evaluators up."""
+        return self if other == 0 else NotImplemented
+
+    def compute(self) -> Evaluation:
+        """The evaluation of all batches so far."""
+        if not self.batches:
+            raise NothingToEvaluate("no batch has been added.", "an update before compute.")
+        totals = dict(self.totals)
+        for name, one in computed(self.asked, self.profile).items():
+            if one.convention.unit == "user" and isinstance(totals[name].sum, State):
+                rest = totals[name].sum
+                held = self.kept.by_user(name)
+                state = state_by_user(*held, self.intervals)
+                totals[name] = Total(replace(state, skipped=rest.skipped, nan=rest.nan))
+        shown = self.kept if self.per_list == "kept" else Batches()
+        keys = shown.keys()
+        values = {name: shown.values(name) for name in shown.names()}
+        part = Part(totals, values, {}, self.ledger, keys, self.manifest, Facts())
+        results, failures = results_of(self.asked, self.profile, part, self.intervals)
+        manifest = {**self.manifest, "batches": self.batches}
+        return Evaluation(results, self.ledger, manifest, failures, keys)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything added so far as JSON, whole or not at all."""
+        from rectitude.engines.saved import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Evaluator:
+        """An evaluator that `save` wrote."""
+        from rectitude.engines.saved import load
+
+        return load(path)
+
+    def _kept_of(self, part: Part) -> Batches:
+        """The values per list that must be kept of a batch."""
+        names = [
+            name
+            for name, one in computed(self.asked, self.profile).items()
+            if name in part.values and (self.per_list == "kept" or one.convention.unit == "user")
+        ]
+        return Batches.of(part.keys, {name: part.values[name] for name in names})
+
+    def _take(
+        self,
+        totals: Mapping[str, Total],
+        ledger: Ledger,
+        manifest: Mapping[str, object],
+        kept: Batches,
+        batches: int,
+    ) -> None:
+        if not batches:
+            return
+        self.totals = {
+            name: total if name not in self.totals else self.totals[name] + total
+            for name, total in totals.items()
+        }
+        self.ledger = ledger if not self.batches else self.ledger + ledger
+        self.manifest = (
+            manifest if not self.batches else merged_manifest(self.manifest, manifest)
+        )
+        self.kept = self.kept + kept
+        self.batches += batches
+
+    def _require_same(self, other: Evaluator) -> None:
+        if self.names != other.names:
+            raise BadName(
+                f"evaluators of {self.names} and {other.names} cannot be added.",
+                "the same metrics in the same order.",
+            )
+        for mine, theirs in zip(self.asked, other.asked, strict=True):
+            differ = mine.convention.differences(theirs.convention)
+            if differ or mine.numbers != theirs.numbers:
+                raise BadName(
+                    f"{mine.name} is defined differently in the two evaluators: {differ}.",
+                    "the same convention.",
+                )
+
+
+def _by_list(asked: Asked) -> Asked:
+    """The metric over lists, where it will be averaged over users once all batches are there."""
+    if asked.convention.unit == "list":
+        return asked
+    return replace(asked, convention=asked.convention.replace(unit="list"))
