@@ -147,9 +147,7 @@ def settled(state: State, convention: Convention) -> float:
     return _UNDEFINED[convention.undefined]
 
 
-def state_by_user(
-    values: Floats, weights: Floats | None, owners: Integers, spread: bool
-) -> State:
+def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spread: bool) -> State:
     """The state of a mean over users, each with the mean of his lists."""
     return _mean(_by_user(values, weights, owners), None, spread)
 

@@ -188,9 +188,7 @@ def _require_room(definitions: bool, improvement: bool, form: Format) -> None:
         raise BadName(f"--improvement has no place in {form} output.", f"{', '.join(roomy)}.")
 
 
-def _added(
-    evaluations: Mapping[str, Evaluation], definitions: bool, improvement: bool
-) -> str:
+def _added(evaluations: Mapping[str, Evaluation], definitions: bool, improvement: bool) -> str:
     """What was asked for beyond the table."""
     from rectitude.reports.improvement import compared
 

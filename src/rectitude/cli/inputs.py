@@ -45,7 +45,9 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
         raise BadName("--baselines was given, and there are no logits.", "--logits and --targets.")
     truth = source(inputs.truth)
     if asked == ["--predictions"]:
-        _refuse({"--score-users": inputs.score_users, "--score-items": inputs.score_items}, asked[0])
+        _refuse(
+            {"--score-users": inputs.score_users, "--score-items": inputs.score_items}, asked[0]
+        )
         return dict(labelled(inputs.predictions)), truth
     return _scores(inputs), truth
 
@@ -76,9 +78,7 @@ def _logits(inputs: Inputs) -> tuple[dict[str, Any], Any]:
     }  # fmt: skip
     _refuse(others, "--logits")
     targets = array(str(inputs.targets))
-    found: dict[str, Any] = {
-        label: Logits(file) for label, file in labelled(inputs.logits).items()
-    }
+    found: dict[str, Any] = {label: Logits(file) for label, file in labelled(inputs.logits).items()}
     if inputs.baselines:
         opened_first = next(iter(found.values())).opened()
         known = inputs.train_targets

@@ -59,7 +59,7 @@ class Dense:
     depth: int | None = None
     """the deepest rank that anybody asks for; None for all"""
     want_loss: Literal["loss", "ranks"] = "ranks"
-    progress: Callable[[int, int], None] = lambda done, rows: None
+    progress: Callable[[int, int], None] | None = None
     """told after each block how many rows are done, and of how many"""
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ def load(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
 def _unreadable(where: Path, error: Exception) -> UnreadableFile:
     if not where.exists():
         return UnreadableFile(f"{where} does not exist.", "a .npy or .npz file.")
-    size = os.path.getsize(where)
+    size = where.stat().st_size
     if "pickle" in str(error):
         return UnreadableFile(
             f"{where} holds Python objects or is no NumPy file ({size:,} bytes).",

@@ -24,9 +24,9 @@ class Batches:
     held: tuple[Mapping[str, Floats], ...] = field(default=())
 
     @staticmethod
-    def of(keys: Keys, values: Mapping[str, Floats]) -> Batches:
+    def of(keys: Keys | None, values: Mapping[str, Floats]) -> Batches:
         """One batch; nothing if there are no values to keep."""
-        return Batches((keys,), (values,)) if values else Batches()
+        return Batches() if keys is None or not values else Batches((keys,), (values,))
 
     def __add__(self, other: Batches) -> Batches:
         return Batches(self.lists + other.lists, self.held + other.held)

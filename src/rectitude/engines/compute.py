@@ -143,9 +143,7 @@ def _tally(
         )
 
 
-def _bounds(
-    run: Run, asked: Asked, verdict: Verdict, state: State
-) -> tuple[State, State] | None:
+def _bounds(run: Run, asked: Asked, verdict: Verdict, state: State) -> tuple[State, State] | None:
     """The sums with all ties broken against and for the lists; None where they say nothing."""
     if "moving_up_helps" in asked.metric.breaks:
         return None

@@ -57,7 +57,7 @@ def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sour
     return Sources(**_tables(given, {}), key=given.list_key)
 
 
-def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Table]:
+def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
     """Every table, read; `ready` ones are taken as they are."""
     tables: dict[str, Table] = dict(ready)
     inputs, key = given.inputs, given.list_key
@@ -118,7 +118,7 @@ def _asked_of(dense: Dense, asked: Sequence[Asked], given: Given) -> Dense:
         dense,
         depth=None if whole else max(k for k in cutoffs if k is not None),
         want_loss="loss" if loss else "ranks",
-        progress=given.progress or dense.progress,
+        progress=given.progress,
     )
 
 
@@ -214,7 +214,8 @@ def _gathered(dense: Dense, chosen: Cells) -> Table:
         last = first + len(block)
         here = slice(int(chosen.start[first]), int(chosen.start[last]))
         score[here] = block[rows[here] - first, chosen.column[here]]
-        dense.progress(last, dense.rows)
+        if dense.progress is not None:
+            dense.progress(last, dense.rows)
         first = last
     named = {**_named(dense, rows, chosen.column), "score": score}
     table = _table(named, f"candidates of {dense.source}")

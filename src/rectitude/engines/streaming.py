@@ -1,4 +1,4 @@
-"""`Evaluator`: an evaluation that comes in batches, adds up exactly, and can be saved and merged."""
+"""`Evaluator`: an evaluation that comes in batches, adds up exactly, and can be merged."""
 
 from __future__ import annotations
 
@@ -94,9 +94,7 @@ class Evaluator:
         if not isinstance(other, Evaluator):
             return NotImplemented
         self._require_same(other)
-        both = Evaluator(
-            self.names, self.profile, intervals=self.intervals, per_list=self.per_list
-        )
+        both = Evaluator(self.names, self.profile, intervals=self.intervals, per_list=self.per_list)
         for one in (self, other):
             both._take(one.totals, one.ledger, one.manifest, one.kept, one.batches)
         return both
@@ -111,10 +109,9 @@ class Evaluator:
             raise NothingToEvaluate("no batch has been added.", "an update before compute.")
         totals = dict(self.totals)
         for name, one in computed(self.asked, self.profile).items():
-            if one.convention.unit == "user" and isinstance(totals[name].sum, State):
-                rest = totals[name].sum
-                held = self.kept.by_user(name)
-                state = state_by_user(*held, self.intervals)
+            rest = totals[name].sum
+            if one.convention.unit == "user" and isinstance(rest, State):
+                state = state_by_user(*self.kept.by_user(name), self.intervals)
                 totals[name] = Total(replace(state, skipped=rest.skipped, nan=rest.nan))
         shown = self.kept if self.per_list == "kept" else Batches()
         keys = shown.keys()
@@ -161,9 +158,7 @@ class Evaluator:
             for name, total in totals.items()
         }
         self.ledger = ledger if not self.batches else self.ledger + ledger
-        self.manifest = (
-            manifest if not self.batches else merged_manifest(self.manifest, manifest)
-        )
+        self.manifest = manifest if not self.batches else merged_manifest(self.manifest, manifest)
         self.kept = self.kept + kept
         self.batches += batches
 

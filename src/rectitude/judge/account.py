@@ -33,10 +33,7 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
         first = sides.label(np.flatnonzero(flags)[0]) if flags.any() else ""
         ledger.count(name, int(flags.sum()), about, int(of.sum()), first, weight)
 
-    dense = sides.sources.dense
-    who = "users in the truth" if sides.by_user else "lists in the truth"
-    if dense is not None and dense.kind == "logits":
-        who = "targets"
+    who = _who(sides)
     ledger.count("users_in_truth", int(told.sum()), who)
     ledger.count("users_with_list", int((told & handed).sum()), f"{who} have predictions")
     count("users_without_list", told & ~handed, f"{who} have no predictions", told, "warning")
@@ -59,12 +56,20 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     if sides.foreign is None:
         ledger.note("unknown users and items", "not counted: no train or items given")
     else:
-        about = f"{'columns' if dense else 'recommended items'} are not in the catalogue"
+        what = "recommended items" if sides.sources.dense is None else "columns"
+        about = f"{what} are not in the catalogue"
         rows = len(sides.items.codes["predictions"])
         ledger.count("recommended_unknown", sides.foreign, about, rows, weight="notice")
     if deepest is not None:
         short = handed & (returned > 0) & (returned < deepest)
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")
+
+
+def _who(sides: Sides) -> str:
+    dense = sides.sources.dense
+    if dense is not None and dense.kind == "logits":
+        return "targets"
+    return "users in the truth" if sides.by_user else "lists in the truth"
 
 
 def _columns(table: Table) -> str:

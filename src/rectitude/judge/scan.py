@@ -72,12 +72,20 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
         scan.sequence = sides.items.codes["predictions"].whole
     if convention.hit_scores == "positive":
         scan.score = np.full(len(at), np.nan)
-    firsts = scan.logits() if dense.kind == "logits" else scan.scores()
+    firsts = None
+    if dense.kind == "logits":
+        firsts = scan.logits()
+    else:
+        scan.scores()
     scan.broken.require_none()
     ranked = np.full(dense.rows, dense.columns)
     if masked is not None:
         ranked -= np.diff(masked.start)
-    found = Reading(lists, at, asked.column, *scan.found, ranked, row, scan.score, firsts)
+    above, tied, before = scan.found
+    column = np.asarray(asked.column, np.int64)
+    found = Reading(
+        lists, at, column, above, tied, before, ranked, row, scan.score, firsts
+    )  # fmt: skip
     return _masked_last(found, seen, dense) if convention.seen == "last" and seen else found
 
 
@@ -123,7 +131,8 @@ class _Scan:
             here = slice(int(start[first]), int(start[last]))
             mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
             yield first, last, block, here, mine
-            self.dense.progress(last, self.dense.rows)
+            if self.dense.progress is not None:
+                self.dense.progress(last, self.dense.rows)
             first = last
 
     def scores(self) -> None:
@@ -154,7 +163,8 @@ class _Scan:
             if loss is not None and singles.loss is not None:
                 loss[first:last] = singles.loss
             self._own_scores(block, here, mine)
-        return Firsts(*firsts, loss)
+        best, second, last_best = firsts
+        return Firsts(best, second, last_best, loss)
 
     def _own_scores(self, block: Block, here: slice, mine: Wanted) -> None:
         if self.score is not None:

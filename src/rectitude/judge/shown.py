@@ -27,7 +27,8 @@ def shown_in_scores(
     judged = by_row(dense, *_cells(found))
     others = _best_others(dense, _union(dense, with_padding(dense, seen), judged), convention, k)
     if convention.seen == "last" and sides.sources.seen is not None:
-        others = _filled(others, _without(dense, sides.sources.seen, judged))
+        rest = _without(dense, sides.sources.seen, judged)
+        others = _filled(others, rest, falling=convention.ties == "item_descending")
     row = np.maximum(found.row, 0)
     others = np.where((found.row >= 0)[:, None], others[row], -1)
     return _inserted(others, matches.list, rank, matches.position)
@@ -77,16 +78,21 @@ def _without(dense: Dense, cells: Cells, judged: Cells) -> Cells:
     owner = np.repeat(np.arange(dense.rows), np.diff(cells.start))
     keys = owner * dense.columns + cells.column
     theirs = np.repeat(np.arange(dense.rows), np.diff(judged.start)) * dense.columns + judged.column
-    keep = ~np.isin(keys, theirs) & (cells.column != (-1 if dense.padding is None else dense.padding))
+    keep = ~np.isin(keys, theirs) & (
+        cells.column != (-1 if dense.padding is None else dense.padding)
+    )
     return by_row(dense, owner[keep], cells.column[keep].astype(np.int64))
 
 
-def _filled(columns: Integers, cells: Cells) -> Integers:
+def _filled(columns: Integers, cells: Cells, falling: bool) -> Integers:
     """Empty places at the end, filled with the cells of the row."""
     k = columns.shape[1]
     free = (columns >= 0).sum(axis=1)
     owner = np.repeat(np.arange(len(columns)), np.diff(cells.start))
-    place = np.arange(len(owner)) - cells.start[owner] + free[owner]
+    place = np.arange(len(owner)) - cells.start[owner]
+    if falling:
+        place = np.diff(cells.start)[owner] - 1 - place
+    place += free[owner]
     inside = place < k
     filled = columns.copy()
     filled[owner[inside], place[inside]] = cells.column[inside]

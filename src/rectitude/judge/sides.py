@@ -259,9 +259,8 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
             once = ids if kind_of(ids) == "object" else ids.unique()
             sides[side] = Column(once, sides[side].source, sides[side].text)
     items = align(sides, "item", exact or sources.dense is not None)
-    reference = next((side for side in ("items", "train") if side in sides), None)
-    if reference is None and sources.dense is not None:
-        reference = "predictions"
+    known_by = ("items", "train", *(() if sources.dense is None else ("predictions",)))
+    reference = next((side for side in known_by if side in sides), None)
     if reference is None:
         return items, None, None
     if not items.exact:  # hashes cannot tell: look at the ids

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Flags, Integers
 from rectitude.data.dense import Block, Dense, array_blocks, ready
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
@@ -53,9 +53,8 @@ class Scores:
         if not isinstance(self.source, (str, PathLike)):
             return self.source, self.users, self.items
         arrays = load(self.source)
-        name = next((n for n in ("", "scores") if n in arrays), None)
-        if name is None and len(arrays) == 1:
-            name = next(iter(arrays))
+        only = list(arrays) if len(arrays) == 1 else []
+        name = next((n for n in ("", "scores", *only) if n in arrays), None)
         if name is None:
             raise BadScores(
                 f"{self.source} holds {', '.join(sorted(arrays)) or 'nothing'}.",
@@ -128,7 +127,7 @@ class Embeddings:
                 "the same number of dimensions.",
             )
         for name, vectors in zip(sides, (left, right), strict=True):
-            bad = ~np.isfinite(vectors).all(axis=1)
+            bad: Flags = ~np.asarray(np.isfinite(vectors).all(axis=1))
             if bad.any():
                 raise BadScores(
                     f"{int(bad.sum())} of {len(bad)} {name} vectors are not finite "

@@ -93,9 +93,7 @@ class Logits:
         return Logits(blocks, rows=rows)
 
 
-def _dense(
-    blocks: Callable[[], Iterator[Block]], rows: int, columns: int, words: str
-) -> Dense:
+def _dense(blocks: Callable[[], Iterator[Block]], rows: int, columns: int, words: str) -> Dense:
     table = table_of(None, None, rows, words)
     return dense(blocks, table, names_of(None, columns, "classes", "columns"), "logits")
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def checked_blocks(
-    function: Callable[[], object], rows: int, columns: int
-) -> Iterator[Block]:
+def checked_blocks(function: Callable[[], object], rows: int, columns: int) -> Iterator[Block]:
     """The blocks that a function returns, or an error where they do not fit."""
     seen = 0
     for number, given in enumerate(cast("Iterator[Any]", function())):

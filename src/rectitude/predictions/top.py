@@ -111,7 +111,8 @@ def from_table(dense: Dense, table: Table, what: What) -> Cells:
 
 def _codes(own: pl.Series, table: Table, role: str, source: str) -> tuple[Integers, Integers]:
     """The ids of the scores and of a table in common codes."""
-    sides = {"scores": Column(own, source), "table": Column(table.frame[role], table.source, table.text)}  # fmt: skip
+    theirs = Column(table.frame[role], table.source, table.text)
+    sides = {"scores": Column(own, source), "table": theirs}
     ids = align(sides, "user" if role == "list" else "item")
     return ids.codes["scores"].whole, ids.codes["table"].whole
 

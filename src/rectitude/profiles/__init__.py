@@ -26,6 +26,9 @@ asks for a profile's name.
     burges = { gain = "exp2" }                 ndcg[burges]@10
     rel = "relevant_from"                      or the switch or number it renames: ndcg[rel=2]@10
 
+    [absent]                                   the framework's metrics that are not here, where a
+    mcc = "of each user's list"                metric of ours has the name: name -> what it is there
+
     [known_differences]                        honest exceptions: metric name -> cause
 
 What is nearer to the name wins: [convention], then the switches that a metric's own definition
@@ -37,7 +40,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -78,6 +81,7 @@ class Profile:
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     variants: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
     known_differences: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
     padding: int | None = None
     """the item that the framework never recommends from dense scores"""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -102,6 +106,13 @@ class Profile:
 
     def resolve(self, name: Name) -> Asked:
         """What a metric name means under this profile."""
+        if name.base in self.absent:
+            raise BadName(
+                f"{name.base!r} of {self.framework} is not available: there it is "
+                f"{self.absent[name.base]}.",
+                "a metric that the profile reproduces.",
+                f"{METRICS[name.base].title} ({name.base}) is computed under other profiles.",
+            )
         own, variants = self._entry(name)
         return self._ask(name, own, variants)
 
@@ -225,30 +236,13 @@ def _load(name: str) -> Profile:
 def from_toml(name: str, text: str) -> Profile:
     """A profile from the text of its file."""
     stored = tomllib.loads(text)
-    known = {
-        "framework",
-        "versions",
-        "about",
-        "convention",
-        "metrics",
-        "variants",
-        "known_differences",
-        "padding",
-    }
+    known = [f.name for f in fields(Profile) if f.name not in ("name", "changes")]
     for key in stored:
         if key not in known:
             raise unknown_name("key", key, known, where=f"profile {name!r}")
-    profile = Profile(
-        name,
-        stored["framework"],
-        tuple(stored["versions"]),
-        stored.get("about", ""),
-        Convention().replace(**stored.get("convention", {})),
-        stored.get("metrics", {}),
-        stored.get("variants", {}),
-        stored.get("known_differences", {}),
-        stored.get("padding"),
-    )
+    versions = tuple(stored.pop("versions"))
+    convention = Convention().replace(**stored.pop("convention", {}))
+    profile = Profile(name=name, versions=versions, convention=convention, **stored)
     profile.check()
     return profile
 
