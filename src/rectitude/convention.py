@@ -233,12 +233,11 @@ class Convention:
         zero="0",
         undefined="undefined",
     )
-    class_average: Literal["present", "targets", "all"] = _switch(
+    class_average: Literal["present", "all"] = _switch(
         "metrics",
         "present",
         "Which classes a mean over classes takes in.",
         present="those that occur among the targets or the predictions",
-        targets="those that occur among the targets",
         all="all that exist",
     )
     truth_needed: Literal["relevant", "judged", "none"] = _switch(

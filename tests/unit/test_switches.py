@@ -114,8 +114,7 @@ EXAMPLES = {
                                {"zero": 0, "undefined": UndefinedValue}),
     # classes 0, 1, 2: both targets are 0, the predictions 0 and 1, and 2 does not occur
     "class_average": Example(rt.Logits([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), [0, 0], "macro_recall",
-                             {"targets": 1 / 2, "present": (1 / 2 + 0) / 2,
-                              "all": (1 / 2 + 0 + 0) / 3}),
+                             {"present": (1 / 2 + 0) / 2, "all": (1 / 2 + 0 + 0) / 3}),
     # u has a hit, v only a judgement, w only a list
     "truth_needed": Example({"u": ["a"], "w": ["a"]}, {"u": {"a": 1}, "v": {"a": 0}}, "hit",
                             {"relevant": 1 / 1, "judged": 1 / 2, "none": 1 / 3}),

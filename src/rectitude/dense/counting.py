@@ -20,46 +20,46 @@ def count_kernel(  # type: ignore[no-untyped-def]
     counted among them. A row of which too much would have to be collected is counted in full.
     """
     rows, columns = scores.shape
-    wanted = _longest(start)
+    wanted = longest(start)
     coming = np.empty(wanted, scores.dtype)
     score = np.empty(wanted, scores.dtype)
     order = np.empty(wanted, np.int64)
     counts = np.empty((2, wanted), np.int64)
-    masked = np.empty(_longest(mask_start), scores.dtype)
+    masked = np.empty(longest(mask_start), scores.dtype)
     room = 2 * (min(depth, columns) + len(masked)) + LANES
     pool = np.empty(room if room < columns // 4 else 0, scores.dtype)
     found = np.empty((2, CHUNK // LANES + 1), np.uint64)
     above[:], tied[:], before[:] = -1, 0, 0
     if rows > 0:
-        _fetch(scores[0], column[: start[1]], coming)
+        fetch(scores[0], column[: start[1]], coming)
     for row in range(rows):
         line = scores[row]
         first, last = start[row], start[row + 1]
         hidden = mask_column[mask_start[row] : mask_start[row + 1]]
         alive = _sort(coming, column[first:last], hidden, score, order)
         if row + 1 < rows:  # they lie far apart, and arrive while this row is read
-            _fetch(scores[row + 1], column[last : start[row + 2]], coming)
+            fetch(scores[row + 1], column[last : start[row + 2]], coming)
         held = -1
         if alive > 0 and len(pool) > 0:
             alive, held = _collect(line, score[:alive], hidden, masked, depth, pool, found)
         broken[row] = _tally(pool[:held] if held >= 0 else line, score[:alive], counts)
         if broken[row]:
             continue
-        _fetch(line, hidden, masked)
+        fetch(line, hidden, masked)
         aside = masked[: len(hidden)]
         for place in range(alive):
             value, item = score[place], first + order[place]
-            more = counts[0, place] - _above(aside, value)
+            more = counts[0, place] - above(aside, value)
             if more < depth:
                 above[item] = more
-                tied[item] = counts[1, place] - _equal(aside, value)
+                tied[item] = counts[1, place] - equal(aside, value)
                 if tied[item] > 1:
-                    earlier = aside[: _bisect(hidden, column[item])]
-                    before[item] = _equal(line[: column[item]], value) - _equal(earlier, value)
+                    earlier = aside[: bisect(hidden, column[item])]
+                    before[item] = equal(line[: column[item]], value) - equal(earlier, value)
 
 
 @part
-def _longest(start):  # type: ignore[no-untyped-def]
+def longest(start):  # type: ignore[no-untyped-def]
     """The length of the longest row."""
     most = 0
     for row in range(len(start) - 1):
@@ -68,14 +68,14 @@ def _longest(start):  # type: ignore[no-untyped-def]
 
 
 @part
-def _fetch(line, items, values):  # type: ignore[no-untyped-def]
+def fetch(line, items, values):  # type: ignore[no-untyped-def]
     """The scores of some columns; of column 0 where there is none."""
     for number in range(len(items)):
         values[number] = line[max(items[number], 0)]
 
 
 @part
-def _bisect(rising, value):  # type: ignore[no-untyped-def]
+def bisect(rising, value):  # type: ignore[no-untyped-def]
     """How many of some ascending values are smaller. Takes the same steps for every value."""
     low, size = 0, len(rising)
     while size > 0:
@@ -91,7 +91,7 @@ def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
     size = 0
     for number in range(len(items)):
         item = items[number]
-        place = _bisect(hidden, item)
+        place = bisect(hidden, item)
         if item < 0 or (place < len(hidden) and hidden[place] == item):
             continue
         hole = size
@@ -106,7 +106,7 @@ def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
 
 
 @part
-def _above(values, limit):  # type: ignore[no-untyped-def]
+def above(values, limit):  # type: ignore[no-untyped-def]
     """How many values are higher. The sum is narrow so that whole vectors are compared."""
     found = np.int32(0)
     for place in range(len(values)):
@@ -115,7 +115,7 @@ def _above(values, limit):  # type: ignore[no-untyped-def]
 
 
 @part
-def _equal(values, limit):  # type: ignore[no-untyped-def]
+def equal(values, limit):  # type: ignore[no-untyped-def]
     """How many values are the same."""
     found = np.int32(0)
     for place in range(len(values)):
@@ -124,7 +124,7 @@ def _equal(values, limit):  # type: ignore[no-untyped-def]
 
 
 @part
-def _above_and_equal(values, limit):  # type: ignore[no-untyped-def]
+def above_and_equal(values, limit):  # type: ignore[no-untyped-def]
     """How many values are higher, and how many the same."""
     found = np.int32(0)
     same = np.int32(0)
@@ -152,7 +152,7 @@ def _tally(values, score, counts):  # type: ignore[no-untyped-def]
         chunk = values[first : first + CHUNK]
         broken |= _holds_nan(chunk)
         for place in range(len(score)):
-            more, same = _above_and_equal(chunk, score[place])
+            more, same = above_and_equal(chunk, score[place])
             counts[0, place] += more
             counts[1, place] += same
     return broken
@@ -165,12 +165,12 @@ def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[n
     Returns how many items may do so, and how many scores the pool holds, NaN among them; -1 where
     equal scores filled it.
     """
-    alive = _alive(line[:CHUNK], score, _bisect(hidden, CHUNK), depth)
+    alive = _alive(line[:CHUNK], score, bisect(hidden, CHUNK), depth)
     room = len(pool) - LANES
     held, check, known = 0, min(depth, room), 0
     whole = len(line) // LANES * LANES
     for first in range(0, whole, CHUNK):
-        last = _search(line, first, min(first + CHUNK, whole), _limit(score, alive), found)
+        last = search(line, first, min(first + CHUNK, whole), _limit(score, alive), found)
         turn = 0
         bits = found[1, 0]
         while turn < last:
@@ -199,7 +199,7 @@ def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[n
 
 
 @part
-def _search(line, first, last, limit, found):  # type: ignore[no-untyped-def]
+def search(line, first, last, limit, found):  # type: ignore[no-untyped-def]
     """Note the blocks that hold something not below the limit, and where; how many.
 
     Every block is written, and the next one over it if it holds nothing: no branch to guess.
@@ -225,7 +225,7 @@ def _alive(glance, score, hidden, depth):  # type: ignore[no-untyped-def]
     low, high = 0, len(score)
     while low < high:
         middle = (low + high) >> 1
-        if _above(glance, score[middle]) - hidden < depth:
+        if above(glance, score[middle]) - hidden < depth:
             low = middle + 1
         else:
             high = middle
@@ -237,7 +237,7 @@ def _drop(score, alive, masked, pool, depth):  # type: ignore[no-untyped-def]
     """How many items may still stand above `depth`, and how many scores the lowest is short of."""
     while alive > 0:
         limit = score[alive - 1]
-        lacking = depth + _above(masked, limit) - _above(pool, limit)
+        lacking = depth + above(masked, limit) - above(pool, limit)
         if lacking > 0:
             return alive, lacking
         alive -= 1

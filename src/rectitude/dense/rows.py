@@ -61,10 +61,12 @@ def single(
     found = np.empty((6, rows), np.int64)
     loss = np.empty(rows if want_loss == "loss" else 0, np.float64)
     broken = np.empty(rows, np.bool_)
+    from rectitude.dense.singles import single_kernel
+    k = kernel(single_kernel) if repay(logits.size) else twins.single_rows
 
     def work(first: int, last: int) -> None:
         here = slice(first, last)
-        twins.single_rows(logits[here], target[here], *found[:, here], loss[here], broken[here])
+        k(frozen(logits[here]), frozen(target[here]), *found[:, here], loss[here], broken[here])
 
     _by_rows(work, logits)
     return Singles(*found, loss if want_loss == "loss" else None), broken

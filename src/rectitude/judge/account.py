@@ -57,7 +57,7 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
         ledger.note("unknown users and items", "not counted: no train or items given")
     else:
         what = "recommended items" if sides.sources.dense is None else "columns"
-        about = f"{what} are not in the catalogue"
+        about = f"{what} are not in {sides.catalogue}"
         rows = len(sides.items.codes["predictions"])
         ledger.count("recommended_unknown", sides.foreign, about, rows, weight="notice")
     if deepest is not None:

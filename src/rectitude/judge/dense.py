@@ -50,10 +50,7 @@ def rank_dense(
         found, rule = _recorded(found, sides.sources.recorded), "given"
         ledger.note("order", "as recorded")
     index, where, lists = _chosen(sides, found, truth)
-    hidden = int(((found.above[index] < 0) & (found.column[index] >= 0)).sum())
-    if dense.depth is None and sides.sources.seen is not None:
-        about = "relevant or judged items are masked: they cannot be found"
-        ledger.count("truth_masked", hidden, about, len(index), weight="notice")
+    _account_for_mask(sides, convention, ledger)
     there = np.flatnonzero(found.above[index] >= 0)
     rows = index[there]
     order = np.argsort(lists[there] * (dense.columns + 1) + found.above[rows], kind="stable")
@@ -66,6 +63,15 @@ def rank_dense(
     returned = np.where(found.row >= 0, found.ranked[np.maximum(found.row, 0)], 0)
     score = None if found.score is None else found.score[rows]
     return Ranked(matches, returned, rule, None, dense, found, score)
+
+
+def _account_for_mask(sides: Sides, convention: Convention, ledger: Ledger) -> None:
+    seen = sides.sources.seen
+    if seen is None:
+        return
+    fate = {"removed": "not ranked", "last": "ranked last", "kept": "ranked like all others"}
+    about = f"scores belong to items seen in training: {fate[convention.seen]}"
+    ledger.count("scores_seen", len(seen.column), about)
 
 
 def _chosen(sides: Sides, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:

@@ -74,6 +74,18 @@ class Sides:
     """what reading dense scores found, see `scan`"""
 
     @property
+    def catalogue(self) -> str:
+        """What says which items are known, in words."""
+        if self.sources.dense is None or self.sources.items is not None:
+            return "the catalogue"
+        return "the scores" if self.sources.train is None else "train"
+
+    @property
+    def misses_unknown(self) -> bool:
+        """Whether nobody can recommend an item that is not known."""
+        return self.catalogue != "train"
+
+    @property
     def by_user(self) -> bool:
         """Whether the key of a list is its user."""
         return self.sources.key == "user"

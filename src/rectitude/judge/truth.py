@@ -122,7 +122,8 @@ def _allowed_items(sides: Sides, rows: Integers, convention: Convention, ledger:
     unknown = rows[~known]
     count = len(distinct(sides.items.codes["truth"].whole[unknown]))
     first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
-    fate = {"keep": "kept as misses", "drop": "dropped", "error": ""}[convention.unknown_items]
+    kept = "kept as misses" if sides.misses_unknown else "kept"
+    fate = {"keep": kept, "drop": "dropped", "error": ""}[convention.unknown_items]
     ledger.count(
         "items_unknown",
         count,
@@ -145,7 +146,7 @@ def _outside(sides: Sides) -> str:
     dense = sides.sources.dense
     if dense is not None and dense.kind == "logits":
         return "targets are outside the classes"
-    return "items of the truth are not in the catalogue"
+    return f"items of the truth are not in {sides.catalogue}"
 
 
 def _without_duplicates(

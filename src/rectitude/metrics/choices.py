@@ -234,11 +234,6 @@ def present(support: Floats, predicted: Floats) -> Flags:
     return (support > 0) | (predicted > 0)
 
 
-def targets(support: Floats, predicted: Floats) -> Flags:
-    """Classes that are the target of some list."""
-    return support > 0
-
-
 def every_class(support: Floats, predicted: Floats) -> Flags:
     """All classes."""
     return np.ones(len(support), bool)
@@ -291,5 +286,5 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "reciprocal_rank": {"first": first_hit, "sum": every_hit},
     "hit_as": {"any": any_hit, "count": Judged.hits},
     "f1_without_hits": {"zero": no_hits_zero, "undefined": no_hits_undefined},
-    "class_average": {"present": present, "targets": targets, "all": every_class},
+    "class_average": {"present": present, "all": every_class},
 }

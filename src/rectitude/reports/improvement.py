@@ -121,14 +121,14 @@ def _value(row: Row, side: str) -> str:
 
 def _change(row: Row) -> str:
     if row["difference"] is None:
-        return "no difference"
+        return "undefined"
     shown = _number(row["difference"], "{:+.2f} pp" if row["unit"] == "pp" else "{:+.3f}")
     return shown if row["relative"] is None else f"{shown} ({_number(row['relative'], '{:+.1f}%')})"
 
 
 def _number(value: float, form: str) -> str:
-    """A number in a format, never as minus zero."""
-    if math.isnan(value):
-        return "undefined"
+    """A number in a format; never minus zero, and in words where it is none."""
+    if not math.isfinite(value):
+        return "undefined" if math.isnan(value) else "infinite"
     shown = form.format(value)
     return shown if any(digit in shown for digit in "123456789") else form.format(0.0)
