@@ -1,4 +1,4 @@
-"""`rectitude metrics`: which metrics there are, and what one of them means."""
+"""`rectitude metrics`: which metrics there are, what one of them means, and how to read them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.options import Conventions, Json, convention_of, listing
+from rectitude.errors import BadName
 
 if TYPE_CHECKING:
     from rectitude.metrics.registry import Metric
@@ -19,18 +20,25 @@ EXAMPLE = """\b
 Examples:
   rectitude metrics
   rectitude metrics ndcg@10
-  rectitude metrics ndcg@10 --convention rectools"""
+  rectitude metrics ndcg@10 --convention rectools
+  rectitude metrics --guide"""
 
 
 def run(
     name: Annotated[str | None, typer.Argument(help="A metric, such as ndcg or ndcg@10.")] = None,
     convention: Conventions = None,
+    guide: Annotated[
+        bool, typer.Option("--guide", help="How to read and choose metrics of one target.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
-    """List the metrics, or explain one.
+    """List the metrics, explain one, or print the guide.
 
-    An explanation says how the metric is defined, how to read it and when to use it.
+    An explanation says how the metric is defined, how to read it and when to use it. The guide has
+    tables from rank and loss to value, what guessing gives, and which metric to use when.
     """
+    if guide:
+        return _guide(name, convention, as_json)
     from rectitude.metrics import METRICS
     from rectitude.metrics.names import parse_all
     from rectitude.profiles import profile_of
@@ -46,10 +54,29 @@ def run(
     return 0
 
 
+def _guide(name: str | None, convention: list[str] | None, as_json: bool) -> int:
+    from rectitude.reports import guide
+
+    if name is not None or convention:
+        raise BadName(
+            "--guide goes with no metric and no convention.",
+            "rectitude metrics --guide, with --json or without.",
+        )
+    sections = guide.guide()
+    typer.echo(json.dumps(guide.as_dict(sections), indent=1) if as_json else guide.text(sections))
+    return 0
+
+
 def _table(metrics: list[Metric]) -> str:
-    rows = [[m.name, m.title, _range(m), _direction(m), "optional"] for m in metrics]
-    table = listing([["name", "title", "range", "better", "cutoff"], *rows])
-    return f"{table}\n\nAsk for ndcg@10, ndcg@{{5,10}} or ndcg; rectitude metrics ndcg explains it."
+    rows = [
+        [m.name, m.title, _range(m), _direction(m), m.cutoff, ", ".join(m.requires) or "lists"]
+        for m in metrics
+    ]
+    table = listing([["name", "title", "range", "better", "cutoff", "needs"], *rows])
+    return (
+        f"{table}\n\nAsk for ndcg@10, ndcg@{{5,10}} or ndcg; rectitude metrics ndcg explains it, "
+        "rectitude metrics\n--guide says how to read and choose."
+    )
 
 
 def _range(metric: Metric) -> str:
@@ -69,7 +96,7 @@ def _explained(asked: Asked) -> str:
     parts += [f"How to read it: {metric.reading}"] if metric.reading else []
     parts += [f"When to use it: {metric.use}"] if metric.use else []
     parts.append(f"Values: {_range(metric)}; {_direction(metric)} is better.")
-    parts += [f"Needs: {', '.join(metric.needs)}."] if metric.needs else []
+    parts += [f"Needs: {', '.join(metric.requires)}."] if metric.requires else []
     return "\n".join([*parts, *_choices(asked), *_numbers(asked)])
 
 
@@ -109,7 +136,8 @@ def _facts(asked: Asked) -> dict[str, Any]:
         "bounds": [bound if math.isfinite(bound) else None for bound in metric.bounds],
         "best": metric.best,
         "kind": metric.kind,
-        "needs": list(metric.needs),
+        "needs": list(metric.requires),
+        "cutoff": metric.cutoff,
         "switches": {switch: getattr(asked.convention, switch) for switch in metric.switches},
         "numbers": dict(asked.numbers),
         "source": metric.cite,

@@ -20,6 +20,7 @@ from rectitude.data.sources import Sources
 from rectitude.errors import BadTable
 from rectitude.grouping import Grouped, distinct_codes, group
 from rectitude.judge.kernels import match_kernel
+from rectitude.judge.weights import list_weights
 
 if TYPE_CHECKING:
     import polars as pl
@@ -197,7 +198,7 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         handed=handed,
         known_users=_known(users, people, owners),
         known_items=known_items,
-        weights=_weights(sources, weights, keys, truth.length > 0),
+        weights=list_weights(sources.weights, weights, keys, truth.length > 0),
         left_out=everywhere - len(universe),
         absent=_absent(users, people),
         foreign=foreign,
@@ -282,25 +283,3 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
     known = np.sort(items.codes[reference].whole)
     foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
     return items, places(known, items.codes["truth"].whole) >= 0, foreign
-
-
-def _weights(sources: Sources, rows: Grouped | None, keys: pl.Series, told: Flags) -> Floats | None:
-    """(lists,) what each list weighs, or None when all weigh the same.
-
-    Lists without truth need none, since they hardly ever count; then they weigh nothing.
-    """
-    if sources.weights is None or rows is None:
-        return None
-    column = Pieces(sources.weights.frame["weight"].to_numpy())
-    values = np.where(told, np.nan, 0.0)
-    once = rows.length == 1
-    values[once] = rows.take(column).whole[rows.start[once]]
-    wrong = ~np.isfinite(values) | (values < 0)
-    if wrong.any():
-        number = int(np.flatnonzero(wrong)[0])
-        raise BadTable(
-            f"{int(wrong.sum())} of {len(values)} lists have no weight, or no single one, in "
-            f"{sources.weights.source} (first: list {keys[number]!r}).",
-            "one finite weight of at least 0 for every list.",
-        )
-    return values
