@@ -10,12 +10,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import rectitude as rt
 from judging import TIES, classified
 from rectitude.convention import SWITCHES
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS
 from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.classes import class_counts
+from rectitude.metrics.names import parse
 
 ROUNDING = 1e-12
 SCORES = st.sampled_from((-2.0, -1.0, 0.0, 0.5, 3.0)) | st.floats(-20, 20, width=32)
@@ -172,3 +174,38 @@ def test_auc_of_one_target_is_its_rank_from_below(case: Case, ties: str) -> None
     assume(classes > 1)
     ranks = mean("mean_rank", lists)
     assert mean("auc", lists) == pytest.approx((classes - ranks) / (classes - 1), abs=ROUNDING)
+
+
+NEEDING = [name for name in METRICS if METRICS[name].requires]
+
+
+@every_rule
+def test_evaluating_logits_gives_what_the_plain_order_gives(case: Case, ties: str) -> None:
+    logits, targets = case
+    lists = classified(logits, targets, ties)
+    names = [n for n in NEEDING if METRICS[n].kind != "derived"]
+    names = [n for n in names if ties != "average" or METRICS[n].can_average]
+    names += [f"{n}@3" for n in names if METRICS[n].cutoff == "optional" and "auc" not in n]
+    convention = {"ties": ties, "undefined": "zero", "class_average": "present"}
+    evaluation = rt.evaluate(rt.Logits(np.array(logits)), targets, names, convention)
+    assert not evaluation.failures
+    for name in names:
+        parsed = parse(name)[0]
+        assume("auc" not in name or len(logits[0]) > 1)
+        expected = mean(parsed.base, lists, parsed.cutoff)
+        assert evaluation[name] == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING), name
+
+
+@every_rule
+def test_logits_have_the_derived_values_of_their_parts(case: Case, ties: str) -> None:
+    logits, targets = case
+    assume(ties != "average" or METRICS["mrr"].can_average)
+    names = ["mrr", "harmonic_mean_rank", "cross_entropy", "geometric_mean_probability"]
+    plain = rt.evaluate(rt.Logits(np.array(logits)), targets, names, {"ties": ties})
+    percent = {"ties": ties, "scale": "percent"}
+    shown = rt.evaluate(rt.Logits(np.array(logits)), targets, names, percent)
+    assert plain["harmonic_mean_rank"] == 1 / plain["mrr"] == shown["harmonic_mean_rank"]
+    assert plain["geometric_mean_probability"] == exp(-plain["cross_entropy"])
+    assert shown["cross_entropy"] == plain["cross_entropy"]
+    assert shown["geometric_mean_probability"] == 100 * plain["geometric_mean_probability"]
+    assert shown["mrr"] == 100 * plain["mrr"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rectitude as rt
 from judging import TIES, judged, ordered
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
@@ -152,3 +153,29 @@ def test_averaged_auc_is_the_mean_over_all_orders_of_the_equals() -> None:
             broken[column] = 2.0 - place / 10
         each.append(value("auc", judged([broken], [wanted])))
     assert averaged == pytest.approx(sum(each) / len(each), rel=1e-15)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_evaluating_scores_gives_what_the_plain_order_gives(ties: str) -> None:
+    scores, relevant = drawn(2)
+    wanted = [np.flatnonzero(row).tolist() for row in relevant]
+    lists = judged(scores.tolist(), wanted, ties)
+    names = ["auc", "lrap", "mean_rank", *([] if ties == "average" else ["limited_auc", "auc@5"])]
+    evaluation = rt.evaluate(rt.Scores(scores), dict(enumerate(wanted)), names, {"ties": ties})
+    for name in names:
+        base, _, k = name.partition("@")
+        pairs = ratio(base, lists, int(k) if k else None)
+        mean = sum(above / below for above, below in pairs) / len(pairs)
+        assert evaluation[name] == pytest.approx(mean, rel=1e-13), name
+
+
+def test_group_auc_pools_lists_by_their_relevant_items() -> None:
+    scores, relevant = drawn(4)
+    wanted = [np.flatnonzero(row).tolist() for row in relevant]
+    pairs = ratio("auc", judged(scores.tolist(), wanted))
+    weights = [len(mine) for mine in wanted]
+    expected = sum(w * a / b for w, (a, b) in zip(weights, pairs, strict=True)) / sum(weights)
+    names = ["gauc", "gauc[average=macro]", "auc"]
+    found = rt.evaluate(rt.Scores(scores), dict(enumerate(wanted)), names)
+    assert found["gauc"] == pytest.approx(expected, rel=1e-13)
+    assert found["gauc[average=macro]"] == pytest.approx(found["auc"], rel=1e-13)

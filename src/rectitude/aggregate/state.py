@@ -116,7 +116,7 @@ def tally(
 def _worth(undefined: Flags, convention: Convention, label: Callable[[int], str]) -> float:
     """What a list counts whose value is 0/0."""
     if convention.undefined != "error":
-        return _UNDEFINED[convention.undefined]
+        return UNDEFINED.get(convention.undefined, math.nan)
     count, first = int(undefined.sum()), label(int(np.flatnonzero(undefined)[0]))
     raise UndefinedValue(
         f"the value of {count} of {len(undefined)} lists is 0/0 (first: list {first}).",
@@ -125,7 +125,8 @@ def _worth(undefined: Flags, convention: Convention, label: Callable[[int], str]
     )
 
 
-_UNDEFINED = {"nan": math.nan, "skip": math.nan, "zero": 0.0, "one": 1.0}
+UNDEFINED = {"nan": math.nan, "zero": 0.0, "one": 1.0}
+"""What 0/0 is worth, where it is worth something."""
 
 
 def settled(state: State, convention: Convention) -> float:
@@ -144,7 +145,7 @@ def settled(state: State, convention: Convention) -> float:
             "something to divide by.",
             "set undefined='zero', 'one' or 'nan'." if what == "denominators" else "",
         )
-    return _UNDEFINED[convention.undefined]
+    return UNDEFINED[convention.undefined]
 
 
 def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spread: bool) -> State:
