@@ -170,8 +170,11 @@ def agreement_limits(found: Contest, tolerances: Mapping[str, float]) -> list[Li
     return limits
 
 
-def reading_limits(found: Contest, cell: Cell, bounds: Mapping[str, float | None]) -> list[Limit]:
-    """The time over reading the array once, for each state met."""
+def reading_limits(found: Contest, cell: Cell, bounds: Mapping[str, float]) -> list[Limit]:
+    """The time over reading the array once, for each state met.
+
+    Where there are bounds, a run that met none of their states has not kept them.
+    """
     name = f"time over reading once, {cell}"
     series = found.series.get(cell)
     if series is None:
@@ -180,10 +183,13 @@ def reading_limits(found: Contest, cell: Cell, bounds: Mapping[str, float | None
     for state in STATES:
         ratio = series.over_reading(state)
         if ratio is not None:
-            processes = series.states.count(state)
-            about = f"{processes} processes, {ratio.least:.2f} to {ratio.most:.2f}"
-            limit = Limit(f"{name}, {state}", ratio.median, bounds[state], unit="x", note=about)
+            rounds = f"{series.states.count(state)} of {len(series.states)} rounds"
+            about = f"{rounds}, {ratio.least:.2f} to {ratio.most:.2f}"
+            limit = Limit(f"{name}, {state}", ratio.median, bounds.get(state), unit="x", note=about)
             limits.append(limit)
+    if bounds and not set(bounds) & set(series.states):
+        about = f"no round was {' or '.join(bounds)}: run nothing else meanwhile"
+        limits.append(Limit(name, None, note=about, failed=True))
     return limits
 
 

@@ -3,7 +3,8 @@
 Two threads of a shared machine may have the memory to themselves ("full") or hardly get more than
 one thread alone ("shared"), changing by the minute. A time over the limit means something within
 one state only, so every measured process is tagged and ratios of different states are never
-pooled. NumPy is all this needs, so that it runs in every contestant's environment.
+pooled; "mixed" is a process during which the state changed or something else ran. NumPy is all
+this needs, so that it runs in every contestant's environment.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 THREADS = 2
 BLOCK = 1 << 18  # 8-byte words: 2 MB, small enough to share evenly, large enough to cost no time
 BUFFER = 64 << 20  # floats: 256 MB, more than any last-level cache we expect
-FULL_FROM, SHARED_BELOW = 1.5, 1.4
+FULL_FROM, SHARED_BELOW, DISTURBED_BELOW = 1.5, 1.4, 0.8
 STATES = ("full", "shared", "mixed")
 
 _pool = ThreadPoolExecutor(THREADS)
@@ -69,4 +70,4 @@ def state(gains: Sequence[float]) -> str:
     low, high = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
     if low >= FULL_FROM:
         return "full"
-    return "shared" if high < SHARED_BELOW else "mixed"
+    return "shared" if low >= DISTURBED_BELOW and high < SHARED_BELOW else "mixed"

@@ -22,7 +22,6 @@ from array_rounds import (
     report,
 )
 from arrays import DENSE, RELEVANT, TRAIN
-from bandwidth import STATES
 from dense_contestants import CONTESTANTS, ENVIRONMENTS
 from harness import Cell
 from limits import Limit, ratio_limit
@@ -45,7 +44,11 @@ FASTER: dict[tuple[str, str], dict[str, float]] = {
     ("warprec", "rectitude"): {"27000": 50},
     ("torch_lists", "rectitude_lists"): {"27000": 3.5, "100000": 3.5, "1000000": 3.5},
 }
-READING = {"27000": 2.5, "100000": 1.5, "1000000": 1.5}
+READING = {
+    "27000": {"full": 2.5, "shared": 2.5},
+    "100000": {"full": 1.5, "shared": 1.5},
+    "1000000": {"full": 1.5, "shared": 1.5},
+}
 MEGABYTES = 100.0
 STARTUP_SIZE, SMALL_SIZE, SMALL_ROWS = "27000", "3706", 500
 
@@ -76,7 +79,7 @@ def from_rounds(found: Contest) -> list[Limit]:
                 above, below = Cell(slow, size), Cell(fast, size)
                 name = f"speed-up over {slow}, {size}"
                 limits.append(ratio(name, above, below, bounds.get(size), faster=True))
-        limits += reading_limits(found, ours, dict.fromkeys(STATES, READING.get(size)))
+        limits += reading_limits(found, ours, READING.get(size, {}))
         limits.append(memory_limit(found, ours, MEGABYTES))
     return limits
 

@@ -33,7 +33,7 @@ TOLERANCES = {"torch_count": SINGLE, "document": SINGLE, "numpy_count": SINGLE}
 STATED = "10000"
 FASTER = {"torch_count": 15, "document": 300, "numpy_count": None}
 # Two processors' arithmetic, not memory, is the limit where memory is fast: exponentials.
-READING = {"full": 3.5, "shared": 2.0, "mixed": 3.5}
+READING = {"full": 3.5, "shared": 2.0}
 MEGABYTES = 100.0
 SMALL_SIZE, SMALL_ROWS = "1000", 1_000
 
@@ -59,8 +59,7 @@ def from_rounds(found: Contest) -> list[Limit]:
         for slow, bound in FASTER.items():
             name, held = f"speed-up over {slow}, {size}", bound if size == STATED else None
             limits.append(ratio(name, Cell(slow, size), ours, held, faster=True))
-        bounds = {state: READING[state] if size == STATED else None for state in READING}
-        limits += reading_limits(found, ours, bounds)
+        limits += reading_limits(found, ours, READING if size == STATED else {})
         limits.append(memory_limit(found, ours, MEGABYTES))
     return limits
 

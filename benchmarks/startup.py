@@ -20,7 +20,7 @@ from harness import ProcessFailed, note, run_json
 from limits import Limit
 
 COMPILING, LOADING = 6.0, 0.5
-COLD_RUNS, CACHED_RUNS = 2, 5
+COLD_RUNS, CACHED_RUNS = 2, 3
 LATER = 5
 
 

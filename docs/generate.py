@@ -36,18 +36,21 @@ STAGES = {
 def metrics_page() -> str:
     """Every metric: what it is, how to read it, when to use it, and the switches it obeys."""
     names = list(METRICS)
-    index = ["| name | metric | range | source |", "|---|---|---|---|"]
+    index = ["| name | metric | range | needs | source |", "|---|---|---|---|---|"]
     for name in names:
         metric = METRICS[name]
-        index.append(
-            f"| [`{name}`](#{name}) | {metric.title} | {bounds(metric)} | {source(metric)} |"
-        )
+        cells = [f"[`{name}`](#{name})", metric.title, bounds(metric)]
+        cells += [", ".join(metric.requires) or "lists", source(metric)]
+        index.append(f"| {' | '.join(cells)} |")
     lead = (
         "Ask for a metric by name and cutoff: `ndcg@10`, `recall@{5,10,20}`, or without a cutoff "
         "for the whole list: `mrr`. Switches and numbers can be set in brackets: "
         "`ndcg[gain=exp2]@10`, `rbp[persistence=0.5]`. In the formulas `<gain>` stands for the "
         "choice in force of a [switch](conventions.md), or for a number of the metric; "
-        "`Evaluation.definition` prints the formula with the choices put in."
+        "`Evaluation.definition` prints the formula with the choices put in. What a metric needs: "
+        "lists, in any form; scores of all candidates (`rt.Scores`, `rt.Embeddings`, `rt.Logits`); "
+        "classes or logits, with one target a row (`rt.Logits`). `rectitude metrics --guide` says "
+        "how to read and choose metrics of one target."
     )
     return page("Metrics", "src/rectitude/metrics", lead, index, map(metric_entry, names))
 
@@ -64,7 +67,10 @@ def metric_entry(name: str) -> str:
         "From": ", ".join(f"`{other}`" for other in metric.of),
         "Switches": ", ".join(link(switch) for switch in metric.switches),
         "Own numbers": ", ".join(f"`{k}` = {v:g}" for k, v in metric.parameters.items()),
-        "Needs": ", ".join(metric.needs),
+        "Needs": ", ".join(metric.requires),
+        "Cutoff": "none" if metric.cutoff == "none" else "",
+        "Fixed": ", ".join(f"{link(key)} = {show(value)}" for key, value in metric.fixed.items()),
+        "Counts": "adds up whole numbers over all lists; no value per list" * bool(metric.counts),
         "Source": source(metric),
     }
     lines = [f"## {name}", "", f"**{metric.title}.** {metric.about}", ""]

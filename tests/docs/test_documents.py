@@ -20,7 +20,13 @@ from rectitude.profiles import PROFILES
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
-WITH_BLOCKS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "smgcn.md"]
+WITH_BLOCKS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    DOCS / "smgcn.md",
+    DOCS / "dense.md",
+    DOCS / "next-location.md",
+]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 

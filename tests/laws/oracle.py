@@ -161,22 +161,44 @@ def mrr(one: One, k: int | None) -> Fraction:
 def average_precision(one: One, k: int | None) -> Fraction:
     ranks = [r for r, item in enumerate(one.top(k), 1) if item in one.relevant]
     over = one.convention.ap_over
-    below = {"relevant": len(one.relevant), "reachable": one.fits(k), "k": _whole(one, k)}[over]
+    below = {
+        "relevant": len(one.relevant),
+        "reachable": one.fits(k),
+        "k": _whole(one, k),
+        "found": max(len(ranks), 1),
+    }[over]
     return fsum(n / r for n, r in enumerate(ranks, 1)), below
 
 
 def dcg(one: One, k: int | None) -> Fraction:
-    return fsum(one.gain_of(i) * one.discount(r) for r, i in enumerate(one.top(k), 1)), 1
+    place = {item: n for n, item in enumerate(one.grades, 1)}
+    by_place = one.convention.discount_by == "place"
+    terms = [
+        one.gain_of(i) * one.discount(place[i] if by_place else r)
+        for r, i in enumerate(one.top(k), 1)
+        if i in one.grades
+    ]
+    return fsum(terms), 1
 
 
 def ndcg(one: One, k: int | None) -> Fraction:
-    if one.convention.ideal == "k":
-        barely = one.gain(max(1.0, one.threshold or 1.0))
-        best = [barely] * (len(one.items) if k is None else k)
-    else:
-        best = sorted(map(one.gain, one.grades.values()), reverse=True)[:k]
-    ideal = fsum(g * one.discount(r) for r, g in enumerate(best, 1))
+    ideal = fsum(g * one.discount(r) for r, g in enumerate(_best(one, k), 1))
     return dcg(one, k)[0], ideal
+
+
+def _best(one: One, k: int | None) -> list[float]:
+    """The gains of the ideal list."""
+    choice, returned = one.convention.ideal, len(one.top(k))
+    barely = one.gain(max(1.0, one.threshold or 1.0))
+    if choice == "k":
+        return [barely] * (len(one.items) if k is None else k)
+    if choice == "returned":
+        return [barely] * returned
+    if choice in ("found", "listed"):
+        items = one.top(k) if choice == "found" else one.items
+        return sorted(map(one.gain_of, items), reverse=True)[:k]
+    best = sorted(map(one.gain, one.grades.values()), reverse=True)
+    return best[: returned if choice == "reachable_returned" else k]
 
 
 def rprec(one: One, k: int | None) -> Fraction:

@@ -6,6 +6,7 @@ import numpy as np
 
 from rectitude.compiled import part
 from rectitude.dense.lanes import LANES, lowest_bit, not_below
+from rectitude.dense.parts import bisect, count_above, count_both, count_equal, fetch, longest
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
 
@@ -49,40 +50,13 @@ def count_kernel(  # type: ignore[no-untyped-def]
         aside = masked[: len(hidden)]
         for place in range(alive):
             value, item = score[place], first + order[place]
-            more = counts[0, place] - above(aside, value)
+            more = counts[0, place] - count_above(aside, value)
             if more < depth:
                 above[item] = more
-                tied[item] = counts[1, place] - equal(aside, value)
+                tied[item] = counts[1, place] - count_equal(aside, value)
                 if tied[item] > 1:
                     earlier = aside[: bisect(hidden, column[item])]
-                    before[item] = equal(line[: column[item]], value) - equal(earlier, value)
-
-
-@part
-def longest(start):  # type: ignore[no-untyped-def]
-    """The length of the longest row."""
-    most = 0
-    for row in range(len(start) - 1):
-        most = max(most, start[row + 1] - start[row])
-    return most
-
-
-@part
-def fetch(line, items, values):  # type: ignore[no-untyped-def]
-    """The scores of some columns; of column 0 where there is none."""
-    for number in range(len(items)):
-        values[number] = line[max(items[number], 0)]
-
-
-@part
-def bisect(rising, value):  # type: ignore[no-untyped-def]
-    """How many of some ascending values are smaller. Takes the same steps for every value."""
-    low, size = 0, len(rising)
-    while size > 0:
-        half = (size + 1) >> 1
-        low += half * (rising[low + half - 1] < value)
-        size -= half
-    return low
+                    before[item] = count_equal(line[: column[item]], value) - count_equal(earlier, value)
 
 
 @part
@@ -106,35 +80,6 @@ def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
 
 
 @part
-def above(values, limit):  # type: ignore[no-untyped-def]
-    """How many values are higher. The sum is narrow so that whole vectors are compared."""
-    found = np.int32(0)
-    for place in range(len(values)):
-        found = np.int32(found + np.int32(values[place] > limit))
-    return np.int64(found)
-
-
-@part
-def equal(values, limit):  # type: ignore[no-untyped-def]
-    """How many values are the same."""
-    found = np.int32(0)
-    for place in range(len(values)):
-        found = np.int32(found + np.int32(values[place] == limit))
-    return np.int64(found)
-
-
-@part
-def above_and_equal(values, limit):  # type: ignore[no-untyped-def]
-    """How many values are higher, and how many the same."""
-    found = np.int32(0)
-    same = np.int32(0)
-    for place in range(len(values)):
-        found = np.int32(found + np.int32(values[place] > limit))
-        same = np.int32(same + np.int32(values[place] == limit))
-    return np.int64(found), np.int64(same)
-
-
-@part
 def _holds_nan(values):  # type: ignore[no-untyped-def]
     """Whether a value is NaN."""
     found = np.int32(0)
@@ -152,7 +97,7 @@ def _tally(values, score, counts):  # type: ignore[no-untyped-def]
         chunk = values[first : first + CHUNK]
         broken |= _holds_nan(chunk)
         for place in range(len(score)):
-            more, same = above_and_equal(chunk, score[place])
+            more, same = count_both(chunk, score[place])
             counts[0, place] += more
             counts[1, place] += same
     return broken
@@ -225,7 +170,7 @@ def _alive(glance, score, hidden, depth):  # type: ignore[no-untyped-def]
     low, high = 0, len(score)
     while low < high:
         middle = (low + high) >> 1
-        if above(glance, score[middle]) - hidden < depth:
+        if count_above(glance, score[middle]) - hidden < depth:
             low = middle + 1
         else:
             high = middle
@@ -237,7 +182,7 @@ def _drop(score, alive, masked, pool, depth):  # type: ignore[no-untyped-def]
     """How many items may still stand above `depth`, and how many scores the lowest is short of."""
     while alive > 0:
         limit = score[alive - 1]
-        lacking = depth + above(masked, limit) - above(pool, limit)
+        lacking = depth + count_above(masked, limit) - count_above(pool, limit)
         if lacking > 0:
             return alive, lacking
         alive -= 1

@@ -7,7 +7,7 @@ Written as a loop, the same search takes more than five times as long.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from llvmlite import ir
 from numba import types
@@ -27,22 +27,30 @@ def _vector(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> An
     return builder.load(pointer, align=context.get_abi_sizeof(element))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def not_below(typing_context: Any, values: Any, index: Any, limit: Any) -> Any:
-    """A bit for each of 64 values, the first lowest: set if it is not below a limit.
+def _compared(predicate: str, unordered: Literal["counts", "fails"]) -> Any:
+    """A function that compares 64 values from an index on with a limit, and gives a bit for each.
 
-    That holds for every value at or above the limit, and for NaN.
+    The first value has the lowest bit. A NaN is unordered: whether it counts is to be said.
     """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = _vector(context, builder, signature.args[0], arguments[0], arguments[1])
-        nothing = ir.Constant(vector.type, ir.Undefined)
-        one = builder.insert_element(nothing, arguments[2], PLACE(0))
-        everywhere = ir.Constant(ir.VectorType(PLACE, LANES), [0] * LANES)
-        limits = builder.shuffle_vector(one, nothing, everywhere)
-        return builder.bitcast(builder.fcmp_unordered(">=", vector, limits), ir.IntType(LANES))
+    @intrinsic  # type: ignore[untyped-decorator]
+    def compare(typing_context: Any, values: Any, index: Any, limit: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector = _vector(context, builder, signature.args[0], arguments[0], arguments[1])
+            nothing = ir.Constant(vector.type, ir.Undefined)
+            one = builder.insert_element(nothing, arguments[2], PLACE(0))
+            everywhere = ir.Constant(ir.VectorType(PLACE, LANES), [0] * LANES)
+            limits = builder.shuffle_vector(one, nothing, everywhere)
+            build = builder.fcmp_unordered if unordered == "counts" else builder.fcmp_ordered
+            return builder.bitcast(build(predicate, vector, limits), ir.IntType(LANES))
 
-    return types.uint64(values, types.int64, values.dtype), generate
+        return types.uint64(values, types.int64, values.dtype), generate
+
+    return compare
+
+
+not_below = _compared(">=", unordered="counts")
+higher = _compared(">", unordered="fails")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -51,6 +59,16 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bit_count(typing_context: Any, bits: Any) -> Any:
+    """How many bits are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
 
     return types.int64(types.uint64), generate
 
