@@ -34,7 +34,7 @@ TOLERANCES = {
     "recbole": SINGLE,
     "warprec": SINGLE,
 }
-# The frameworks' evaluators hold dense truth, and take minutes where there are more items.
+# The frameworks' evaluators make the truth dense, which more items make ever slower.
 ONLY_AT = {"recbole": ("3706", "27000"), "warprec": ("3706", "27000")}
 
 # At least how many times faster than a peer, by size; without a bound it is only reported.

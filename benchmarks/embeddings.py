@@ -2,7 +2,8 @@
 
     python benchmarks/embeddings.py [--users 20000 | --users 1000000] [--rounds 3] [--json FILE]
 
-A million users take minutes. Prints one line per limit; exits 1 if a limit is missed.
+Prints one line per limit; exits 1 if a limit is missed. The limit on memory is stated for a
+million users, which take fifty times as long.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ TOLERANCES = {"torch_count": SINGLE, "document": SINGLE, "numpy_count": SINGLE}
 # At least how many times faster, at the size the limits are stated for; else only reported.
 STATED = "10000"
 FASTER = {"torch_count": 15, "document": 300, "numpy_count": None}
-# Two processors' arithmetic, not memory, is the limit where memory is fast: exponentials.
+# Where memory is fast, the exponentials of the cross-entropy take longer than reading.
 READING = {"full": 3.5, "shared": 2.0}
 MEGABYTES = 100.0
 SMALL_SIZE, SMALL_ROWS = "1000", 1_000

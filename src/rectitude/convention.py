@@ -97,12 +97,13 @@ class Convention:
         item_descending="by item id, descending",
         error="an error when the order among equals matters",
     )
-    score_precision: Literal["float64", "float32"] = _switch(
+    score_precision: Literal["float64", "float32", "logistic"] = _switch(
         "order",
         "float64",
         "The precision in which scores are compared.",
         float64="as they are",
         float32="rounded to float32, so that close scores can become equal",
+        logistic="float32 of 1 / (1 + exp(-score)), in rows with a score outside 0 to 1",
     )
     duplicates: Literal["error", "first", "counted"] = _switch(
         "order",
@@ -127,11 +128,12 @@ class Convention:
         given="the candidates alone",
         with_truth="the candidates and the items of the truth",
     )
-    list_end: Literal["none", "last_cutoff"] = _switch(
+    list_end: Literal["none", "cutoff", "last_cutoff"] = _switch(
         "judge",
         "none",
         "Where lists end before any metric looks at them.",
         none="where they end themselves",
+        cutoff="at the metric's own cutoff; ties are averaged among what is left",
         last_cutoff="at the cutoff of the metric that was asked for last",
     )
     hit_scores: Literal["any", "positive"] = _switch(
@@ -349,8 +351,7 @@ SWITCHES: Mapping[str, Switch] = _switches()
 
 def literals(name: str) -> tuple[str, ...]:
     """The choices that the type of a switch allows (empty for a number)."""
-    hints = get_type_hints(Convention)
-    return tuple(choice for choice in get_args(hints[name]) if isinstance(choice, str))
+    return tuple(c for c in get_args(get_type_hints(Convention)[name]) if isinstance(c, str))
 
 
 def require_switch(name: str) -> Switch:

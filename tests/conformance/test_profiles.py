@@ -26,7 +26,6 @@ OF_SCORES = ["next-location", "smgcn", "smgcn-f1", "smgcn-icde", "sklearn", "tor
              "implicit", "comirec", "comirec-paper", "comirec-torch", "comirec-hit",
              "ndcg-reference"]  # fmt: skip
 NO_METRIC = {"diversity", "fall_out", "label_ranking_loss", "coverage_error"}
-NOT_THERE = {("torchmetrics", "auc")}
 NO_OPTION = {"coef"}
 
 
@@ -58,7 +57,7 @@ def values_that_exist(folder: str | Path, profile: str) -> int:
         means = list(case["expected"])
         alone = [name for name, users in case.get("per_user", {}).items() for _ in users]
         bases = [name.partition("@")[0].partition("[")[0] for name in means + alone]
-        count += sum(base not in NO_METRIC and (profile, base) not in NOT_THERE for base in bases)
+        count += sum(base not in NO_METRIC for base in bases)
     return count
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rectitude as rt
 from judging import classified
 from rectitude.aggregate.counts import Counted
-from rectitude.errors import NothingToEvaluate
+from rectitude.errors import NothingToEvaluate, UnknownName
 from rectitude.judge.judged import Judged
-from rectitude.metrics import METRICS, Counts
+from rectitude.metrics import METRICS, Counts, count_metric
 from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.classes import class_counts
 
@@ -196,3 +197,35 @@ def test_shorter_counts_are_filled_up_with_zeros() -> None:
 def test_counts_survive_json() -> None:
     stored = json.loads(json.dumps(Counted(COUNTS, 4).as_dict()))
     assert Counted.from_dict(stored) == Counted(COUNTS, 4)
+
+
+def lists_and_hits(lists: Judged, k: int | None, counts: Any) -> Counts:
+    """Lists, and lists with a hit up to the cutoff."""
+    hits = counts & (lists.hits(k) > 0)
+    return {"lists": np.array([counts.sum()]), "hits": np.array([hits.sum()])}
+
+
+def test_a_counts_metric_of_ones_own_works_on_any_lists() -> None:
+    @count_metric("Share of lists with a hit", counts=lists_and_hits)
+    def hit_share(counts: Counts, *, times: float = 1.0) -> float:
+        """Share of the lists that have a hit."""
+        return times * int(counts["hits"][0]) / int(counts["lists"][0])
+
+    try:
+        lists, truth = {"u": ["x", "a"], "v": ["b"]}, {"u": ["a"], "v": ["b"], "w": ["c"]}
+        names = ["hit_share", "hit_share@1", "hit_share[times=3]"]
+        evaluation = rt.evaluate(lists, truth, [*names, "hit", "hit@1"])
+        assert [evaluation[name] for name in names] == [2 / 3, 1 / 3, 2]
+        assert evaluation["hit_share"] == evaluation["hit"]
+        percent = rt.evaluate(lists, truth, "hit_share@1", {"scale": "percent"})
+        assert percent["hit_share@1"] == pytest.approx(100 / 3)
+        assert evaluation.result("hit_share").counted == 3
+    finally:
+        METRICS.remove("hit_share")  # type: ignore[attr-defined]
+
+
+def test_what_a_metric_fixes_and_needs_must_exist() -> None:
+    with pytest.raises(UnknownName, match="'avarage'"):
+        count_metric("Wrong", counts=lists_and_hits, fixed={"avarage": "micro"})(lambda counts: 0.0)
+    with pytest.raises(UnknownName, match="'logit'"):
+        count_metric("Wrong", counts=lists_and_hits, needs=("logit",))(lambda counts: 0.0)

@@ -81,7 +81,7 @@ EXAMPLES = {
                           {"given": 0, "with_truth": 1 / 3}, given={"candidates": {0: [0, 1]}}),
     # a stands at rank 2, after the last cutoff that was asked for
     "list_end": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr hit@1",
-                        {"none": 1 / 2, "last_cutoff": 0}),
+                        {"none": 1 / 2, "cutoff": 1 / 2, "last_cutoff": 0}),
     # a has the highest score, which is below 0; b is missed either way
     "hit_scores": Example({"u": {"a": -1.0, "x": -2.0}}, {"u": ["a", "b"]}, "recall",
                           {"any": 1 / 2, "positive": 0 / 2}),
@@ -153,6 +153,18 @@ MORE = {
         Example({"u": {"b": 1.0, "x": 1.0, "c": 1.0, "a": 1.0}}, {"u": ["b"]}, "recall@2",
                 {"given": 1, "item_ascending": 1, "item_descending": 0, "pessimistic": 0,
                  "optimistic": 1, "average": 2 / 4, "error": TiedItems}),
+    ],
+    "score_precision": [
+        # far above 0 the logistic function is 1 in float32
+        Example(rt.Scores([[20.0, 18.0]]), {0: [0]}, "mrr",
+                {"float64": 1 / 1, "float32": 1 / 1, "logistic": 1 / 2}),
+        Example(rt.Scores([[1 + 2**-40, 1.0]]), {0: [0]}, "recall@1",
+                {"float64": 1, "logistic": 0}),
+    ],
+    "list_end": [
+        # a and x are equals, a is given first: ended at rank 1, the list holds a
+        Example({"u": {"a": 1.0, "x": 1.0}}, {"u": ["a"]}, "recall@1",
+                {"none": 1 / 2, "cutoff": 1}, {"ties": "average"}),
     ],
     "ideal": [
         # a and b are hits, at ranks 2 and 3

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _ALWAYS = ("order", "ties", "truth_needed", "list_needed", "undefined", "unit", "average")
 _IF_CHANGED = (
     "score_precision", "duplicates", "unjudged", "negative_grades", "duplicate_truth",
-    "unknown_users", "unknown_items", "scale", "decimals",
+    "unknown_users", "unknown_items", "seen", "candidates", "list_end", "hit_scores",
+    "without_relevant", "scale", "decimals",
 )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ def _explained(profile: Profile) -> str:
     lines += [f"  {one}: {choice_in_words(one, profile.convention)}" for one in changed]
     lines += _section("Single metrics:", profile.metrics)
     lines += _section("In brackets, as in ndcg[name]@10:", profile.variants)
+    lines += _section("Names with another meaning there, refused here:", profile.absent)
     lines += _section("Known differences:", profile.known_differences)
     return "\n".join(line.rstrip() for line in lines)
 
@@ -90,5 +91,6 @@ def _facts(profile: Profile) -> dict[str, Any]:
         "differs": sorted(_changed(profile)),
         "metrics": {name: dict(own) for name, own in profile.metrics.items()},
         "variants": dict(profile.variants),
+        "absent": dict(profile.absent),
         "known_differences": dict(profile.known_differences),
     }

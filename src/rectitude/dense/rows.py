@@ -79,9 +79,11 @@ def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
     """
     masks = _none(len(scores)) if masked is None else masked
     columns = np.empty((len(scores), k), np.int64)
+    from rectitude.dense.listing import best_kernel
+    kk = kernel(best_kernel) if repay(scores.size) else twins.best_rows
 
     def work(first: int, last: int) -> None:
-        twins.best_rows(scores[first:last], *masks.of_rows(first, last), columns[first:last])
+        kk(frozen(scores[first:last]), *map(frozen,masks.of_rows(first, last)), columns[first:last])
 
     _by_rows(work, scores)
     return columns

@@ -22,7 +22,7 @@ from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.facts import Facts
 from rectitude.metrics.names import Name
 from rectitude.metrics.needs import require_in
-from rectitude.metrics.registry import values_of
+from rectitude.metrics.registry import Ratio, values_of
 from rectitude.profiles import Asked, Profile
 
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
@@ -107,7 +107,8 @@ def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
 def _view(run: Run, asked: Asked, lists: Judged) -> Judged:
     """The lists under the metric's threshold, ended where the convention ends them."""
     convention = asked.convention
-    end = run.last_cutoff if convention.list_end == "last_cutoff" else None
+    ends = {"none": None, "cutoff": asked.cutoff, "last_cutoff": run.last_cutoff}
+    end = ends[convention.list_end]
     key = (id(lists), convention.relevant_from, end)
     if key not in run.views:
         view = lists.at_threshold(convention.relevant_from)
@@ -138,6 +139,9 @@ def _tally(
         flags = _counted(lists, asked)
         given = given_to(asked, run.facts)
         ratio = values_of(asked.metric.function, lists, asked.cutoff, **given)
+        if asked.convention.without_relevant == "undefined":
+            told = lists.relevant > 0
+            ratio = Ratio(ratio.above * told, ratio.below * told)
         return tally(
             ratio, flags, asked.convention, sides.weights, sides.owners, sides.label, spread, room
         )

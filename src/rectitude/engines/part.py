@@ -181,8 +181,8 @@ def _total(part: Part, name: str) -> Total:
 def _value(asked: Asked, total: State | Counted, facts: Facts) -> float:
     lists = total.lists if isinstance(total, Counted) else total.counted + total.skipped + total.nan
     convention = asked.convention
-    if not lists and convention.undefined in UNDEFINED:  # the mean over nobody is 0/0
-        return UNDEFINED[convention.undefined]
+    if not lists and convention.list_needed == "hit" and convention.undefined in UNDEFINED:
+        return UNDEFINED[convention.undefined]  # nothing was hit: the mean over no list is 0/0
     if not lists:
         raise NothingToEvaluate(
             f"no list counts for {str(asked.name)!r}.",

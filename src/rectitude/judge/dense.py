@@ -31,6 +31,8 @@ class Ranked(NamedTuple):
     found: Reading | None = None
     score: Floats | None = None
     """the score of each match, where it decides whether it is a hit"""
+    taken: Integers | None = None
+    """the rank of each match by plain scores, where others are compared"""
 
 
 def rank_dense(
@@ -62,7 +64,11 @@ def rank_dense(
     matches = Matches(lists[there], where[there], found.column[rows], above, tied, before)
     returned = np.where(found.row >= 0, found.ranked[np.maximum(found.row, 0)], 0)
     score = None if found.score is None else found.score[rows]
-    return Ranked(matches, returned, rule, None, dense, found, score)
+    taken = None
+    if convention.score_precision == "logistic" and sides.sources.recorded is None:
+        plain = reading(sides, dense, convention.replace(score_precision="float32"))
+        taken = (plain.above + plain.before + 1)[rows]
+    return Ranked(matches, returned, rule, None, dense, found, score, taken)
 
 
 def _account_for_mask(sides: Sides, convention: Convention, ledger: Ledger) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.errors import BadIds, BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
 from rectitude.judge.dense import Ranked, rank_dense, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
@@ -129,7 +129,15 @@ def _judged(
         relevant_from=convention.relevant_from,
         candidates=None if ranked.dense is None else ranked.returned,
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
+        taken=_taken(ranked)[order] if rule == "average" else None,
         single=single_targets(ranked, rank, len(ranked.returned)),
+    )
+
+
+def _taken(ranked: Ranked) -> Integers:
+    """Ranks with equals in the order given."""
+    return (
+        ranked.matches.above + ranked.matches.before + 1 if ranked.taken is None else ranked.taken
     )
 
 
@@ -147,6 +155,11 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
     if order == "given":
         return Ranking(sides.lists, items, None)
     require_finite(predictions, order)
+    if convention.score_precision == "logistic":
+        raise BadName(
+            "score_precision='logistic' looks at all scores of a row, and these are lists.",
+            "rt.Scores, or another precision.",
+        )
     key = sort_key(sides.column(order), order, convention.score_precision)
     sequence = None
     if convention.ties.startswith("item") and not sides.items.ordered:

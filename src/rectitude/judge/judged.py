@@ -62,6 +62,9 @@ class Judged:
     last: Integers | None = None
     """(found,) the last rank that a tied item may take (its first is `rank`); None unless ties are
     averaged"""
+    taken: Integers | None = None
+    """(found,) the rank by which a list that is ended holds the item; None unless ties are
+    averaged"""
     single: Single | None = None
     """what is known beyond ranks where every list has one target; None otherwise"""
     shown: Integers | None = None
@@ -80,7 +83,7 @@ class Judged:
 
     def ended(self, end: int) -> Judged:
         """The same lists, ended at a rank."""
-        inside = np.flatnonzero(self.rank <= end)
+        inside = np.flatnonzero((self.rank if self.taken is None else self.taken) <= end)
         return replace(
             self,
             list=self.list[inside],
@@ -88,7 +91,8 @@ class Judged:
             grade=self.grade[inside],
             place=self.place[inside],
             returned=np.minimum(self.returned, end),
-            last=None if self.last is None else self.last[inside],
+            last=None if self.last is None else np.minimum(self.last[inside], end),
+            taken=None if self.taken is None else self.taken[inside],
         )
 
     @property

@@ -67,7 +67,7 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
     row, lists, at, asked = _pairs(sides, dense)
     seen = None if convention.seen == "kept" else sides.sources.seen
     masked = with_padding(dense, seen)
-    scan = _Scan(dense, asked, masked, convention.score_precision == "float32")
+    scan = _Scan(dense, asked, masked, convention.score_precision)
     if by_item:
         scan.sequence = sides.items.codes["predictions"].whole
     if convention.hit_scores == "positive":
@@ -105,6 +105,21 @@ def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers, Wa
     return row, owner[rows], at, Wanted(start, column)
 
 
+def _compared(block: Block, precision: str) -> Block:
+    """The scores in the precision in which they are compared."""
+    if precision == "float64":
+        return block
+    narrow = block.astype(np.float32, copy=False)
+    if precision == "float32":
+        return narrow
+    outside = ((narrow < 0) | (narrow > 1)).any(axis=-1)
+    squashed, one = narrow.copy(), np.float32(1)
+    with np.errstate(over="ignore"):  # beyond float32 the power is infinite, its inverse 0
+        powers = np.exp(-narrow[outside].astype(np.float64)).astype(np.float32)
+    squashed[outside] = one / (one + powers)
+    return squashed
+
+
 @dataclass
 class _Scan:
     """One pass over the blocks, which fills `found`: above, tied and before of every pair."""
@@ -112,7 +127,7 @@ class _Scan:
     dense: Dense
     asked: Wanted
     masked: Cells | None
-    narrow: bool
+    precision: str
     sequence: Integers | None = None
     score: Floats | None = None
     found: Integers = field(init=False)
@@ -127,7 +142,7 @@ class _Scan:
         first, start = 0, self.asked.start
         for given in self.dense.blocks():
             last = first + len(given)
-            block = given.astype(np.float32, copy=False) if self.narrow else given
+            block = _compared(given, self.precision)
             here = slice(int(start[first]), int(start[last]))
             mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
             yield first, last, block, here, mine

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers
+from rectitude.convention import require_switch
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
 from rectitude.metrics.signature import about, keywords
@@ -237,6 +238,8 @@ def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **o
     facts: dict[str, Any] = {**told}
     name = facts.pop("name", "") or function.__name__
     _check_needs(told.get("needs", ()), name)
+    for switch in told.get("fixed", {}):
+        require_switch(switch)
     if kind != "derived":  # the parameters of those are other metrics
         own["switches"], own["parameters"] = keywords(function)
     METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))
