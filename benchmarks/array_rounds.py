@@ -7,6 +7,7 @@ import functools
 import json
 import platform
 import statistics
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -201,21 +202,23 @@ def memory_limit(found: Contest, cell: Cell, bound: float | None) -> Limit:
     return Limit(name, series.memory, bound, unit=" MB", note="first whole call, once warmed")
 
 
-def report(
-    found: Contest,
-    limits: Sequence[Limit],
-    arguments: argparse.Namespace,
-    tolerances: Mapping[str, float],
-) -> int:
-    """Print the tables and the limits, keep the measurements, and return the exit status."""
+def show(
+    found: Contest, about: str, arguments: argparse.Namespace, tolerances: Mapping[str, float]
+) -> None:
+    """Print what was measured and the tables, before more is measured for the limits."""
     print(
-        f"Medians over {arguments.rounds} interleaved rounds, each in fresh, warmed processes. "
-        f"Python {platform.python_version()}, {platform.system()} {platform.machine()}."
+        f"{about}\nMedians over {arguments.rounds} interleaved rounds, each in fresh, warmed "
+        f"processes. Python {platform.python_version()}, {platform.system()} {platform.machine()}."
     )
     for size in found.sizes:
         print(table(found, size, tolerances))
     for cell, reason in found.failed.items():
         print(f"{cell} failed: {reason}")
+    sys.stdout.flush()
+
+
+def judge(found: Contest, limits: Sequence[Limit], arguments: argparse.Namespace) -> int:
+    """Print the limits, keep the measurements, and return the exit status."""
     print(*limits, sep="\n")
     if arguments.json:
         Path(arguments.json).write_text(_as_json(found, limits, arguments))

@@ -16,10 +16,11 @@ from array_rounds import (
     Contest,
     agreement_limits,
     contest,
+    judge,
     memory_limit,
     parser,
     reading_limits,
-    report,
+    show,
 )
 from arrays import DENSE, RELEVANT, TRAIN
 from dense_contestants import CONTESTANTS, ENVIRONMENTS
@@ -57,15 +58,13 @@ def main() -> int:
     """Command line."""
     arguments = parser("time the evaluation of score matrices", DENSE, CONTESTANTS).parse_args()
     found = contest("dense", DENSE, ENVIRONMENTS, arguments, ONLY_AT)
-    print(
-        f"Scores in memory (float32), {RELEVANT} relevant and {TRAIN} training items a user; "
-        "28 values, or top-100 lists."
-    )
+    about = f"Scores in memory (float32), {RELEVANT} relevant and {TRAIN} training items a user; "
+    show(found, about + "28 values, or top-100 lists.", arguments, TOLERANCES)
     limits = from_rounds(found) + agreement_limits(found, TOLERANCES)
     for name in sorted({"rectitude", "rectitude_lists"} & set(arguments.only)):
         limits += first_call("dense", name, STARTUP_SIZE)
         limits.append(small_input("dense", name, SMALL_SIZE, SMALL_ROWS))
-    return report(found, limits, arguments, TOLERANCES)
+    return judge(found, limits, arguments)
 
 
 def from_rounds(found: Contest) -> list[Limit]:

@@ -15,10 +15,11 @@ from array_rounds import (
     Contest,
     agreement_limits,
     contest,
+    judge,
     memory_limit,
     parser,
     reading_limits,
-    report,
+    show,
 )
 from arrays import LOGITS
 from harness import Cell
@@ -42,12 +43,13 @@ def main() -> int:
     """Command line."""
     arguments = parser("time the evaluation of logits", LOGITS, CONTESTANTS).parse_args()
     found = contest("logits", LOGITS, ENVIRONMENTS, arguments, {})
-    print(f"Logits in memory (float32), one target a row; {', '.join(METRICS)}.")
+    about = f"Logits in memory (float32), one target a row; {', '.join(METRICS)}."
+    show(found, about, arguments, TOLERANCES)
     limits = from_rounds(found) + agreement_limits(found, TOLERANCES)
     if "rectitude" in arguments.only:
         limits += first_call("logits", "rectitude", STATED)
         limits.append(small_input("logits", "rectitude", SMALL_SIZE, SMALL_ROWS))
-    return report(found, limits, arguments, TOLERANCES)
+    return judge(found, limits, arguments)
 
 
 def from_rounds(found: Contest) -> list[Limit]:

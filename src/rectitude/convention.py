@@ -314,7 +314,7 @@ class Convention:
         """This convention with some switches set otherwise."""
         for name in changes:
             require_switch(name)
-        return dataclasses.replace(self, **changes)
+        return dataclasses.replace(self, **changes) if changes else self
 
     def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
         """The switches on which two conventions differ, with both values."""

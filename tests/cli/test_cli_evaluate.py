@@ -201,8 +201,11 @@ def test_a_folder_that_does_not_exist_is_refused_before_computing(evaluate: Run)
 def test_a_missing_option_is_named(run: Run, shop: Path) -> None:
     said = run("evaluate", "--truth", "truth.csv")
     assert said.code == 2
-    assert "Missing option '--predictions'" in said.err
+    assert "expected one of --predictions, --scores, --logits." in said.err
     assert "see: rectitude evaluate --help" in said.err
+    said = run("evaluate", "--predictions", "good.csv")
+    assert said.code == 2
+    assert "--predictions was given without --truth" in said.err
 
 
 def test_values_are_numbers_even_when_undefined(evaluate: Run) -> None:

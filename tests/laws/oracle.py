@@ -104,8 +104,8 @@ def counts(one: One, k: int | None) -> bool:
 def mean(metric: str, k: int | None, case: Case, convention: Convention) -> float | None:
     """The value of a case, 0/0 counting 0 as in the conventions drawn; None if no list counts."""
     lists = [one for one in lists_of(case, convention).values() if counts(one, k)]
-    if not lists:
-        return None
+    if not lists:  # the mean over the lists with a hit is 0/0 where nothing was hit
+        return UNDEFINED if convention.list_needed == "hit" else None
     fractions = [FRACTIONS[metric](one, k) for one in lists]
     if convention.average == "micro":
         below = fsum(b for _, b in fractions)

@@ -42,6 +42,8 @@ def test_shuffling_the_rows_of_the_predictions_changes_nothing(
 def test_shuffling_the_rows_of_the_truth_changes_nothing(
     case: Case, switches: dict[str, Any], random: Any
 ) -> None:
+    if switches.get("discount_by") == "place":
+        del switches["discount_by"]  # there the order of the truth is what was asked for
     rows = list(case.truth)
     random.shuffle(rows)
     before, after = (

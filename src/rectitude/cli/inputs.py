@@ -36,6 +36,7 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
         raise BadName(
             f"{' and '.join(asked)} were given." if asked else "nothing to evaluate was given.",
             f"one of {', '.join(kinds)}.",
+            "see: rectitude evaluate --help",
         )
     if asked == ["--logits"]:
         return _logits(inputs)

@@ -66,7 +66,7 @@ def _reached(line, hidden, peaks, k):  # type: ignore[no-untyped-def]
 
 @part
 def _highest(values, k, slack):  # type: ignore[no-untyped-def]
-    """The k-th highest value, or one with k to k + slack values above it; the lowest of fewer."""
+    """The k-th highest value, or one with k to k + slack values above it; -inf of fewer values."""
     low, high = values.dtype.type(-np.inf), values.dtype.type(np.nan)
     for offset in range(min(STRIDE, len(values))):
         for place in range(offset, len(values), STRIDE):
@@ -79,7 +79,8 @@ def _highest(values, k, slack):  # type: ignore[no-untyped-def]
                     high = value
                 else:
                     low = value
-    return high
+    enough = count_above(values, high) + count_equal(values, high) >= k
+    return high if enough else values.dtype.type(-np.inf)
 
 
 @part
@@ -94,7 +95,7 @@ def _collect(line, limit, shut, k, value, column, found):  # type: ignore[no-unt
         while turn < last:
             column[held] = np.int64(found[0, turn]) + lowest_bit(bits)
             value[held] = line[column[held]]
-            held += not value[held] < limit
+            held += value[held] >= limit
             rest = bits & (bits - np.uint64(1))
             turn += rest == 0
             following = found[1, turn]
@@ -105,7 +106,7 @@ def _collect(line, limit, shut, k, value, column, found):  # type: ignore[no-unt
         column[held] = place
         value[held] = line[place]
         masked = (shut[place // LANES] >> np.uint64(place % LANES)) & np.uint64(1)
-        held += masked == 0 and not line[place] < limit
+        held += masked == 0 and line[place] >= limit
     if held > 2 * k:
         held, limit = _thin(value, column, held, k)
     return held

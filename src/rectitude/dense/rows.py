@@ -1,8 +1,8 @@
 """Dense rows of scores: where wanted items stand, single targets, best columns.
 
-Ranks come from counting, never from sorting a row: an item's rank is one more than the number of
-columns before it. Rows are independent, so blocks of them are shared among threads, and neither
-threads nor blocks change a result. Scores are read where they lie and never written.
+Ranks come from counting: an item's rank is one more than the number of columns before it. Rows are
+independent, so blocks of them are shared among threads, and neither threads nor blocks change a
+result. Scores are read where they lie and never written.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers, together
+from rectitude.arrays import Flags, Integers, thread_count, together
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.dense import twins
 from rectitude.dense.standings import Scores, Singles, Standings, Wanted
 
 __all__ = ["Singles", "Standings", "Wanted", "best", "count", "single"]
 
-BLOCK = 1 << 18  # scores
-WORTH_THREADS = 1 << 21
+BLOCK = 1 << 18  # scores that are worth a task, and whose copies in NumPy take little memory
+LONGEST = 1024  # a kernel sorts so many best columns; more are for NumPy
+
+Work = Callable[..., Any]
+Way = Literal["numpy", "compiled"]
 
 
 def count(
@@ -36,20 +39,20 @@ def count(
     limit = columns if depth is None else min(depth, columns)
     standings = Standings(*np.empty((3, len(wanted.column)), np.int64))
     broken = np.empty(rows, np.bool_)
-    counted = _counter(scores)
+    way: Way = "compiled" if repay(scores.size) else "numpy"
+    count_rows: Work = twins.count_rows
+    if way == "compiled":
+        from rectitude.dense.counting import count_kernel
+
+        count_rows = kernel(count_kernel)
 
     def work(first: int, last: int) -> None:
         here = slice(wanted.start[first], wanted.start[last])
-        counted(
-            frozen(scores[first:last]),
-            *map(frozen, wanted.of_rows(first, last)),
-            *map(frozen, masks.of_rows(first, last)),
-            limit,
-            *(values[here] for values in standings),
-            broken[first:last],
-        )
+        parts = (scores[first:last], *wanted.of_rows(first, last), *masks.of_rows(first, last))
+        answers = (values[here] for values in standings)
+        count_rows(*map(frozen, parts), limit, *answers, broken[first:last])
 
-    _by_rows(work, scores)
+    _by_rows(work, scores, way)
     return standings, broken
 
 
@@ -58,18 +61,27 @@ def single(
 ) -> tuple[Singles, Flags]:
     """Where the one target of each row stands, what stands first, and which rows hold a NaN."""
     rows = len(logits)
-    found = np.empty((6, rows), np.int64)
+    places = np.empty((6, rows), np.int64)
     loss = np.empty(rows if want_loss == "loss" else 0, np.float64)
     broken = np.empty(rows, np.bool_)
-    from rectitude.dense.singles import single_kernel
-    k = kernel(single_kernel) if repay(logits.size) else twins.single_rows
+    way: Way = "compiled" if repay(logits.size) else "numpy"
+    single_rows: Work = twins.single_rows
+    if way == "compiled":
+        from rectitude.dense.singles import single_kernel
+
+        single_rows = kernel(single_kernel)
+    exact = way == "compiled" and logits.dtype == np.float64  # the kernel's loss has 32 bits
 
     def work(first: int, last: int) -> None:
         here = slice(first, last)
-        k(frozen(logits[here]), frozen(target[here]), *found[:, here], loss[here], broken[here])
+        block, mine = frozen(logits[here]), frozen(target[here])
+        later = loss[:0] if exact else loss[here]
+        single_rows(block, mine, *places[:, here], later, broken[here])
+        if exact and len(loss):
+            loss[here] = twins.loss_rows(block, mine)
 
-    _by_rows(work, logits)
-    return Singles(*found, loss if want_loss == "loss" else None), broken
+    _by_rows(work, logits, way)
+    return Singles(*places, loss=loss if want_loss == "loss" else None), broken
 
 
 def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
@@ -79,22 +91,19 @@ def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
     """
     masks = _none(len(scores)) if masked is None else masked
     columns = np.empty((len(scores), k), np.int64)
-    from rectitude.dense.listing import best_kernel
-    kk = kernel(best_kernel) if repay(scores.size) else twins.best_rows
+    way: Way = "compiled" if k <= LONGEST and repay(scores.size) else "numpy"
+    best_rows: Work = twins.best_rows
+    if way == "compiled":
+        from rectitude.dense.listing import best_kernel
+
+        best_rows = kernel(best_kernel)
 
     def work(first: int, last: int) -> None:
-        kk(frozen(scores[first:last]), *map(frozen,masks.of_rows(first, last)), columns[first:last])
+        parts = (scores[first:last], *masks.of_rows(first, last))
+        best_rows(*map(frozen, parts), columns[first:last])
 
-    _by_rows(work, scores)
+    _by_rows(work, scores, way)
     return columns
-
-
-def _counter(scores: Scores) -> Callable[..., None]:
-    if not repay(scores.size):
-        return twins.count_rows
-    from rectitude.dense.counting import count_kernel
-
-    return kernel(count_kernel)
 
 
 def _none(rows: int) -> Wanted:
@@ -102,9 +111,11 @@ def _none(rows: int) -> Wanted:
     return Wanted(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
 
 
-def _by_rows(work: Callable[[int, int], Any], scores: Scores) -> None:
-    """Call `work(first, last)` on small blocks of rows, on several threads if it pays."""
+def _by_rows(work: Callable[[int, int], None], scores: Scores, way: Way) -> None:
+    """Call `work(first, last)` on blocks of rows that several threads take in turn."""
     rows, columns = scores.shape
     step = max(1, BLOCK // max(columns, 1))
+    if way == "compiled":
+        step = max(step, rows // (16 * thread_count()))
     tasks = [partial(work, first, min(first + step, rows)) for first in range(0, rows, step)]
-    together(tasks, pays=scores.size >= WORTH_THREADS)
+    together(tasks)

@@ -100,17 +100,18 @@ def single_rows(
     for values, missing in ((tied, 0), (before, 0), (best, -1), (best_tied, 0), (second, -1)):
         values[broken] = missing
     if len(loss):
-        loss[:] = _loss(logits, score, highest)
+        loss[:] = loss_rows(logits, target)
 
 
-def _loss(logits: Scores, score: Scores, highest: Scores) -> Floats:
-    """The log-sum-exp of each row less its target's score, in 64 bits; infinite without target."""
-    top = highest.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        sums = np.exp(logits - top).sum(axis=1)
-        loss: Floats = np.log(sums) + (top - score)[:, 0]
-    loss[np.isnan(score[:, 0]) & ~np.isnan(top[:, 0])] = np.inf
-    return loss
+def loss_rows(logits: Scores, target: Integers) -> Floats:
+    """The log-sum-exp of each row less its target's score, with 64 bits; infinite without target.
+
+    Chunks of rows bound the memory that the exponentials take.
+    """
+    loss = np.full(len(logits), np.inf)
+    step = max(1, CHUNK // max(logits.shape[1], 1))
+    for first in range(0, len(logits), step):
+        ...
 
 
 def best_rows(scores: Scores, mask_start: Integers, mask_column: Columns, best: Integers) -> None:

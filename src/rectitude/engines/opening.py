@@ -175,7 +175,9 @@ def _named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Seri
 def _known(dense: Dense, seen: Cells) -> Table:
     """A table with the same users and items as the cells, which is all that is asked of it."""
     rows = np.flatnonzero(np.diff(seen.start))
-    columns = np.flatnonzero(np.bincount(seen.column, minlength=dense.columns))
+    there = np.zeros(dense.columns, bool)
+    there[seen.column] = True
+    columns = np.flatnonzero(there)
     size = max(len(rows), len(columns))
     named = _named(dense, np.resize(rows, size), np.resize(columns, size))
     if "user" in named:
