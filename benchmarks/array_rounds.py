@@ -68,6 +68,7 @@ def parser(about: str, sizes: Iterable[str], contestants: Iterable[str]) -> argp
     add("--only", nargs="+", choices=contestants, default=list(contestants))
     add("--peer-repeats", type=int, default=1, help="least repeats of a peer in one process")
     add("--budget", type=float, default=1.0, help="seconds a process repeats for, 15 times at most")
+    add("--without", choices=["first-calls"], help="leave out what needs no rounds")
     add("--json", metavar="FILE", help="also write every measurement there")
     return options
 

@@ -61,7 +61,8 @@ def main() -> int:
     about = f"Scores in memory (float32), {RELEVANT} relevant and {TRAIN} training items a user; "
     show(found, about + "28 values, or top-100 lists.", arguments, TOLERANCES)
     limits = from_rounds(found) + agreement_limits(found, TOLERANCES)
-    for name in sorted({"rectitude", "rectitude_lists"} & set(arguments.only)):
+    own = [name for name in arguments.only if name not in ENVIRONMENTS]
+    for name in [] if arguments.without == "first-calls" else own:
         limits += first_call("dense", name, STARTUP_SIZE)
         limits.append(small_input("dense", name, SMALL_SIZE, SMALL_ROWS))
     return judge(found, limits, arguments)

@@ -46,9 +46,10 @@ def main() -> int:
     about = f"Logits in memory (float32), one target a row; {', '.join(METRICS)}."
     show(found, about, arguments, TOLERANCES)
     limits = from_rounds(found) + agreement_limits(found, TOLERANCES)
-    if "rectitude" in arguments.only:
-        limits += first_call("logits", "rectitude", STATED)
-        limits.append(small_input("logits", "rectitude", SMALL_SIZE, SMALL_ROWS))
+    own = [name for name in arguments.only if name not in ENVIRONMENTS]
+    for name in [] if arguments.without == "first-calls" else own:
+        limits += first_call("logits", name, STATED)
+        limits.append(small_input("logits", name, SMALL_SIZE, SMALL_ROWS))
     return judge(found, limits, arguments)
 
 

@@ -181,11 +181,15 @@ def _ids(size: int, letter: str) -> st.SearchStrategy[list[Any]]:
 
 
 @st.composite
-def _truth(draw: st.DrawFn, users: list[Any], items: list[Any]) -> tuple[tuple[Any, Any, float], ...]:
+def _truth(
+    draw: st.DrawFn, users: list[Any], items: list[Any]
+) -> tuple[tuple[Any, Any, float], ...]:
     """Grades of some pairs, some of them of users and items that no score is for."""
     strange_user = "stranger" if isinstance(users[0], str) else 10**6
     strange_item = "strange" if isinstance(items[0], str) else 10**6
-    pairs = st.tuples(st.sampled_from([*users, strange_user]), st.sampled_from([*items, strange_item]))
+    pairs = st.tuples(
+        st.sampled_from([*users, strange_user]), st.sampled_from([*items, strange_item])
+    )
     others = draw(st.lists(pairs, max_size=12, unique=True))
     first = (users[0], draw(st.sampled_from(items)))
     grades = st.sampled_from((-1.0, 0.0, 1.0, 2.0, 3.0))

@@ -203,7 +203,8 @@ def test_a_definition_names_the_choices_in_force(name: str) -> None:
     words = definition(chosen)
     assert words.startswith(f"{name}{at}: {metric.title}")
     assert "{" not in words, "a place in the formula was not filled"
-    for switch in (*metric.switches, "ties", "truth_needed", "list_needed", "undefined"):
+    of_means = () if metric.kind == "counts" else ("undefined", "unit", "average")
+    for switch in (*metric.switches, "ties", "truth_needed", "list_needed", *of_means):
         assert f"{switch}: {choices[switch]}" in words
         assert SWITCHES[switch].choices[choices[switch]] in words
     others = [profile_of(None).resolve(one) for one in {*parse(name + at), *parse(name)}]

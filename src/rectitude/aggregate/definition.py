@@ -15,7 +15,8 @@ from rectitude.metrics import Metric
 if TYPE_CHECKING:
     from rectitude.profiles import Asked
 
-_ALWAYS = ("order", "ties", "truth_needed", "list_needed", "undefined", "unit", "average")
+_ALWAYS = ("order", "ties", "truth_needed", "list_needed")
+_OF_MEANS = ("undefined", "unit", "average")
 _IF_CHANGED = (
     "score_precision", "duplicates", "unjudged", "negative_grades", "duplicate_truth",
     "unknown_users", "unknown_items", "seen", "candidates", "list_end", "hit_scores",
@@ -37,7 +38,8 @@ def definition(asked: Asked) -> str:
 def relevant_switches(asked: Asked) -> list[str]:
     """The switches that can matter to a metric, its own first."""
     changed = [s for s in _IF_CHANGED if getattr(asked.convention, s) != SWITCHES[s].default]
-    return [*asked.metric.obeys, "relevant_from", *_ALWAYS, *changed]
+    means = () if asked.metric.kind == "counts" else _OF_MEANS
+    return [*asked.metric.obeys, "relevant_from", *_ALWAYS, *means, *changed]
 
 
 def formula(asked: Asked) -> str:

@@ -56,7 +56,9 @@ def count_kernel(  # type: ignore[no-untyped-def]
                 tied[item] = counts[1, place] - count_equal(aside, value)
                 if tied[item] > 1:
                     earlier = aside[: bisect(hidden, column[item])]
-                    before[item] = count_equal(line[: column[item]], value) - count_equal(earlier, value)
+                    before[item] = count_equal(line[: column[item]], value) - count_equal(
+                        earlier, value
+                    )
 
 
 @part

@@ -10,6 +10,8 @@ import numpy as np
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.dense.standings import Columns, Scores
 
+CHUNK = 1 << 18  # scores
+
 
 def count_rows(
     scores: Scores,
@@ -106,12 +108,19 @@ def single_rows(
 def loss_rows(logits: Scores, target: Integers) -> Floats:
     """The log-sum-exp of each row less its target's score, with 64 bits; infinite without target.
 
-    Chunks of rows bound the memory that the exponentials take.
+    Few rows at a time: their exponentials take memory.
     """
     loss = np.full(len(logits), np.inf)
     step = max(1, CHUNK // max(logits.shape[1], 1))
     for first in range(0, len(logits), step):
-        ...
+        row = np.arange(first, min(first + step, len(logits)))
+        row = row[(target[row] >= 0) | np.isnan(logits[row]).any(axis=1)]
+        block = logits[row].astype(np.float64)
+        top = block.max(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            above = top[:, 0] - block[np.arange(len(row)), target[row]]
+            loss[row] = np.log(np.exp(block - top).sum(axis=1)) + above
+    return loss
 
 
 def best_rows(scores: Scores, mask_start: Integers, mask_column: Columns, best: Integers) -> None:

@@ -87,6 +87,7 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
     lists = _view(run, asked, verdict.judged)
     _require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
+        _require_no_weights(run, asked)
         room.fill(float("nan"))
         return Total(_counts(asked, lists))
     done = _tally(run, asked, lists, spread, room)
@@ -118,6 +119,14 @@ def _view(run: Run, asked: Asked, lists: Judged) -> Judged:
 
 def _counted(run_lists: Judged, asked: Asked) -> Flags:
     return counted(run_lists, asked.convention, asked.cutoff)
+
+
+def _require_no_weights(run: Run, asked: Asked) -> None:
+    if run.sides.weights is not None:
+        raise BadName(
+            f"{str(asked.name)!r} counts whole lists, and weights= was given.",
+            "no weights, or a metric that is a mean over lists.",
+        )
 
 
 def _counts(asked: Asked, lists: Judged) -> Counted:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -> None:
     """Count users, lists and items on both sides, and name the columns that were used."""
-    ledger.note("predictions", _columns(sides.sources.predictions))
+    dense = sides.sources.dense
+    ledger.note("predictions", dense.source if dense else _columns(sides.sources.predictions))
     ledger.note("truth", _columns(sides.sources.truth))
     told, handed, returned = judged.in_truth, judged.handed, judged.returned
     if not (told & handed).any():

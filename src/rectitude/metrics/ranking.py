@@ -230,6 +230,7 @@ def bpref(lists: Judged, k: int | None) -> Ratio:
     use="For numbers of tools that divide by zero there; otherwise use bpref.",
     cite="buckley2004retrieval",
     breaks=("perfect_is_best",),
+    reach="list",
 )
 def bpref_strict(lists: Judged, k: int | None) -> Ratio:
     """As bpref, but undefined for lists in which a hit has no judged item to be preferred to."""

@@ -33,6 +33,7 @@ Counting = Callable[[Judged, int | None, Flags], Counts]
 """What a metric counts: (lists, cutoff, which lists count) -> counts."""
 Averages = Literal["closed form", "none"]
 Cutoff = Literal["optional", "none"]
+Reach = Literal["cutoff", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class Metric:
     averages: Averages = "none"
     """how its mean over all orders of tied items is found, where the convention wants that mean"""
     cutoff: Cutoff = "optional"
+    reach: Reach = "list"
+    """how far down it looks where there is a cutoff: no further than that, or through the list"""
     counts: Counting | None = None
 
     @property
@@ -191,6 +194,9 @@ class Told(TypedDict, total=False):
     """"closed form" for a function that looks at `lists.last` and returns the mean over all orders
     of equals"""
     cutoff: Cutoff
+    reach: Reach
+    """"cutoff" for a function that never looks below it: dense scores are then searched less
+    deep"""
 
 
 def metric(
@@ -199,7 +205,7 @@ def metric(
     """Make a function a metric: it then works in `evaluate`, on the command line and in reports.
 
     Keywords say more about it, see `rectitude.metrics.registry.Told`: `name`, `formula`, `reading`,
-    `use`, `cite`, `bounds`, `best`, `needs`, `breaks`, `fixed`, `averages`, `cutoff`.
+    `use`, `cite`, `bounds`, `best`, `needs`, `breaks`, `fixed`, `averages`, `cutoff`, `reach`.
     """
 
     def register(function: Callable[..., Ratio]) -> Callable[..., Ratio]:
@@ -242,6 +248,8 @@ def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **o
         require_switch(switch)
     if kind != "derived":  # the parameters of those are other metrics
         own["switches"], own["parameters"] = keywords(function)
+    if function.__module__.startswith("rectitude."):  # tested to look no deeper; others may
+        facts.setdefault("reach", "cutoff")
     METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))
 
 

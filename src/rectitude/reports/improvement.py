@@ -30,6 +30,7 @@ def improvement(baseline: Evaluation, other: Evaluation) -> list[dict[str, Any]]
             "the same metrics in both.",
         )
     _require_same(names, baseline, other)
+    _require_same_truth(baseline, other)
     return [_row(name, baseline.results[name], other.results[name]) for name in names]
 
 
@@ -44,6 +45,18 @@ def _require_same(names: Sequence[str], baseline: Evaluation, other: Evaluation)
             f"{'; '.join(told[:5])}{'; ...' if len(told) > 5 else ''}.",
             "the same definition on both sides.",
             "evaluate both under one convention.",
+        )
+
+
+def _require_same_truth(baseline: Evaluation, other: Evaluation) -> None:
+    """An error if the truths are known to differ."""
+    prints = [one.manifest.get("inputs", {}).get("truth", {}) for one in (baseline, other)]
+    mine, theirs = (facts.get("fingerprint", "").partition(":") for facts in prints)
+    if mine[0] == theirs[0] and mine[2] != theirs[2]:
+        raise BadName(
+            "the two evaluations have different truths.",
+            "the same truth on both sides.",
+            "a difference between models shows only on the same users and items.",
         )
 
 
