@@ -11,14 +11,13 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 REPAYS_FROM_ROWS = 2_000_000
 REPAYS_ONCE_LOADED = 50_000
-Function = TypeVar("Function", bound=Callable[..., Any])
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -56,20 +55,22 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return made(cache=False)
 
 
-def part(function: Function) -> Function:
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that kernels call; it becomes part of their machine code."""
     import numba
 
-    compiled: Function = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
+    options: Any = numba.njit(nogil=True, boundscheck=False, error_model="numpy")
+    compiled: Callable[..., Any] = options(function)
     return compiled
 
 
-def summing(function: Function) -> Function:
+def summing(function: Callable[..., Any]) -> Callable[..., Any]:
     """A part that adds up floats in whatever order is fastest: whole vectors at once."""
     import numba
 
-    options = numba.njit(nogil=True, boundscheck=False, fastmath={"reassoc", "contract", "nsz"})
-    compiled: Function = options(function)
+    loose = {"reassoc", "contract", "nsz"}
+    options: Any = numba.njit(nogil=True, boundscheck=False, error_model="numpy", fastmath=loose)
+    compiled: Callable[..., Any] = options(function)
     return compiled
 
 

@@ -205,8 +205,9 @@ def test_a_definition_names_the_choices_in_force(name: str) -> None:
     assert "{" not in words, "a place in the formula was not filled"
     of_means = () if metric.kind == "counts" else ("undefined", "unit", "average")
     for switch in (*metric.switches, "ties", "truth_needed", "list_needed", *of_means):
-        assert f"{switch}: {choices[switch]}" in words
-        assert SWITCHES[switch].choices[choices[switch]] in words
+        choice = {**choices, **metric.fixed}[switch]
+        assert f"{switch}: {choice}" in words
+        assert SWITCHES[switch].choices[choice] in words
     others = [profile_of(None).resolve(one) for one in {*parse(name + at), *parse(name)}]
     assert len({fingerprint(one) for one in [chosen, *others]}) == 1 + len(others)
 

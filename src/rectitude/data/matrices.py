@@ -31,7 +31,7 @@ def _unreadable(where: Path, error: Exception) -> UnreadableFile:
     if not where.exists():
         return UnreadableFile(f"{where} does not exist.", "a .npy or .npz file.")
     size = where.stat().st_size
-    if "pickle" in str(error):
+    if "pickle" in str(error) or "Python objects" in str(error):
         return UnreadableFile(
             f"{where} holds Python objects or is no NumPy file ({size:,} bytes).",
             "an array of numbers, written by numpy.save or numpy.savez.",
@@ -47,13 +47,25 @@ def _unreadable(where: Path, error: Exception) -> UnreadableFile:
 def matrix(source: object, what: str, dimensions: tuple[int, ...] = (2,)) -> NDArray[Any]:
     """An array of numbers with rows and columns, or an error that says what was handed over."""
     try:
-        array = np.asanyarray(source)
+        array = np.asarray(source)
     except Exception as error:
         raise BadScores(
             f"{what} is a {type(source).__name__} that NumPy cannot read: {error}.",
             "an array of numbers.",
             "a tensor on another device, or one with gradients: .detach().cpu().float().numpy().",
         ) from error
+    if np.ma.is_masked(source):
+        raise BadScores(
+            f"{what} is a masked array, whose masked values would count like all others.",
+            "a plain array.",
+            "fill them with -inf, or name them in train=.",
+        )
+    if array.ndim == 0:
+        raise BadScores(
+            f"{what} is a {type(source).__name__}.",
+            "an array of numbers.",
+            "blocks that are made one after the other: hand over the function that makes them.",
+        )
     shapes = " or ".join({1: "(rows,)", 2: "(rows, columns)", 3: "(rows, interests, columns)"}[d]
                          for d in dimensions)  # fmt: skip
     if array.ndim not in dimensions:

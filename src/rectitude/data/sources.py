@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 from rectitude.arrays import Integers
 from rectitude.data.dense import Cells, Dense
@@ -26,6 +26,8 @@ class Sources:
     """the cells of the scores that training held"""
     recorded: Integers | None = None
     """(rows, places) the columns in an order that was recorded, in place of the logits' own"""
+    lists: Literal["cut", "complete"] = "cut"
+    """whether lists that were handed over end somewhere, or hold all that could be ranked"""
     key: str = "user"
     """what tells lists apart"""
 

@@ -24,7 +24,7 @@ def count_kernel(  # type: ignore[no-untyped-def]
     wanted = longest(start)
     coming = np.empty(wanted, scores.dtype)
     score = np.empty(wanted, scores.dtype)
-    order = np.empty(wanted, np.int64)
+    order = np.empty((2, wanted), np.int64)
     counts = np.empty((2, wanted), np.int64)
     masked = np.empty(longest(mask_start), scores.dtype)
     room = 2 * (min(depth, columns) + len(masked)) + LANES
@@ -47,37 +47,49 @@ def count_kernel(  # type: ignore[no-untyped-def]
         if broken[row]:
             continue
         fetch(line, hidden, masked)
-        aside = masked[: len(hidden)]
-        for place in range(alive):
-            value, item = score[place], first + order[place]
-            more = counts[0, place] - count_above(aside, value)
-            if more < depth:
-                above[item] = more
-                tied[item] = counts[1, place] - count_equal(aside, value)
-                if tied[item] > 1:
-                    earlier = aside[: bisect(hidden, column[item])]
-                    before[item] = count_equal(line[: column[item]], value) - count_equal(
-                        earlier, value
-                    )
+        here = slice(first, last)
+        _settle(
+            line, column[here], score[:alive], order[0], counts, hidden, masked[: len(hidden)], depth,
+            above[here], tied[here], before[here],
+        )  # fmt: skip
+
+
+@part
+def _settle(  # type: ignore[no-untyped-def]
+    line, items, score, order, counts, hidden, masked, depth, above, tied, before
+):
+    """Write down where the items that are alive stand, once masked columns are left out."""
+    for place in range(len(score)):
+        value, number = score[place], order[place]
+        more = counts[0, place] - count_above(masked, value)
+        if more >= depth:
+            continue
+        above[number] = more
+        tied[number] = counts[1, place] - count_equal(masked, value)
+        if tied[number] > 1:
+            column = items[number]
+            before[number] = count_equal(line[:column], value)
+            before[number] -= count_equal(masked[: bisect(hidden, column)], value)
 
 
 @part
 def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
-    """The scores of the items that have a column and are not hidden, best first; how many."""
+    """The scores of the items that have a column and are not hidden, best first; how many.
+
+    Each goes to the place that is the number of scores before it: no branch to guess.
+    """
     size = 0
     for number in range(len(items)):
-        item = items[number]
-        place = bisect(hidden, item)
-        if item < 0 or (place < len(hidden) and hidden[place] == item):
-            continue
-        hole = size
-        while hole > 0 and score[hole - 1] < values[number]:
-            score[hole] = score[hole - 1]
-            order[hole] = order[hole - 1]
-            hole -= 1
-        score[hole] = values[number]
-        order[hole] = number
-        size += 1
+        place = bisect(hidden, items[number])
+        masked = place < len(hidden) and hidden[place] == items[number]
+        values[size] = values[number]
+        order[1, size] = number
+        size += items[number] >= 0 and not masked
+    for number in range(size):
+        place = count_above(values[:size], values[number])
+        place += count_equal(values[:number], values[number])
+        score[place] = values[number]
+        order[0, place] = order[1, number]
     return size
 
 
@@ -117,7 +129,7 @@ def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[n
     held, check, known = 0, min(depth, room), 0
     whole = len(line) // LANES * LANES
     for first in range(0, whole, CHUNK):
-        last = search(line, first, min(first + CHUNK, whole), _limit(score, alive), found)
+        last = _search(line, first, min(first + CHUNK, whole), _limit(score, alive), found)
         turn = 0
         bits = found[1, 0]
         while turn < last:
@@ -146,7 +158,7 @@ def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[n
 
 
 @part
-def search(line, first, last, limit, found):  # type: ignore[no-untyped-def]
+def _search(line, first, last, limit, found):  # type: ignore[no-untyped-def]
     """Note the blocks that hold something not below the limit, and where; how many.
 
     Every block is written, and the next one over it if it holds nothing: no branch to guess.

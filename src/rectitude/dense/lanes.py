@@ -7,20 +7,27 @@ Written as a loop, the same search takes more than five times as long.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 LANES = 64
 PLACE = ir.IntType(32)
+ARRAY: Any = make_array
+
+
+def _instruction(function: Callable[..., Any]) -> Any:
+    """A function that writes machine code into the kernels that call it."""
+    return intrinsic(function)
 
 
 def _vector(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     """Load the 64 values of an array that begin at an index."""
-    data = make_array(kind)(context, builder, array).data
+    data = ARRAY(kind)(context, builder, array).data
     element = context.get_data_type(kind.dtype)
     pointer = builder.gep(data, [index])
     pointer = builder.bitcast(pointer, ir.VectorType(element, LANES).as_pointer())
@@ -33,7 +40,7 @@ def _compared(predicate: str, unordered: Literal["counts", "fails"]) -> Any:
     The first value has the lowest bit. A NaN is unordered: whether it counts is to be said.
     """
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_instruction
     def compare(typing_context: Any, values: Any, index: Any, limit: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector = _vector(context, builder, signature.args[0], arguments[0], arguments[1])
@@ -53,7 +60,7 @@ not_below = _compared(">=", unordered="counts")
 higher = _compared(">", unordered="fails")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_instruction
 def lowest_bit(typing_context: Any, bits: Any) -> Any:
     """The number of the lowest bit that is set."""
 
@@ -63,7 +70,7 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_instruction
 def bit_count(typing_context: Any, bits: Any) -> Any:
     """How many bits are set."""
 
@@ -73,7 +80,7 @@ def bit_count(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_instruction
 def scaled(typing_context: Any, value: Any, power: Any) -> Any:
     """A 32-bit float times a power of two, which is added to its exponent; no limit is checked."""
 

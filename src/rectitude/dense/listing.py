@@ -57,7 +57,7 @@ def _reached(line, hidden, peaks, k):  # type: ignore[no-untyped-def]
     for low in range(groups, whole, groups):
         dealt = line[low : low + groups]
         for group in range(groups):
-            peaks[group] = dealt[group] if dealt[group] > peaks[group] else peaks[group]
+            peaks[group] = max(peaks[group], dealt[group])
     for item in hidden:
         if item < whole and line[item] == peaks[item % groups]:
             peaks[item % groups] = -np.inf

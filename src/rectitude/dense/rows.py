@@ -81,7 +81,8 @@ def single(
             loss[here] = twins.loss_rows(block, mine)
 
     _by_rows(work, logits, way)
-    return Singles(*places, loss=loss if want_loss == "loss" else None), broken
+    answers = (*places, loss if want_loss == "loss" else None)
+    return Singles._make(answers), broken
 
 
 def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:

@@ -26,7 +26,7 @@ def single_kernel(  # type: ignore[no-untyped-def]
         line, here = logits[row], target[row]
         score = line[here] if here >= 0 else logits.dtype.type(-np.inf)
         top, total = _read(line, score, here, notes, len(loss) > 0)
-        broken[row] = top != top
+        broken[row] = np.isnan(top)
         known = here >= 0 and not broken[row]
         above[row] = notes[ABOVE] if known else -1
         tied[row] = notes[LEAST] - notes[ABOVE] if known else 0
@@ -85,7 +85,7 @@ def _climb(chunk, low, score, here, top, notes):  # type: ignore[no-untyped-def]
 @part
 def _rise(value, column, here, top, notes):  # type: ignore[no-untyped-def]
     """The highest score after one that was not below it; NaN stays. Notes who holds it."""
-    if value != value or top != top:
+    if np.isnan(value) or np.isnan(top):
         return top + value
     if value > top:
         notes[HOLDERS] = 0

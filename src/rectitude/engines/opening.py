@@ -83,6 +83,7 @@ def _dense(
     convention: Convention,
 ) -> Sources:
     dense = _asked_of(predictions.opened(), asked, given)
+    _require_fitting(dense, given, convention)
     inputs = dict(given.inputs)
     ready = {"predictions": dense.table}
     if dense.kind == "logits":
@@ -90,36 +91,68 @@ def _dense(
         _refuse(inputs, ("train", "candidates"))
     elif _sparse(inputs["truth"]):
         ready["truth"] = _sparse_truth(dense, inputs["truth"])
-    train, offered = inputs["train"], inputs.pop("candidates")
-    seen = None
+    train, offered, seen = inputs["train"], None, None
     if _sparse(train):
         seen = cells(dense, train, "train")
         ready["train"] = _known(dense, seen)
+    if _sparse(inputs["candidates"]):
+        offered = cells(dense, inputs.pop("candidates"), "candidates")
     tables = _tables(replace(given, inputs=inputs), ready)
+    if "candidates" in tables:
+        offered = from_table(dense, tables.pop("candidates"), "candidates")
     if train is not None and seen is None and dense.kind == "scores":
         seen = from_table(dense, tables["train"], "train")
     if given.ranking is not None and dense.kind == "scores":
-        tables["predictions"] = _recorded_lists(dense, given.ranking)
+        tables["predictions"] = _recorded_lists(dense, given)
         return Sources(**tables, key=given.list_key)
     if offered is not None:
         chosen = _offered(dense, offered, tables["truth"], seen, convention)
         tables["predictions"] = _gathered(dense, chosen)
-        return Sources(**tables, key=given.list_key)
+        return Sources(**tables, key=given.list_key, lists="complete")
     recorded = None if given.ranking is None else _recorded(dense, given.ranking)
     return Sources(**tables, key=given.list_key, dense=dense, seen=seen, recorded=recorded)
 
 
 def _asked_of(dense: Dense, asked: Sequence[Asked], given: Given) -> Dense:
     """The scores with what is wanted of them: how deep, with the loss or without, and progress."""
-    cutoffs = [one.cutoff for one in asked]
-    whole = any(k is None for k in cutoffs) or any("scores" in one.metric.needs for one in asked)
+    depths = [_depth(one) for one in asked]
+    known = [depth for depth in depths if depth is not None]
     loss = any("logits" in one.metric.needs for one in asked)
     return replace(
         dense,
-        depth=None if whole else max(k for k in cutoffs if k is not None),
+        depth=max(known) if len(known) == len(depths) else None,
         want_loss="loss" if loss else "ranks",
         progress=given.progress,
     )
+
+
+def _depth(asked: Asked) -> int | None:
+    """The deepest rank that a metric looks at; None for all."""
+    metric = asked.metric
+    hits_anywhere = asked.convention.ideal == "listed" and "ideal" in metric.obeys
+    whole = "scores" in metric.needs or metric.reach == "list" or hits_anywhere
+    return None if whole else asked.cutoff
+
+
+def _require_fitting(dense: Dense, given: Given, convention: Convention) -> None:
+    """Refuse what would be ignored or cannot be told."""
+    if "user" in dense.table.frame.columns and given.list_key == "user":
+        raise BadName(
+            "the scores have users= and lists=, and list_key= does not say what the lists are.",
+            "list_key= with the column of the truth that holds the keys of lists.",
+            "list_key='session', for example.",
+        )
+    if given.inputs["candidates"] is None:
+        return
+    if given.ranking is not None:
+        raise BadName(
+            "candidates= and ranking= were given.", "one of them: a recorded order is final."
+        )
+    if convention.seen == "last":
+        raise BadName(
+            "candidates= was given, and seen='last' ranks all other items first.",
+            "seen='removed' or 'kept' with candidates.",
+        )
 
 
 def _refuse(inputs: Mapping[str, object], names: Sequence[str]) -> None:
@@ -186,11 +219,11 @@ def _known(dense: Dense, seen: Cells) -> Table:
 
 
 def _offered(
-    dense: Dense, offered: object, truth: Table, seen: Cells | None, convention: Convention
+    dense: Dense, offered: Cells, truth: Table, seen: Cells | None, convention: Convention
 ) -> Cells:
     """The cells to be ranked: the candidates, and the truth if it goes with them, less what was
     seen."""
-    chosen = _keys(dense, cells(dense, offered, "candidates"))
+    chosen = _keys(dense, offered)
     if convention.candidates == "with_truth":
         known = truth.frame["item"].is_in(dense.items.implode())
         inside = replace(truth, frame=truth.frame.filter(known))
@@ -219,16 +252,25 @@ def _gathered(dense: Dense, chosen: Cells) -> Table:
         if dense.progress is not None:
             dense.progress(last, dense.rows)
         first = last
+    largest = np.finfo(np.float64).max  # lists have finite scores; the order stays the same
+    score = np.clip(score, -largest, largest)
     named = {**_named(dense, rows, chosen.column), "score": score}
     table = _table(named, f"candidates of {dense.source}")
     return replace(table, handed=dense.table.frame["list"])
 
 
-def _recorded_lists(dense: Dense, ranking: object) -> Table:
+def _recorded_lists(dense: Dense, given: Given) -> Table:
     """A recorded order of scores as lists: a table, or the columns of each row in order."""
-    handed = dense.table.frame["list"]
+    handed, ranking = dense.table.frame["list"], given.ranking
     if not isinstance(ranking, np.ndarray):
-        return replace(read(Lists(ranking), "predictions"), handed=handed)
+        key = given.list_key
+        table = read(Lists(ranking), "predictions", hints=given.columns, list_key=key)
+        if "user" in dense.table.frame.columns and "user" not in table.frame.columns:
+            raise BadTable(
+                "ranking does not say which users its lists belong to, and the scores do.",
+                f"a user column beside {key!r}.",
+            )
+        return replace(table, handed=handed)
     order = _recorded(dense, ranking)
     rows, places = np.nonzero(order >= 0)
     named = {**_named(dense, rows, order[rows, places]), "rank": places}

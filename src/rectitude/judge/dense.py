@@ -11,7 +11,7 @@ from rectitude.arrays import Floats, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Dense
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadName
+from rectitude.errors import BadIds, BadName
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.scan import Reading, reading
@@ -45,6 +45,7 @@ def rank_dense(
             "lists, or candidates.",
             "hand over the judged items as candidates=.",
         )
+    require_sortable(sides, convention)
     found = reading(sides, dense, convention)
     ledger.note("order", f"by {dense.source}, descending")
     rule = convention.ties
@@ -78,6 +79,16 @@ def _account_for_mask(sides: Sides, convention: Convention, ledger: Ledger) -> N
     fate = {"removed": "not ranked", "last": "ranked last", "kept": "ranked like all others"}
     about = f"scores belong to items seen in training: {fate[convention.seen]}"
     ledger.count("scores_seen", len(seen.column), about)
+
+
+def require_sortable(sides: Sides, convention: Convention) -> None:
+    """An error if ties go by item id and the ids have no order."""
+    if convention.ties.startswith("item") and not sides.items.ordered:
+        raise BadIds(
+            f"ties={convention.ties!r} sorts by item, and these item ids cannot be sorted.",
+            "item ids of one type.",
+            "set ties='pessimistic' or 'given'.",
+        )
 
 
 def _chosen(sides: Sides, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:
@@ -129,6 +140,7 @@ def single_targets(ranked: Ranked, rank: Integers, size: int) -> Single | None:
     row = np.maximum(found.row, 0)
     best = found.firsts.last_best if ranked.rule == "item_descending" else found.firsts.best
     top = np.where(best[row] == target, found.firsts.second[row], best[row])
+    top = np.where(top < 0, dense.columns, top)  # a recorded order may put nothing first
     loss = None
     if found.firsts.loss is not None:
         loss = np.where(target < dense.columns, found.firsts.loss[row], np.inf)

@@ -10,8 +10,8 @@ import numpy as np
 from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds, BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
-from rectitude.judge.dense import Ranked, rank_dense, single_targets
+from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.judge.dense import Ranked, rank_dense, require_sortable, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
@@ -110,6 +110,7 @@ def _judged(
 ) -> Judged:
     offsets = np.append(truth.rows.start, len(truth.items))
     matches = ranked.matches
+    complete = ranked.dense is not None or sides.sources.lists == "complete"
     order: Integers | slice = slice(None)
     if np.any(matches.tied > 1):
         order = np.lexsort((rank, matches.list))
@@ -127,7 +128,7 @@ def _judged(
         handed=sides.handed & truth.allowed,
         in_truth=truth.there,
         relevant_from=convention.relevant_from,
-        candidates=None if ranked.dense is None else ranked.returned,
+        candidates=ranked.returned if complete else None,
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
         taken=_taken(ranked)[order] if rule == "average" else None,
         single=single_targets(ranked, rank, len(ranked.returned)),
@@ -162,12 +163,7 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
         )
     key = sort_key(sides.column(order), order, convention.score_precision)
     sequence = None
-    if convention.ties.startswith("item") and not sides.items.ordered:
-        raise BadIds(
-            f"ties={convention.ties!r} sorts by item, and these item ids cannot be sorted.",
-            "item ids of one type.",
-            "set ties='pessimistic' or 'given'.",
-        )
+    require_sortable(sides, convention)
     if convention.ties == "item_ascending":
         sequence = items
     elif convention.ties == "item_descending":

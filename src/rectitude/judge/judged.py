@@ -26,7 +26,7 @@ class Single:
     target: Integers
     """(lists,) the class of the target; `classes` for a target outside the classes"""
     top: Integers
-    """(lists,) the class put first; the target's own exactly where its rank is 1"""
+    """(lists,) the class put first, `classes` for none; the target's own where its rank is 1"""
     classes: int
     loss: Floats | None = None
     """(lists,) -ln of the target's probability, infinite outside the classes; None if not asked"""

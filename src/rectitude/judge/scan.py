@@ -86,7 +86,9 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
     found = Reading(
         lists, at, column, above, tied, before, ranked, row, scan.score, firsts
     )  # fmt: skip
-    return _masked_last(found, seen, dense) if convention.seen == "last" and seen else found
+    if convention.seen == "last" and seen is not None:
+        return _masked_last(found, seen, dense, scan.sequence)
+    return found
 
 
 def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers, Wanted]:
@@ -209,14 +211,15 @@ def _by_id(
         found[2, pair] = (sequence[equal] < sequence[column]).sum()
 
 
-def _masked_last(found: Reading, seen: Cells, dense: Dense) -> Reading:
+def _masked_last(found: Reading, seen: Cells, dense: Dense, sequence: Integers | None) -> Reading:
     """Seen items stand after all others, equal among themselves; the padding stays out."""
     owner = np.repeat(np.arange(dense.rows), np.diff(seen.start))
     real = seen.column != (-1 if dense.padding is None else dense.padding)
-    owner, keys = owner[real], (owner * dense.columns + seen.column)[real]
+    nth = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
+    owner, keys = owner[real], np.sort((owner * dense.columns + nth[seen.column])[real])
     start = np.searchsorted(owner, np.arange(dense.rows + 1))
     rows = found.row[found.list]
-    mine = rows * dense.columns + found.column
+    mine = rows * dense.columns + nth[found.column]
     place = np.searchsorted(keys, mine)
     there = (found.column >= 0) & np.isin(mine, keys)
     others = found.ranked[rows]
@@ -258,6 +261,6 @@ class _Broken:
             f"{self.rows} of {self.dense.rows} rows of {self.dense.source} hold NaN, {self.cells} "
             f"in all (first: row {where}, list {user!r}, item {self.dense.items[column]!r}).",
             "a number for every item.",
-            "repair the model's output; an item that must not be ranked belongs into train=, or "
-            "has the score -inf.",
+            "repair the model's output; for an item that must not be ranked, name it in train= and "
+            "give it any number, or the score -inf.",
         )

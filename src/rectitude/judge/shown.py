@@ -13,7 +13,7 @@ from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
 from rectitude.dense.rows import best
 from rectitude.judge.match import Matches, Ranking
-from rectitude.judge.scan import Reading, reading
+from rectitude.judge.scan import reading
 from rectitude.judge.sides import Sides
 from rectitude.predictions.top import by_row, wanted, with_padding
 
@@ -23,46 +23,61 @@ def shown_in_scores(
 ) -> Integers:
     """(lists, k) the column in each place of dense lists, -1 in empty ones."""
     found = reading(sides, dense, convention)
+    if sides.sources.recorded is not None:
+        return _recorded(sides.sources.recorded[:, :k], found.row, k)
     seen = None if convention.seen == "kept" else sides.sources.seen
-    judged = by_row(dense, *_cells(found))
-    others = _best_others(dense, _union(dense, with_padding(dense, seen), judged), convention, k)
+    judged = by_row(dense, found.row[matches.list], matches.position)
+    order = _order(sides, convention)
+    masked = _union(dense, with_padding(dense, seen), judged)
+    others = _best_others(dense, masked, order, convention, k)
     if convention.seen == "last" and sides.sources.seen is not None:
-        rest = _without(dense, sides.sources.seen, judged)
-        others = _filled(others, rest, falling=convention.ties == "item_descending")
+        rest = _turned(_without(dense, sides.sources.seen, judged), np.argsort(order))
+        others = _filled(others, Cells(rest.start, order[rest.column]))
     row = np.maximum(found.row, 0)
     others = np.where((found.row >= 0)[:, None], others[row], -1)
     return _inserted(others, matches.list, rank, matches.position)
 
 
-def _cells(found: Reading) -> tuple[Integers, Integers]:
-    known = found.column >= 0
-    return found.row[found.list[known]], found.column[known]
+def _recorded(order: Integers, row: Integers, k: int) -> Integers:
+    """(lists, k) the columns in the first places of a recorded order."""
+    shown = np.full((len(row), k), -1)
+    shown[:, : order.shape[1]] = np.where((row >= 0)[:, None], order[row], -1)
+    return shown
 
 
-def _best_others(dense: Dense, masked: Cells, convention: Convention, k: int) -> Integers:
+def _order(sides: Sides, convention: Convention) -> Integers:
+    """(columns,) the columns in the order in which the tie rule puts equal scores."""
+    codes = sides.items.codes["predictions"].whole
+    if not convention.ties.startswith("item"):
+        return np.arange(len(codes))
+    order = np.argsort(codes)
+    return order if convention.ties == "item_ascending" else order[::-1]
+
+
+def _best_others(
+    dense: Dense, masked: Cells, order: Integers, convention: Convention, k: int
+) -> Integers:
     """(rows, k) the best columns that are not masked, in the order that the tie rule gives."""
-    falling = convention.ties == "item_descending"
+    as_they_are = bool(np.all(order[1:] > order[:-1]))
+    narrow = convention.score_precision == "float32"
+    turned = masked if as_they_are else _turned(masked, np.argsort(order))
     columns = np.full((dense.rows, k), -1)
     first = 0
-    for block in dense.blocks():
-        last = first + len(block)
-        mine = wanted(masked, first, last)
-        if falling and mine is not None:
-            turned = Cells(mine.start, dense.columns - 1 - mine.column)
-            flipped = _turned(turned, len(block))
-            top = best(np.ascontiguousarray(block[:, ::-1]), wanted(flipped, 0, len(block)), k)
-            columns[first:last] = np.where(top >= 0, dense.columns - 1 - top, -1)
-        else:
-            columns[first:last] = best(block, mine, k)
+    for given in dense.blocks():
+        last = first + len(given)
+        block = given.astype(np.float32, copy=False) if narrow else given
+        block = block if as_they_are else np.ascontiguousarray(block[:, order])
+        top = best(block, wanted(turned, first, last), k)
+        columns[first:last] = np.where(top >= 0, order[top], -1)
         first = last
     return columns
 
 
-def _turned(cells: Cells, rows: int) -> Cells:
-    """The cells with their columns ascending again."""
-    owner = np.repeat(np.arange(rows), np.diff(cells.start))
-    order = np.lexsort((cells.column, owner))
-    return Cells(cells.start, cells.column[order])
+def _turned(cells: Cells, places: Integers) -> Cells:
+    """The cells with their columns renamed, ascending again in every row."""
+    owner = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))
+    columns = places[cells.column]
+    return Cells(cells.start, columns[np.lexsort((columns, owner))])
 
 
 def _union(dense: Dense, one: Cells | None, other: Cells) -> Cells:
@@ -84,15 +99,12 @@ def _without(dense: Dense, cells: Cells, judged: Cells) -> Cells:
     return by_row(dense, owner[keep], cells.column[keep].astype(np.int64))
 
 
-def _filled(columns: Integers, cells: Cells, falling: bool) -> Integers:
+def _filled(columns: Integers, cells: Cells) -> Integers:
     """Empty places at the end, filled with the cells of the row."""
     k = columns.shape[1]
     free = (columns >= 0).sum(axis=1)
     owner = np.repeat(np.arange(len(columns)), np.diff(cells.start))
-    place = np.arange(len(owner)) - cells.start[owner]
-    if falling:
-        place = np.diff(cells.start)[owner] - 1 - place
-    place += free[owner]
+    place = np.arange(len(owner)) - cells.start[owner] + free[owner]
     inside = place < k
     filled = columns.copy()
     filled[owner[inside], place[inside]] = cells.column[inside]

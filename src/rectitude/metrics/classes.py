@@ -26,7 +26,7 @@ def class_counts(lists: Judged, k: int | None, counts: Flags) -> Counts:
     rows = np.flatnonzero(counts & (lists.relevant > 0))
     target, found = single.target[rows], lists.first[rows] <= (1 if k is None else k)
     predicted = np.where(found, target, single.top[rows])
-    size = max(single.classes, int(target.max(initial=0)) + 1)
+    size = max(single.classes, int(max(target.max(initial=0), predicted.max(initial=0))) + 1)
     return {
         "support": np.bincount(target, minlength=size),
         "predicted": np.bincount(predicted, minlength=size),

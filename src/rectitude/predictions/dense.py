@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from rectitude.arrays import Flags, Integers
 from rectitude.data.dense import Block, Dense, array_blocks, ready
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
-from rectitude.predictions.rows import checked_blocks, dense, names_of, table_of
+from rectitude.predictions.rows import checked_blocks, dense, first_columns, names_of, table_of
 from rectitude.predictions.top import top
 
 _PRODUCT_BYTES = 1 << 27
@@ -25,10 +26,10 @@ class Scores:
     """A score for every user and item.
 
     `source` is an array (users x items, or users x interests x items, of which the best interest
-    counts), the path of a `.npy` or `.npz` file, which is mapped into memory, or a function that
-    returns the blocks of rows one after the other, each time it is called. `users` and `items` name
-    rows and columns, which are numbers from 0 otherwise; `lists` are the keys of rows where a user
-    has several; `padding` is the item of a column that must never be recommended.
+    counts), the path of a `.npy` file, which is mapped into memory, or of a `.npz` file, or a
+    function that returns the blocks of rows one after the other, each time it is called. `users`
+    and `items` name rows and columns, which are numbers from 0 otherwise; `lists` are the keys of
+    rows where a user has several; `padding` is the item of a column that must never be recommended.
     """
 
     source: object
@@ -72,16 +73,12 @@ class Scores:
                 "scores come from a function, which does not say how many rows there are.",
                 "users= with the user of each row, in order.",
             )
-        first = next(iter(cast("Iterator[Any]", function())), None)
-        if first is None:
-            raise BadScores("the function of scores returned no block.", "at least one block.")
-        columns = matrix(first, "the first block of scores", (2, 3)).shape[-1]
+        columns = first_columns(function, "scores")
         table = table_of(users, self.lists, None, "scores (function)")
         rows = table.frame.height
         names = names_of(items, columns, "items", "columns")
-        return dense(
-            lambda: checked_blocks(function, rows, columns), table, names, "scores", self.padding
-        )
+        blocks = partial(checked_blocks, function, rows, columns, "scores")
+        return dense(blocks, table, names, "scores", self.padding)
 
     def top(self, k: int, train: object = None) -> Integers:
         """(rows, k) the columns of the best items of each row, best first; -1 where there is none.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +15,16 @@ from rectitude.arrays import Integers
 from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
-from rectitude.predictions.rows import checked_blocks, dense, names_of, table_of
+from rectitude.predictions.rows import checked_blocks, dense, first_columns, names_of, table_of
 
 
 @dataclass(frozen=True, slots=True)
 class Logits:
     """A score for every row and class, to be evaluated with one target a row.
 
-    `source` is an array, the path of a `.npy` or `.npz` file, which is mapped into memory, or a
-    function that returns the blocks of rows one after the other; then `rows` says how many there
-    are.
+    `source` is an array, the path of a `.npy` file, which is mapped into memory, or of a `.npz`
+    file, or a function that returns the blocks of rows one after the other; then `rows` says how
+    many there are.
     """
 
     source: object
@@ -52,12 +53,10 @@ class Logits:
                 "logits come from a function, which does not say how many rows there are.",
                 "rows= with their number.",
             )
-        first = next(iter(cast("Iterator[Any]", function())), None)
-        if first is None:
-            raise BadScores("the function of logits returned no block.", "at least one block.")
-        rows, columns = self.rows, matrix(first, "the first block of logits").shape[1]
+        rows, columns = self.rows, first_columns(function, "logits")
         words = f"logits ({rows} x {columns}, function)"
-        return _dense(lambda: checked_blocks(function, rows, columns), rows, columns, words)
+        blocks = partial(checked_blocks, function, rows, columns, "logits")
+        return _dense(blocks, rows, columns, words)
 
     @staticmethod
     def majority(targets: object, classes: int, rows: int | None = None) -> Logits:
@@ -105,6 +104,8 @@ def whole_targets(targets: object, rows: int | None) -> Integers:
         raise BadScores(
             f"there are {len(array)} targets and {rows} rows of logits.", "one target a row."
         )
+    if array.dtype == np.uint64:  # what int64 cannot hold is outside any classes all the same
+        array = np.minimum(array, np.iinfo(np.int64).max)
     whole = array.astype(np.int64) if array.dtype.kind != "f" else _whole(array)
     negative = whole < 0
     if negative.any():

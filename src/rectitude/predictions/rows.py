@@ -3,8 +3,9 @@ checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,14 +19,40 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def checked_blocks(function: Callable[[], object], rows: int, columns: int) -> Iterator[Block]:
+Kind = Literal["scores", "logits"]
+_SHAPES: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
+
+
+def called(function: Callable[[], object], what: str) -> Iterator[Any]:
+    """What a function returns, one block after the other."""
+    given = function()
+    if not isinstance(given, Iterable):
+        raise BadScores(
+            f"the function of {what} returned a {type(given).__name__}.",
+            "blocks of rows, one after the other.",
+            "write yield in the function, or return a list of arrays.",
+        )
+    return iter(given)
+
+
+def first_columns(function: Callable[[], object], what: Kind) -> int:
+    """How many columns the first block has that a function returns."""
+    first = next(called(function, what), None)
+    if first is None:
+        raise BadScores(f"the function of {what} returned no block.", "at least one block.")
+    return int(matrix(first, f"the first block of {what}", _SHAPES[what]).shape[-1])
+
+
+def checked_blocks(
+    function: Callable[[], object], rows: int, columns: int, what: Kind
+) -> Iterator[Block]:
     """The blocks that a function returns, or an error where they do not fit."""
     seen = 0
-    for number, given in enumerate(cast("Iterator[Any]", function())):
-        block = matrix(given, f"block {number} of the scores", (2, 3))
+    for number, given in enumerate(called(function, what)):
+        block = matrix(given, f"block {number} of the {what}", _SHAPES[what])
         if block.shape[-1] != columns:
             raise BadScores(
-                f"block {number} of the scores has {block.shape[-1]} columns, the first {columns}.",
+                f"block {number} of the {what} has {block.shape[-1]} columns, the first {columns}.",
                 "the same columns in every block.",
             )
         seen += len(block)
@@ -37,8 +64,9 @@ def checked_blocks(function: Callable[[], object], rows: int, columns: int) -> I
     if seen != rows:
         more = "at least " if seen > rows else ""
         raise BadScores(
-            f"the blocks of scores have {more}{seen} rows, and {rows} users were named.",
-            "one row for each user.",
+            f"the blocks of {what} have {more}{seen} rows, and {rows} were announced.",
+            "as many rows as users=, lists= or rows= say.",
+            "the function is called for every reading, and begins again each time.",
         )
 
 
@@ -46,16 +74,19 @@ def dense(
     blocks: Callable[[], Iterator[Block]],
     table: Table,
     items: pl.Series,
-    kind: Literal["scores", "logits"],
+    kind: Kind,
     padding: object | None = None,
 ) -> Dense:
     """Dense predictions from their blocks and ids."""
     column = None
     if padding is not None:
-        found = (items == padding).arg_true()
+        found = [number for number, item in enumerate(items.to_list()) if item == padding]
         if len(found) != 1:
-            raise BadScores(f"the padding item {padding!r} is no column.", "one of the items.")
-        column = int(found[0])
+            raise BadScores(
+                f"the padding item {padding!r} is no column (first item: {items[0]!r}).",
+                "one of the items.",
+            )
+        column = found[0]
     return Dense(table.frame.height, len(items), blocks, table, items, kind, column)
 
 
@@ -72,7 +103,7 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
         )
     if ids.null_count():
         raise BadIds(f"{ids.null_count()} of {size} {what} are missing.", "an id for each.")
-    twice = ids.is_duplicated() if ids.dtype != pl.Object else pl.Series([False])
+    twice = _repeated(ids)
     if twice.any():
         raise BadIds(
             f"{int(twice.sum())} of {size} {what} occur twice (first: {ids.filter(twice)[0]!r}).",
@@ -82,6 +113,16 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
             else "",
         )
     return ids
+
+
+def _repeated(ids: pl.Series) -> pl.Series:
+    """Which ids occur more than once."""
+    import polars as pl
+
+    if ids.dtype != pl.Object:
+        return ids.is_duplicated()
+    times = Counter((type(value), value) for value in ids.to_list())
+    return pl.Series([times[type(value), value] > 1 for value in ids.to_list()])
 
 
 def table_of(users: object | None, lists: object | None, rows: int | None, words: str) -> Table:

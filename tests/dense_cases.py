@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,19 @@ class DenseCase:
         rule = rules[switches.get("ties", "pessimistic")]
         return lambda column: rule(self.items[column])
 
+    def scored_lists(self, switches: dict[str, Any]) -> rt.Lists:
+        """The same predictions as a table with scores, in the order of the columns."""
+        pairs = [(r, c) for r in range(len(self.users)) for c in self.open(r, switches)]
+        rows, columns = ([pair[n] for pair in pairs] for n in (0, 1))
+        table = pl.DataFrame(
+            {
+                "user": pl.Series(self.users).gather(rows),
+                "item": pl.Series(self.items).gather(columns),
+                "score": self.best()[rows, columns].astype(np.float64),
+            }
+        )
+        return rt.Lists(table, users=self.users)
+
     def sorted_lists(self, switches: dict[str, Any]) -> rt.Lists:
         """The same predictions as lists in their final order."""
         rows = [
@@ -160,7 +174,7 @@ def _scores(draw: st.DrawFn, rows: int, columns: int, values: str) -> np.ndarray
     size = int(np.prod(shape))
     if values == "distinct":
         flat = draw(st.permutations(range(size)))
-        kind = draw(st.sampled_from([k for k in KINDS if k not in ("bool",)]))
+        kind = draw(st.sampled_from([k for k in KINDS if k != "bool"]))
     else:
         pool = st.sampled_from(VALUES[values])
         flat = draw(st.lists(pool, min_size=size, max_size=size))
@@ -203,7 +217,7 @@ def ragged(array: np.ndarray[Any, Any], cuts: list[int]) -> Callable[[], Iterato
     edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(array)}), len(array)]
 
     def blocks() -> Iterator[Any]:
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in pairwise(edges):
             yield array[first:last]
 
     return blocks
