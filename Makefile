@@ -37,6 +37,9 @@ check: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/peers.py install
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/dense.py
+	$(BIN)/python benchmarks/logits.py
+	$(BIN)/python benchmarks/embeddings.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

@@ -21,6 +21,7 @@ VALUES: dict[str, tuple[float, ...]] = {
     "six": (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0),
     "infinite": (-np.inf, -1.0, 0.0, 2.0, np.inf),
     "close": tuple(1 + n * 2.0**-40 for n in range(6)),  # float32 cannot tell them apart
+    "wide": (-1e300, -1e299, 0.0, 1e299, 1e300),  # beyond float32
     "distinct": (),
 }
 Pairs = tuple[tuple[int, int], ...]
@@ -93,7 +94,8 @@ class DenseCase:
         """The columns of a row from best to worst, by a plain stable sort."""
         last = self.seen(row) if switches.get("seen") == "last" else set()
         narrow = switches.get("score_precision") == "float32"
-        scores = self.best()[row].astype(np.float32 if narrow else np.float64)
+        with np.errstate(over="ignore"):
+            scores = self.best()[row].astype(np.float32 if narrow else np.float64)
         tie = self._tie(row, switches)
 
         def key(column: int) -> Any:
@@ -178,7 +180,7 @@ def _scores(draw: st.DrawFn, rows: int, columns: int, values: str) -> np.ndarray
     else:
         pool = st.sampled_from(VALUES[values])
         flat = draw(st.lists(pool, min_size=size, max_size=size))
-        kind = "float64" if values == "close" else draw(st.sampled_from(KINDS[:3]))
+        kind = "float64" if values in ("close", "wide") else draw(st.sampled_from(KINDS[:3]))
         if values in ("six", "equal"):
             kind = draw(st.sampled_from(KINDS))
     made = np.array(flat, np.float64)

@@ -56,7 +56,8 @@ def _standings(sides: Sides) -> str:
     x = (salt * HASH) ^ found.above.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX + found.tied.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX
-    return f"ranks:{int(np.sum(x, dtype=np.uint64)):016x}"
+    depth = sides.sources.dense.depth if sides.sources.dense else None
+    return f"ranks{'' if depth is None else depth}:{int(np.sum(x, dtype=np.uint64)):016x}"
 
 
 def _scheme(ids: pl.Series) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rectitude.arrays import Floats, Integers
 from rectitude.convention import Convention
@@ -93,21 +94,26 @@ def require_sortable(sides: Sides, convention: Convention) -> None:
 
 def _chosen(sides: Sides, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:
     """The pairs of the reading that are truth under the convention, their places and lists."""
-    lists, where = truth.rows.expand()
-    at = truth.rows.rows(where)
-    rows = sides.sources.truth.frame.height
+    rows, size = truth.rows, sides.sources.truth.frame.height
     if sides.listless is None:  # every truth row belongs to one list
-        index = np.full(rows, -1)
-        index[found.truth] = np.arange(len(found.truth))
-        index = index[at]
-    else:
-        keys = found.list * rows + found.truth
-        order = np.argsort(keys, kind="stable")
-        place = np.searchsorted(keys[order], lists * rows + at)
-        near = order[np.minimum(place, len(order) - 1)] if len(order) else place - 1
-        index = np.where(keys[near] == lists * rows + at, near, -1) if len(order) else near
-    there = index >= 0
-    return index[there], where[there], lists[there]
+        where = found.truth if rows.order is None else _inverse(rows.order, size)[found.truth]
+        low = rows.start[found.list]
+        inside = np.flatnonzero((where >= low) & (where < low + rows.length[found.list]))
+        return inside, where[inside], found.list[inside]
+    lists, where = rows.expand()
+    wanted, keys = lists * size + rows.rows(where), found.list * size + found.truth
+    order = np.argsort(wanted)
+    place = np.minimum(np.searchsorted(wanted[order], keys), max(len(order) - 1, 0))
+    inside = np.flatnonzero(wanted[order[place]] == keys) if len(order) else place[:0]
+    at = order[place[inside]]
+    return inside, where[at], lists[at]
+
+
+def _inverse(order: NDArray[np.signedinteger], size: int) -> Integers:
+    """The place of each row, -1 where it has none."""
+    places = np.full(size, -1)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def _recorded(found: Reading, order: Integers) -> Reading:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
@@ -31,7 +32,8 @@ class Firsts(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What one reading found for every pair of a row of scores and a truth row of its list."""
+    """What one reading found for pairs of a row of scores and a truth row of its list: those that
+    are ranked as deep as anybody asks, and for logits all of them."""
 
     list: Integers
     truth: Integers
@@ -64,14 +66,14 @@ def _ascending(sides: Sides) -> bool:
 
 
 def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> Reading:
-    row, lists, at, asked = _pairs(sides, dense)
+    row, owner, at, asked = _pairs(sides, dense)
     seen = None if convention.seen == "kept" else sides.sources.seen
     masked = with_padding(dense, seen)
     scan = _Scan(dense, asked, masked, convention.score_precision)
     if by_item:
         scan.sequence = sides.items.codes["predictions"].whole
     if convention.hit_scores == "positive":
-        scan.score = np.full(len(at), np.nan)
+        scan.score = np.full(len(asked.column), np.nan)
     firsts = None
     if dense.kind == "logits":
         firsts = scan.logits()
@@ -81,37 +83,49 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
     ranked = np.full(dense.rows, dense.columns)
     if masked is not None:
         ranked -= np.diff(masked.start)
-    above, tied, before = scan.found
-    column = np.asarray(asked.column, np.int64)
-    found = Reading(
-        lists, at, column, above, tied, before, ranked, row, scan.score, firsts
-    )  # fmt: skip
     if convention.seen == "last" and seen is not None:
-        return _masked_last(found, seen, dense, scan.sequence)
-    return found
+        ranked = _masked_last(scan, ranked, seen)
+    kept = slice(None) if firsts is not None else np.flatnonzero(scan.found[0] >= 0)
+    column, above, tied, before = (
+        values[kept].astype(np.int64) for values in (asked.column, *scan.found)
+    )
+    places = np.arange(len(asked.column))[kept]
+    rows = np.searchsorted(asked.start, places, side="right") - 1
+    score = None if scan.score is None else scan.score[kept]
+    truth = places if at is None else at[kept]
+    return Reading(
+        owner[rows], truth, column, above, tied, before, ranked, row, score, firsts
+    )  # fmt: skip
 
 
-def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers, Wanted]:
-    """Rows by list; and the pairs by row: their lists, truth rows and columns."""
+def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers | None, Wanted]:
+    """Rows by list, and lists by row; truth rows and columns of the pairs, by row.
+
+    Truth rows are None where pair number n has truth row n, as in a truth that stands in the order
+    of the scores: there may be many millions.
+    """
     there = sides.lists.length > 0
     row = np.full(len(there), -1)
     row[there] = sides.lists.rows(sides.lists.start[there])
     owner = np.full(dense.rows, -1)
     owner[row[there]] = np.flatnonzero(there)
     mine = sides.judgements.repeated(owner)
-    rows, where = mine.expand()
-    at = mine.rows(where)
-    codes = sides.items.codes
-    column = located(codes["predictions"].whole, codes["truth"].whole)[at]
     start = np.concatenate(([0], np.cumsum(mine.length)))
-    return row, owner[rows], at, Wanted(start, column)
+    codes = sides.items.codes
+    column = located(codes["predictions"].whole, codes["truth"].whole).astype(np.int32)
+    in_place = np.array_equal(mine.start[mine.length > 0], start[:-1][mine.length > 0])
+    if in_place and mine.order is None and start[-1] == len(column):
+        return row, owner, None, Wanted(start, column)
+    at = mine.rows(mine.expand()[1])
+    return row, owner, at, Wanted(start, column[at])
 
 
-def _compared(block: Block, precision: str) -> Block:
+def compared(block: Block, precision: str) -> Block:
     """The scores in the precision in which they are compared."""
     if precision == "float64":
         return block
-    narrow = block.astype(np.float32, copy=False)
+    with np.errstate(over="ignore"):  # beyond float32 a score is infinite there, too
+        narrow = block.astype(np.float32, copy=False)
     if precision == "float32":
         return narrow
     outside = ((narrow < 0) | (narrow > 1)).any(axis=-1)
@@ -132,11 +146,11 @@ class _Scan:
     precision: str
     sequence: Integers | None = None
     score: Floats | None = None
-    found: Integers = field(init=False)
+    found: NDArray[np.int32] = field(init=False)
     broken: _Broken = field(init=False)
 
     def __post_init__(self) -> None:
-        self.found = np.zeros((3, len(self.asked.column)), np.int64)
+        self.found = np.zeros((3, len(self.asked.column)), np.int32)
         self.broken = _Broken(self.dense)
 
     def blocks(self) -> Iterator[tuple[int, int, Block, slice, Wanted]]:
@@ -144,7 +158,7 @@ class _Scan:
         first, start = 0, self.asked.start
         for given in self.dense.blocks():
             last = first + len(given)
-            block = _compared(given, self.precision)
+            block = compared(given, self.precision)
             here = slice(int(start[first]), int(start[last]))
             mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
             yield first, last, block, here, mine
@@ -199,7 +213,11 @@ def _last_best(block: Block, best: Integers, tied: Integers) -> Integers:
 
 
 def _by_id(
-    found: Integers, block: Block, mine: Wanted, masked: Wanted | None, sequence: Integers
+    found: NDArray[np.int32],
+    block: Block,
+    mine: Wanted,
+    masked: Wanted | None,
+    sequence: Integers,
 ) -> None:
     """Count again which equals come before, where columns do not stand in the order of ids."""
     rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
@@ -211,26 +229,27 @@ def _by_id(
         found[2, pair] = (sequence[equal] < sequence[column]).sum()
 
 
-def _masked_last(found: Reading, seen: Cells, dense: Dense, sequence: Integers | None) -> Reading:
-    """Seen items stand after all others, equal among themselves; the padding stays out."""
+def _masked_last(scan: _Scan, ranked: Integers, seen: Cells) -> Integers:
+    """Put seen items after all others, equal among themselves; how many are ranked then.
+
+    The padding stays out.
+    """
+    dense, sequence = scan.dense, scan.sequence
     owner = np.repeat(np.arange(dense.rows), np.diff(seen.start))
     real = seen.column != (-1 if dense.padding is None else dense.padding)
     nth = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
     owner, keys = owner[real], np.sort((owner * dense.columns + nth[seen.column])[real])
     start = np.searchsorted(owner, np.arange(dense.rows + 1))
-    rows = found.row[found.list]
-    mine = rows * dense.columns + nth[found.column]
-    place = np.searchsorted(keys, mine)
-    there = (found.column >= 0) & np.isin(mine, keys)
-    others = found.ranked[rows]
+    rows = np.repeat(np.arange(dense.rows), np.diff(scan.asked.start))
+    mine = rows * dense.columns + nth[scan.asked.column]
+    there = (scan.asked.column >= 0) & np.isin(mine, keys)
     if dense.depth is not None:
-        there &= others < dense.depth
-    return found._replace(
-        above=np.where(there, others, found.above),
-        tied=np.where(there, np.diff(start)[rows], found.tied),
-        before=np.where(there, place - start[rows], found.before),
-        ranked=found.ranked + np.diff(start),
-    )
+        there &= ranked[rows] < dense.depth
+    rows, mine = rows[there], mine[there]
+    scan.found[0, there] = ranked[rows]
+    scan.found[1, there] = np.diff(start)[rows]
+    scan.found[2, there] = np.searchsorted(keys, mine) - start[rows]
+    return ranked + np.diff(start)
 
 
 @dataclass

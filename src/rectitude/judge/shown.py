@@ -13,7 +13,7 @@ from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
 from rectitude.dense.rows import best
 from rectitude.judge.match import Matches, Ranking
-from rectitude.judge.scan import reading
+from rectitude.judge.scan import compared, reading
 from rectitude.judge.sides import Sides
 from rectitude.predictions.top import by_row, wanted, with_padding
 
@@ -59,13 +59,12 @@ def _best_others(
 ) -> Integers:
     """(rows, k) the best columns that are not masked, in the order that the tie rule gives."""
     as_they_are = bool(np.all(order[1:] > order[:-1]))
-    narrow = convention.score_precision == "float32"
     turned = masked if as_they_are else _turned(masked, np.argsort(order))
     columns = np.full((dense.rows, k), -1)
     first = 0
     for given in dense.blocks():
         last = first + len(given)
-        block = given.astype(np.float32, copy=False) if narrow else given
+        block = compared(given, convention.score_precision)
         block = block if as_they_are else np.ascontiguousarray(block[:, order])
         top = best(block, wanted(turned, first, last), k)
         columns[first:last] = np.where(top >= 0, order[top], -1)

@@ -100,7 +100,8 @@ def median_rank(counts: Counts) -> float:
 )
 def cross_entropy(lists: Judged, k: int | None) -> Ratio:
     """Negative logarithm of the probability of the target."""
-    loss, told = _losses(lists), lists.relevant > 0
+    told = lists.relevant > 0
+    loss = _losses(lists, told)
     _require_finite(lists, told & np.isinf(loss))
     return Ratio(np.where(told, loss, 0.0), told.astype(np.float64))
 
@@ -119,12 +120,21 @@ def cross_entropy(lists: Judged, k: int | None) -> Ratio:
 def mean_probability(lists: Judged, k: int | None) -> Ratio:
     """Probability of the target."""
     told = lists.relevant > 0
-    return Ratio(np.where(told, np.exp(-_losses(lists)), 0.0), told.astype(np.float64))
+    return Ratio(np.where(told, np.exp(-_losses(lists, told)), 0.0), told.astype(np.float64))
 
 
-def _losses(lists: Judged) -> Floats:
+def _losses(lists: Judged, told: Flags) -> Floats:
+    """(lists,) the losses, which exist unless logits are infinite."""
     loss = single_of(lists).loss
-    return np.full(lists.size, np.inf) if loss is None else loss
+    loss = np.full(lists.size, np.inf) if loss is None else loss
+    missing = told & np.isnan(loss)
+    if missing.any():
+        raise UndefinedValue(
+            f"the highest logit of {int(missing.sum())} of {lists.size} lists is infinite (first: "
+            f"list {int(np.flatnonzero(missing)[0])}), so that there are no probabilities.",
+            "a finite logit in every row, and none that is +infinity.",
+        )
+    return loss
 
 
 def _require_finite(lists: Judged, infinite: Flags) -> None:

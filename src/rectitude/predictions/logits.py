@@ -67,9 +67,10 @@ class Logits:
         predict, by default as many as there are targets.
         """
         known = whole_targets(targets, None)
+        size = len(known) if rows is None else rows
+        _require_some(size, classes)
         counts = np.bincount(known[known < classes], minlength=classes)
         logits = np.log((counts + 1.0) / (counts.sum() + classes))
-        size = len(known) if rows is None else rows
         step = max(1, COPIED_BYTES // logits.nbytes)
 
         def blocks() -> Iterator[Block]:
@@ -81,6 +82,7 @@ class Logits:
     @staticmethod
     def random(rows: int, classes: int, seed: int = 0) -> Logits:
         """A baseline of independent standard normal scores, made block by block from a seed."""
+        _require_some(rows, classes)
         step = max(1, COPIED_BYTES // (4 * classes))
 
         def blocks() -> Iterator[Block]:
@@ -90,6 +92,13 @@ class Logits:
                 yield generator.standard_normal(shape, dtype=np.float32)
 
         return Logits(blocks, rows=rows)
+
+
+def _require_some(rows: int, classes: int) -> None:
+    if rows < 1 or classes < 1:
+        raise BadScores(
+            f"a baseline of {rows} rows and {classes} classes was asked for.", "at least one each."
+        )
 
 
 def _dense(blocks: Callable[[], Iterator[Block]], rows: int, columns: int, words: str) -> Dense:
