@@ -39,6 +39,11 @@ class State:
         sums = (getattr(self, f.name) + getattr(other, f.name) for f in fields(State))
         return State(*sums)
 
+    def __sub__(self, other: State) -> State:
+        """Without lists that are in this state."""
+        sums = (getattr(self, f.name) - getattr(other, f.name) for f in fields(State))
+        return State(*sums)
+
     @property
     def value(self) -> float:
         """The number this state stands for; NaN if a list was undefined or there was none."""

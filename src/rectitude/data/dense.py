@@ -35,6 +35,12 @@ class Cells:
     start: Integers
     column: Integers
 
+    def columns(self, size: int) -> Integers:
+        """The columns, out of so many, that have a cell in some row."""
+        there = np.zeros(size, bool)
+        there[self.column] = True
+        return np.flatnonzero(there)
+
     def within(self, first: int, last: int) -> Cells:
         """The cells of some rows."""
         low, high = self.start[first], self.start[last]

@@ -9,7 +9,6 @@ from rectitude.dense.lanes import LANES, lowest_bit, not_below
 from rectitude.dense.parts import bisect, count_above, count_both, count_equal, fetch, longest
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
-GLANCE = 2048
 
 
 def count_kernel(  # type: ignore[no-untyped-def]
@@ -125,7 +124,7 @@ def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[n
     Returns how many items may do so, and how many scores the pool holds, NaN among them; -1 where
     equal scores filled it.
     """
-    alive = _alive(line[:GLANCE], score, bisect(hidden, GLANCE), depth)
+    alive = _alive(line[:CHUNK], score, bisect(hidden, CHUNK), depth)
     room = len(pool) - LANES
     held, check, known = 0, min(depth, room), 0
     whole = len(line) // LANES * LANES

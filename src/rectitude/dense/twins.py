@@ -117,7 +117,7 @@ def loss_rows(logits: Scores, target: Integers) -> Floats:
         row = row[(target[row] >= 0) | np.isnan(logits[row]).any(axis=1)]
         block = logits[row].astype(np.float64)
         top = block.max(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             above = top[:, 0] - block[np.arange(len(row)), target[row]]
             loss[row] = np.log(np.exp(block - top).sum(axis=1)) + above
     return loss

@@ -11,7 +11,7 @@ from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import State, Tally, tally
 from rectitude.aggregate.total import Total
-from rectitude.arrays import Flags, Floats
+from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
@@ -140,9 +140,18 @@ def _counts(asked: Asked, lists: Judged) -> Counted:
 
 
 def _tally(
-    run: Run, asked: Asked, lists: Judged, spread: bool = False, room: Floats | None = None
+    run: Run,
+    asked: Asked,
+    lists: Judged,
+    spread: bool = False,
+    room: Floats | None = None,
+    among: Integers | None = None,
 ) -> Tally:
+    """The values of lists, added up; `among` are their numbers if they are some of all."""
     sides = run.sides
+    weights, owners = sides.weights, sides.owners
+    if among is not None:
+        weights, owners = None if weights is None else weights[among], owners[among]
     with blamed(asked):
         require_in(lists, asked.metric)
         flags = _counted(lists, asked)
@@ -152,7 +161,7 @@ def _tally(
             told = lists.relevant > 0
             ratio = Ratio(ratio.above * told, ratio.below * told)
         return tally(
-            ratio, flags, asked.convention, sides.weights, sides.owners, sides.label, spread, room
+            ratio, flags, asked.convention, weights, owners, sides.label, spread, room
         )
 
 
@@ -160,14 +169,18 @@ def _bounds(run: Run, asked: Asked, verdict: Verdict, state: State) -> tuple[Sta
     """The sums with all ties broken against and for the lists; None where they say nothing."""
     if "moving_up_helps" in asked.metric.breaks:
         return None
-    if verdict.pessimistic is None or verdict.optimistic is None:
+    ties = verdict.ties
+    if ties is None:
         return state, state
-    views = [_view(run, asked, lists) for lists in (verdict.pessimistic, verdict.optimistic)]
+    found: dict[int, State] = {}
     try:
-        worst, best = (_tally(run, asked, lists).state for lists in views)
+        for lists in (ties.own, ties.worst, ties.best):
+            view = _view(run, asked, lists)
+            found[id(lists)] = _tally(run, asked, view, among=ties.lists).state
     except RectitudeError:  # under one of them a value is undefined
         return None
-    return worst, best
+    rest = state - found[id(ties.own)]
+    return rest + found[id(ties.worst)], rest + found[id(ties.best)]
 
 
 def _require_closed_form(asked: Asked, lists: Judged) -> None:

@@ -94,7 +94,7 @@ def _dense(
     train, offered, seen = inputs["train"], None, None
     if _sparse(train):
         seen = cells(dense, train, "train")
-        ready["train"] = _known(dense, seen)
+        inputs["train"] = None
     if _sparse(inputs["candidates"]):
         offered = cells(dense, inputs.pop("candidates"), "candidates")
     tables = _tables(replace(given, inputs=inputs), ready)
@@ -203,19 +203,6 @@ def _named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Seri
         **{name: frame[name].gather(rows) for name in frame.columns},
         "item": dense.items.gather(columns),
     }
-
-
-def _known(dense: Dense, seen: Cells) -> Table:
-    """A table with the same users and items as the cells, which is all that is asked of it."""
-    rows = np.flatnonzero(np.diff(seen.start))
-    there = np.zeros(dense.columns, bool)
-    there[seen.column] = True
-    columns = np.flatnonzero(there)
-    size = max(len(rows), len(columns))
-    named = _named(dense, np.resize(rows, size), np.resize(columns, size))
-    if "user" in named:
-        named["list"] = named.pop("user")
-    return _table(named, "sparse matrix")
 
 
 def _offered(

@@ -21,12 +21,21 @@ from rectitude.judge.truth import Truth, truth_under
 from rectitude.predictions.order import describe, order_of, require_finite, sort_key
 
 
+class Ties(NamedTuple):
+    """The lists of the users who have ties that matter: as judged, and as they would stand with
+    every tie broken against and for them. All other lists are the same under every rule."""
+
+    lists: Integers
+    own: Judged
+    worst: Judged
+    best: Judged
+
+
 class Verdict(NamedTuple):
-    """The lists as judged, and as they would stand with every tie broken for and against them."""
+    """The lists as judged, and what ties could change."""
 
     judged: Judged
-    pessimistic: Judged | None
-    optimistic: Judged | None
+    ties: Ties | None
 
 
 def judge(
@@ -67,8 +76,10 @@ def judge(
         rank = ranks(matches, grades, ranked.rule)
         judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
     if not len(tied):
-        return Verdict(judged, None, None)
-    return Verdict(judged, under("pessimistic"), under("optimistic"))
+        return Verdict(judged, None)
+    lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
+    worst, best = (under(rule) for rule in ("pessimistic", "optimistic"))
+    return Verdict(judged, Ties(lists, *(side.only(lists) for side in (judged, worst, best))))
 
 
 def _shown(
@@ -112,8 +123,9 @@ def _judged(
     matches = ranked.matches
     complete = ranked.dense is not None or sides.sources.lists == "complete"
     order: Integers | slice = slice(None)
-    if np.any(matches.tied > 1):
-        order = np.lexsort((rank, matches.list))
+    key = matches.list * (int(rank.max(initial=0)) + 1) + rank
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
     if ranked.score is not None:
         everything = np.arange(len(rank))[order]
         order = everything[ranked.score[everything] > 0]

@@ -12,6 +12,8 @@ import numpy as np
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
 
 Kept = TypeVar("Kept")
+_BY_ROW = ("rank", "grade", "place", "last", "taken")
+_BY_LIST = ("returned", "handed", "in_truth", "candidates", "shown")
 
 
 def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
@@ -79,6 +81,32 @@ class Judged:
             self
             if relevant_from == self.relevant_from
             else replace(self, relevant_from=relevant_from)
+        )
+
+    def only(self, lists: Integers) -> Judged:
+        """Some of the lists, numbered anew; they must ascend."""
+        number = np.full(self.size, -1)
+        number[lists] = np.arange(len(lists))
+        rows = np.flatnonzero(number[self.list] >= 0)
+        lengths = self.truth.lengths[lists]
+        ends = np.cumsum(lengths)
+        shift = self.truth.offsets[lists] - (ends - lengths)
+        values = self.truth.values[np.arange(int(lengths.sum())) + np.repeat(shift, lengths)]
+
+        def taken(column: Any, which: Integers) -> Any:
+            return None if column is None else column[which]
+
+        single = self.single
+        if single is not None:
+            target, top, loss = (taken(c, lists) for c in (single.target, single.top, single.loss))
+            single = Single(target, top, single.classes, loss)
+        return replace(
+            self,
+            list=number[self.list[rows]],
+            truth=Ragged(np.append(0, ends), values),
+            single=single,
+            **{name: taken(getattr(self, name), rows) for name in _BY_ROW},
+            **{name: taken(getattr(self, name), lists) for name in _BY_LIST},
         )
 
     def ended(self, end: int) -> Judged:

@@ -79,7 +79,8 @@ class Sides:
         """What says which items are known, in words."""
         if self.sources.dense is None or self.sources.items is not None:
             return "the catalogue"
-        return "the scores" if self.sources.train is None else "train"
+        trained = self.sources.train is not None or self.sources.seen is not None
+        return "train" if trained else "the scores"
 
     @property
     def misses_unknown(self) -> bool:
@@ -196,7 +197,7 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         judgements=truth,
         items=items,
         handed=handed,
-        known_users=_known(users, people, owners),
+        known_users=_known(users, people, owners, sources, predictions),
         known_items=known_items,
         weights=list_weights(sources.weights, weights, keys, truth.length > 0),
         left_out=everywhere - len(universe),
@@ -220,10 +221,18 @@ def _absent(users: _Space, people: Integers) -> int:
     return int((~np.isin(distinct_codes(users.ids.codes["users"]), people)).sum())
 
 
-def _known(users: _Space, people: Integers, owners: Integers) -> Flags | None:
-    if "train" not in users.runs:
+def _known(
+    users: _Space, people: Integers, owners: Integers, sources: Sources, lists: Grouped
+) -> Flags | None:
+    """(lists,) whether the user was met in training, which a table or cells of the scores say."""
+    if "train" in users.runs:
+        return np.isin(people, users.ids.codes["train"].whole)[owners]
+    if sources.seen is None:
         return None
-    return np.isin(people, users.ids.codes["train"].whole)[owners]
+    known = lists.length > 0
+    rows = lists.rows(lists.start[known])
+    known[known] = np.diff(sources.seen.start)[rows] > 0
+    return known
 
 
 def _owners(
@@ -280,6 +289,9 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
         known_ids = items.columns[reference].implode()
         unknown = ~items.columns["predictions"].is_in(known_ids)
         return items, items.columns["truth"].is_in(known_ids).to_numpy(), int(unknown.sum())
-    known = np.sort(items.codes[reference].whole)
+    known = items.codes[reference].whole
+    if reference == "predictions" and sources.seen is not None:
+        known = known[sources.seen.columns(len(known))]
+    known = np.sort(known)
     foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
     return items, places(known, items.codes["truth"].whole) >= 0, foreign

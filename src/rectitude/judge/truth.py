@@ -56,6 +56,9 @@ def _allowed_rows(
     unjudged = convention.negative_grades == "unjudged" and grades.min() < 0
     if not unjudged and sides.known_items is None:
         return rows
+    if not unjudged and sides.known_items is not None and sides.known_items.all():
+        _allowed_items(sides, np.empty(0, np.int64), convention, ledger)
+        return rows
     lists, where = rows.expand()
     at = rows.rows(where)
     keep = _allowed_items(sides, at, convention, ledger)

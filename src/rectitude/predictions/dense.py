@@ -92,7 +92,8 @@ class Scores:
 class Embeddings:
     """Vectors of users and items whose inner products are the scores.
 
-    The products are made block by block and never held together.
+    Vectors are arrays, or paths of `.npy` files, which are mapped into memory. The products are
+    made block by block and never held together.
     """
 
     user_vectors: object
@@ -117,7 +118,7 @@ class Embeddings:
 
     def _vectors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         sides = {"user": self.user_vectors, "item": self.item_vectors}
-        left, right = (ready(matrix(side, f"{name} vectors")) for name, side in sides.items())
+        left, right = (_vectors(side, f"{name} vectors") for name, side in sides.items())
         if left.shape[1] != right.shape[1]:
             raise BadScores(
                 f"user vectors have {left.shape[1]} dimensions and item vectors {right.shape[1]}.",
@@ -134,6 +135,15 @@ class Embeddings:
         return left, right
 
 
+def _vectors(given: object, what: str) -> NDArray[Any]:
+    if isinstance(given, (str, PathLike)):
+        arrays = load(given)
+        if len(arrays) != 1:
+            raise BadScores(f"{given} holds {', '.join(sorted(arrays))}.", f"the {what} alone.")
+        given = next(iter(arrays.values()))
+    return ready(matrix(given, what))
+
+
 def _products(left: NDArray[Any], right: NDArray[Any]) -> Callable[[], Iterator[Block]]:
     """The products of all rows in blocks, which share one piece of memory."""
     kind = np.result_type(left, right)
@@ -144,6 +154,8 @@ def _products(left: NDArray[Any], right: NDArray[Any]) -> Callable[[], Iterator[
         room = np.empty((min(step, len(left)), len(right)), kind)
         for first in range(0, len(left), step):
             part = left[first : first + step]
-            yield np.matmul(part, right.T, out=room[: len(part)])
+            with np.errstate(over="ignore", invalid="ignore"):  # whoever reads them finds a NaN
+                block = np.matmul(part, right.T, out=room[: len(part)])
+            yield block
 
     return blocks
