@@ -37,9 +37,7 @@ class Cells:
 
     def columns(self, size: int) -> Integers:
         """The columns, out of so many, that have a cell in some row."""
-        there = np.zeros(size, bool)
-        there[self.column] = True
-        return np.flatnonzero(there)
+        return np.flatnonzero(np.bincount(self.column, minlength=size))
 
     def within(self, first: int, last: int) -> Cells:
         """The cells of some rows."""

@@ -16,15 +16,21 @@ def load(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
     """The arrays of a `.npy` or `.npz` file by name; that of a `.npy` file is mapped, named ''."""
     where = Path(path).expanduser()
     try:
-        held = np.load(where, mmap_mode="r", allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            return {"": held}
-        with held:
-            return {name: held[name] for name in held.files}
+        return _loaded(where)
     except (OSError, ValueError, EOFError, KeyError) as error:
         raise _unreadable(where, error) from error
     except Exception as error:  # zipfile raises its own kinds for damaged archives
         raise _unreadable(where, error) from error
+
+
+def _loaded(where: Path) -> dict[str, NDArray[Any]]:
+    with where.open("rb") as file:  # NumPy does not close archives that it cannot read
+        archive = file.read(2) == b"PK"
+        file.seek(0)
+        if archive:
+            with np.load(file, allow_pickle=False) as held:
+                return {name: held[name] for name in held.files}
+    return {"": np.load(where, mmap_mode="r", allow_pickle=False)}
 
 
 def _unreadable(where: Path, error: Exception) -> UnreadableFile:

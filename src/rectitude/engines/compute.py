@@ -174,7 +174,7 @@ def _bounds(run: Run, asked: Asked, verdict: Verdict, state: State) -> tuple[Sta
         return state, state
     found: dict[int, State] = {}
     try:
-        for lists in (ties.own, ties.worst, ties.best):
+        for lists in {id(lists): lists for lists in ties[1:]}.values():
             view = _view(run, asked, lists)
             found[id(lists)] = _tally(run, asked, view, among=ties.lists).state
     except RectitudeError:  # under one of them a value is undefined

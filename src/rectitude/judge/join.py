@@ -78,8 +78,12 @@ def judge(
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
-    worst, best = (under(rule) for rule in ("pessimistic", "optimistic"))
-    return Verdict(judged, Ties(lists, *(side.only(lists) for side in (judged, worst, best))))
+    own = judged.only(lists)
+    worst, best = (
+        own if rule == ranked.rule else under(rule).only(lists)
+        for rule in ("pessimistic", "optimistic")
+    )
+    return Verdict(judged, Ties(lists, own, worst, best))
 
 
 def _shown(
