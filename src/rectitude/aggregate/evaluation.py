@@ -13,8 +13,8 @@ import numpy as np
 
 from rectitude import tables
 from rectitude.aggregate import show
-from rectitude.aggregate.state import State
-from rectitude.arrays import Floats, Integers, totals
+from rectitude.aggregate.state import State, sorted_totals
+from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
@@ -165,8 +165,8 @@ class Evaluation:
                 continue
             there = np.isfinite(result.values)
             weights = (np.ones(len(there)) if lists.weights is None else lists.weights)[there]
-            below = totals(lists.owners[there], size, weights)
-            above = totals(lists.owners[there], size, result.values[there] * weights)
+            below = sorted_totals(lists.owners[there], weights, size)
+            above = sorted_totals(lists.owners[there], result.values[there] * weights, size)
             mean = np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
             columns[name] = pl.Series(name, mean, nan_to_null=True)
         return pl.DataFrame(columns)

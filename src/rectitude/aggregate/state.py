@@ -134,10 +134,19 @@ UNDEFINED = {"nan": math.nan, "zero": 0.0, "one": 1.0}
 """What 0/0 is worth, where it is worth something."""
 
 
+def of_nobody(convention: Convention) -> float | None:
+    """The mean over the lists with a hit where nothing was hit, which is 0/0; None if no list
+    counts for any other reason, because then something is wrong."""
+    return UNDEFINED.get(convention.undefined) if convention.list_needed == "hit" else None
+
+
 def settled(state: State, convention: Convention) -> float:
     """The value of a state, also where the sums of all lists are 0/0."""
     if state.below or state.nan:
         return state.value
+    worth = of_nobody(convention)
+    if not (state.counted or state.skipped) and worth is not None:
+        return worth
     if convention.undefined == "skip" or not state.counted:
         raise NothingToEvaluate(
             "every list that counts is undefined, and undefined='skip' leaves it out.",
@@ -177,12 +186,12 @@ def _add(above: Floats, below: Floats, spread: bool) -> State:
 def _by_user(values: Floats, weights: Floats | None, owners: Integers) -> Floats:
     """The (weighted) mean of the lists of each user who has any."""
     weights = np.ones(len(values)) if weights is None else weights
-    below = _sorted_totals(owners, weights)
-    above = _sorted_totals(owners, values * weights)
+    below = sorted_totals(owners, weights)
+    above = sorted_totals(owners, values * weights)
     return above[below > 0] / below[below > 0]
 
 
-def _sorted_totals(owners: Integers, values: Floats) -> Floats:
+def sorted_totals(owners: Integers, values: Floats, users: int = 0) -> Floats:
     """Sums per user, added in the order of the values, so that no order of lists shows in them."""
     order = np.lexsort((values, owners))
-    return totals(owners[order], int(owners.max(initial=-1)) + 1, values[order])
+    return totals(owners[order], max(users, int(owners.max(initial=-1)) + 1), values[order])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rectitude.cli.options import labelled
+from rectitude.data.table import What
 from rectitude.errors import BadName, UnreadableFile
 
 
@@ -54,19 +55,27 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
 
 
 def _scores(inputs: Inputs) -> dict[str, Any]:
-    from rectitude.data.read import read
     from rectitude.predictions.dense import Scores
 
-    users = inputs.score_users and read(inputs.score_users, "users").frame["list"]
-    items = inputs.score_items and read(inputs.score_items, "items").frame["item"]
+    users = _ids(inputs.score_users, "users", "list")
+    items = _ids(inputs.score_items, "items", "item")
     return {
-        label: Scores(file, users=_given(users), items=_given(items))
+        label: Scores(file, users=users, items=items)
         for label, file in labelled(inputs.scores).items()
     }
 
 
-def _given(ids: Any) -> Any:
-    return None if ids is None or isinstance(ids, str) else ids
+def _ids(path: str | None, what: What, role: str) -> Any:
+    """The ids in a file, in order; as numbers where untyped text holds nothing else."""
+    from rectitude.data.ids import whole_numbers
+    from rectitude.data.read import read
+
+    if path is None:
+        return None
+    table = read(source(path), what)
+    ids = table.frame[role]
+    numbers = whole_numbers(ids) if table.text else None
+    return ids if numbers is None else numbers
 
 
 def _logits(inputs: Inputs) -> tuple[dict[str, Any], Any]:
@@ -116,7 +125,7 @@ def source(path: str | None) -> Any:
         return load_npz(path)
     except (OSError, ValueError, KeyError) as error:
         raise UnreadableFile(
-            f"{path} cannot be read as a sparse matrix: {error}.",
+            f"{path} cannot be read as a sparse matrix: {str(error).rstrip('.')}.",
             "a file written by scipy.sparse.save_npz.",
         ) from error
 

@@ -17,9 +17,7 @@ def load(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
     where = Path(path).expanduser()
     try:
         return _loaded(where)
-    except (OSError, ValueError, EOFError, KeyError) as error:
-        raise _unreadable(where, error) from error
-    except Exception as error:  # zipfile raises its own kinds for damaged archives
+    except Exception as error:  # of many kinds: zipfile has its own for damaged archives
         raise _unreadable(where, error) from error
 
 

@@ -9,6 +9,8 @@ from rectitude.dense.lanes import LANES, lowest_bit, not_below
 from rectitude.dense.parts import bisect, count_above, count_both, count_equal, fetch, longest
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
+STEP = 1024  # scores after which it is seen whether there are enough
+LAST_BIT = np.uint64(1) << np.uint64(LANES - 1)
 
 
 def count_kernel(  # type: ignore[no-untyped-def]
@@ -27,64 +29,41 @@ def count_kernel(  # type: ignore[no-untyped-def]
     order = np.empty((2, wanted), np.int64)
     counts = np.empty((2, wanted), np.int64)
     masked = np.empty(longest(mask_start), scores.dtype)
-    room = 2 * (min(depth, columns) + len(masked)) + LANES
+    room = 2 * (min(depth, columns) + len(masked)) + 2 * LANES
     pool = np.empty(room if room < columns // 4 else 0, scores.dtype)
-    found = np.empty((2, CHUNK // LANES + 1), np.uint64)
     above[:], tied[:], before[:] = -1, 0, 0
     if rows > 0:
         fetch(scores[0], column[: start[1]], coming)
     for row in range(rows):
         line = scores[row]
-        first, last = start[row], start[row + 1]
+        here = slice(start[row], start[row + 1])
         hidden = mask_column[mask_start[row] : mask_start[row + 1]]
-        alive = _sort(coming, column[first:last], hidden, score, order)
+        alive = _sort(coming, column[here], score, order)
         if row + 1 < rows:  # they lie far apart, and arrive while this row is read
-            fetch(scores[row + 1], column[last : start[row + 2]], coming)
+            fetch(scores[row + 1], column[start[row + 1] : start[row + 2]], coming)
         held = -1
         if alive > 0 and len(pool) > 0:
-            alive, held = _collect(line, score[:alive], hidden, masked, depth, pool, found)
+            alive, held = _collect(line, score[:alive], hidden, masked, depth, pool)
         broken[row] = _tally(pool[:held] if held >= 0 else line, score[:alive], counts)
-        if broken[row]:
-            continue
-        fetch(line, hidden, masked)
-        here = slice(first, last)
-        _settle(
-            line, column[here], score[:alive], order[0], counts, hidden, masked[: len(hidden)], depth,
-            above[here], tied[here], before[here],
-        )  # fmt: skip
+        if not broken[row]:
+            fetch(line, hidden, masked)
+            _settle(
+                line, column[here], score[:alive], order[0], counts, hidden,
+                masked[: len(hidden)], depth, above[here], tied[here], before[here],
+            )  # fmt: skip
 
 
 @part
-def _settle(  # type: ignore[no-untyped-def]
-    line, items, score, order, counts, hidden, masked, depth, above, tied, before
-):
-    """Write down where the items that are alive stand, once masked columns are left out."""
-    for place in range(len(score)):
-        value, number = score[place], order[place]
-        more = counts[0, place] - count_above(masked, value)
-        if more >= depth:
-            continue
-        above[number] = more
-        tied[number] = counts[1, place] - count_equal(masked, value)
-        if tied[number] > 1:
-            column = items[number]
-            before[number] = count_equal(line[:column], value)
-            before[number] -= count_equal(masked[: bisect(hidden, column)], value)
-
-
-@part
-def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
-    """The scores of the items that have a column and are not hidden, best first; how many.
+def _sort(values, items, score, order):  # type: ignore[no-untyped-def]
+    """The scores of the items that have a column, best first, and their numbers; how many.
 
     Each goes to the place that is the number of scores before it: no branch to guess.
     """
     size = 0
     for number in range(len(items)):
-        place = bisect(hidden, items[number])
-        masked = place < len(hidden) and hidden[place] == items[number]
         values[size] = values[number]
         order[1, size] = number
-        size += items[number] >= 0 and not masked
+        size += items[number] >= 0
     for number in range(size):
         place = count_above(values[:size], values[number])
         place += count_equal(values[:number], values[number])
@@ -94,82 +73,53 @@ def _sort(values, items, hidden, score, order):  # type: ignore[no-untyped-def]
 
 
 @part
-def _holds_nan(values):  # type: ignore[no-untyped-def]
-    """Whether a value is NaN."""
-    found = np.int32(0)
-    for place in range(len(values)):
-        found = np.int32(found + np.int32(values[place] != values[place]))
-    return found > 0
-
-
-@part
-def _tally(values, score, counts):  # type: ignore[no-untyped-def]
-    """Count the values above and equal to each score; whether a value is NaN."""
-    broken = False
-    counts[:, : len(score)] = 0
-    for first in range(0, len(values), CHUNK):
-        chunk = values[first : first + CHUNK]
-        broken |= _holds_nan(chunk)
-        for place in range(len(score)):
-            more, same = count_both(chunk, score[place])
-            counts[0, place] += more
-            counts[1, place] += same
-    return broken
-
-
-@part
-def _collect(line, score, hidden, masked, depth, pool, found):  # type: ignore[no-untyped-def]
+def _collect(line, score, hidden, masked, depth, pool):  # type: ignore[no-untyped-def]
     """Every score of a row that is not below the lowest item which may stand above `depth`.
 
     Returns how many items may do so, and how many scores the pool holds, NaN among them; -1 where
     equal scores filled it.
     """
-    alive = _alive(line[:CHUNK], score, bisect(hidden, CHUNK), depth)
-    room = len(pool) - LANES
-    held, check, known = 0, min(depth, room), 0
+    alive = _alive(line[:CHUNK], score, depth + bisect(hidden, CHUNK))
+    room = len(pool) - 2 * LANES
+    held, check, known = 0, depth, 0
     whole = len(line) // LANES * LANES
-    for first in range(0, whole, CHUNK):
-        last = _search(line, first, min(first + CHUNK, whole), _limit(score, alive), found)
-        turn = 0
-        bits = found[1, 0]
-        while turn < last:
-            here = np.int64(found[0, turn]) + lowest_bit(bits)
-            pool[held] = line[here]
-            held += 1
-            rest = bits & (bits - np.uint64(1))
-            turn += rest == 0
-            following = found[1, turn]
-            bits = following if rest == 0 else rest
-            if held < check:
-                continue
-            while known < len(hidden) and hidden[known] <= here:
-                masked[known] = line[hidden[known]]
-                known += 1
-            alive, lacking = _drop(score, alive, masked[:known], pool[:held], depth)
-            if held == room:
-                held = _keep(pool, held, _limit(score, alive))
-                if held + LANES > room:
-                    return alive, -1
-            check = min(held + lacking, room)
+    limit = _limit(score, alive)
+    for block in range(0, whole, LANES):
+        held = _take(line, block, not_below(line, block, limit), pool, held)
+        if held < check:
+            continue
+        while known < len(hidden) and hidden[known] < block + LANES:
+            masked[known] = line[hidden[known]]
+            known += 1
+        alive, lacking = _drop(score, alive, masked[:known], pool[:held], depth)
+        limit = _limit(score, alive)
+        if held >= room:
+            held = _keep(pool, held, limit)
+            if held + LANES > room:
+                return alive, -1
+        check = min(held + lacking, room)
     for place in range(whole, len(line)):
         pool[held] = line[place]
-        held += not line[place] < _limit(score, alive)
+        held += not line[place] < limit
     return alive, held
 
 
 @part
-def _search(line, first, last, limit, found):  # type: ignore[no-untyped-def]
-    """Note the blocks that hold something not below the limit, and where; how many.
-
-    Every block is written, and the next one over it if it holds nothing: no branch to guess.
-    """
-    size = 0
-    for block in range(first, last, LANES):
-        bits = not_below(line, block, limit)
-        found[0, size] = block
-        found[1, size] = bits
-        size += bits != 0
-    return size
+def _alive(glance, score, enough):  # type: ignore[no-untyped-def]
+    """How many items, best first, do not have enough scores above them in a part of the row."""
+    low, high = 0, len(score)
+    while low < high:
+        middle = (low + high) >> 1
+        more = 0
+        for first in range(0, len(glance), STEP):
+            more += count_above(glance[first : first + STEP], score[middle])
+            if more >= enough:
+                break
+        if more < enough:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @part
@@ -179,16 +129,20 @@ def _limit(score, alive):  # type: ignore[no-untyped-def]
 
 
 @part
-def _alive(glance, score, hidden, depth):  # type: ignore[no-untyped-def]
-    """How many items, best first, may stand above `depth` for all that a part of the row shows."""
-    low, high = 0, len(score)
-    while low < high:
-        middle = (low + high) >> 1
-        if count_above(glance, score[middle]) - hidden < depth:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _take(line, block, bits, pool, held):  # type: ignore[no-untyped-def]
+    """Put the scores at some bits of a block into the pool; how many it holds.
+
+    Up to three are taken without a branch, so that the reading of the row never stops to guess.
+    """
+    for _ in range(3):
+        pool[held] = line[block + lowest_bit(bits | LAST_BIT)]
+        held += bits != 0
+        bits &= bits - np.uint64(1)
+    while bits != 0:
+        pool[held] = line[block + lowest_bit(bits)]
+        held += 1
+        bits &= bits - np.uint64(1)
+    return held
 
 
 @part
@@ -211,3 +165,47 @@ def _keep(pool, held, limit):  # type: ignore[no-untyped-def]
         pool[left] = pool[place]
         left += not pool[place] < limit
     return left
+
+
+@part
+def _tally(values, score, counts):  # type: ignore[no-untyped-def]
+    """Count the values above and equal to each score; whether a value is NaN."""
+    broken = False
+    counts[:, : len(score)] = 0
+    for first in range(0, len(values), CHUNK):
+        chunk = values[first : first + CHUNK]
+        broken |= _holds_nan(chunk)
+        for place in range(len(score)):
+            more, same = count_both(chunk, score[place])
+            counts[0, place] += more
+            counts[1, place] += same
+    return broken
+
+
+@part
+def _holds_nan(values):  # type: ignore[no-untyped-def]
+    """Whether a value is NaN."""
+    found = np.int32(0)
+    for place in range(len(values)):
+        found = np.int32(found + np.int32(values[place] != values[place]))
+    return found > 0
+
+
+@part
+def _settle(  # type: ignore[no-untyped-def]
+    line, items, score, order, counts, hidden, masked, depth, above, tied, before
+):
+    """Write down where the items that are alive stand, once masked columns are left out."""
+    for place in range(len(score)):
+        value, number = score[place], order[place]
+        column = items[number]
+        behind = bisect(hidden, column)
+        more = counts[0, place] - count_above(masked, value)
+        if more >= depth or (behind < len(hidden) and hidden[behind] == column):
+            continue
+        above[number] = more
+        tied[number] = 1
+        if counts[1, place] > 1:
+            tied[number] = counts[1, place] - count_equal(masked, value)
+            before[number] = count_equal(line[:column], value)
+            before[number] -= count_equal(masked[:behind], value)

@@ -10,6 +10,8 @@ import numpy as np
 
 from rectitude.aggregate.evaluation import Keys
 from rectitude.arrays import Floats, Integers
+from rectitude.data.ids import kind_of
+from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds
 
 if TYPE_CHECKING:
@@ -29,11 +31,16 @@ class Batches:
         return Batches() if keys is None or not values else Batches((keys,), (values,))
 
     def __add__(self, other: Batches) -> Batches:
+        if self.lists and other.lists:
+            mine, theirs = self.lists[0], other.lists[0]
+            _require_alike([mine.keys, theirs.keys])
+            _require_alike([mine.users, theirs.users])
         return Batches(self.lists + other.lists, self.held + other.held)
 
     def names(self) -> list[str]:
-        """The metrics whose values are kept."""
-        return list(self.held[0]) if self.held else []
+        """The metrics whose values are kept of every batch."""
+        first = self.held[0] if self.held else {}
+        return [name for name in first if all(name in part for part in self.held)]
 
     def values(self, name: str) -> Floats:
         """The values of a metric, batch after batch."""
@@ -67,16 +74,25 @@ class Batches:
 def _joined(parts: list[pl.Series]) -> pl.Series:
     import polars as pl
 
-    kinds = {part.dtype for part in parts}
-    if len(kinds) > 1 and not all(kind.is_integer() for kind in kinds):
+    _require_alike(parts)
+    if parts[0].dtype == pl.Object:
+        return pl.Series("id", [v for part in parts for v in part.to_list()], dtype=pl.Object)
+    dtypes = {part.dtype for part in parts}
+    if len(dtypes) > 1:
+        large = dtypes & {pl.UInt64, pl.Int128}
+        wide = {"integer": pl.Int128 if large else pl.Int64, "text": pl.String}
+        parts = [part.cast(wide.get(kind_of(part), pl.Float64)) for part in parts]
+    return pl.concat([part.alias("id") for part in parts])
+
+
+def _require_alike(parts: list[pl.Series]) -> None:
+    """Refuse ids of different kinds, which could not be told apart or brought together."""
+    kinds = {kind_of(part): str(part.dtype) for part in parts}
+    if len(kinds) > 1:
         raise BadIds(
-            f"ids have different types in different batches: {', '.join(map(str, kinds))}.",
+            f"ids have different types in different batches: {', '.join(kinds.values())}.",
             "the same type in every batch.",
         )
-    wide = [part.cast(pl.Int64) if part.dtype.is_integer() else part for part in parts]
-    if pl.Object in kinds:
-        return pl.Series("id", [v for part in wide for v in part.to_list()], dtype=pl.Object)
-    return pl.concat([part.alias("id") for part in wide])
 
 
 def _numbered(users: pl.Series) -> tuple[pl.Series, Integers]:
@@ -89,6 +105,15 @@ def _numbered(users: pl.Series) -> tuple[pl.Series, Integers]:
         return pl.Series("id", list(number), dtype=pl.Object), owners
     names = users.unique().sort()
     return names, names.search_sorted(users).to_numpy().astype(np.int64)
+
+
+def merged_ledger(one: Ledger, other: Ledger) -> Ledger:
+    """What was counted in both; a batch without any hit is worth no word if another has one."""
+    both, name = one + other, "without_any_hit"
+    both.entries.pop(name, None)
+    if name in one and name in other:
+        both.entries[name] = one.entries[name]
+    return both
 
 
 def merged_manifest(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

@@ -160,9 +160,7 @@ def _tally(
         if asked.convention.without_relevant == "undefined":
             told = lists.relevant > 0
             ratio = Ratio(ratio.above * told, ratio.below * told)
-        return tally(
-            ratio, flags, asked.convention, weights, owners, sides.label, spread, room
-        )
+        return tally(ratio, flags, asked.convention, weights, owners, sides.label, spread, room)
 
 
 def _bounds(run: Run, asked: Asked, verdict: Verdict, state: State) -> tuple[State, State] | None:

@@ -22,7 +22,7 @@ from rectitude.errors import BadName, BadTable
 from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
-from rectitude.predictions.top import by_row, cells, from_table
+from rectitude.predictions.top import by_row, cells, from_table, has_column
 from rectitude.profiles import Asked
 
 if TYPE_CHECKING:
@@ -212,8 +212,7 @@ def _offered(
     seen."""
     chosen = _keys(dense, offered)
     if convention.candidates == "with_truth":
-        known = truth.frame["item"].is_in(dense.items.implode())
-        inside = replace(truth, frame=truth.frame.filter(known))
+        inside = replace(truth, frame=truth.frame.filter(has_column(dense, truth)))
         chosen = np.union1d(chosen, _keys(dense, from_table(dense, inside, "candidates")))
     if seen is not None and convention.seen == "removed":
         chosen = np.setdiff1d(chosen, _keys(dense, seen), assume_unique=True)
@@ -248,6 +247,8 @@ def _gathered(dense: Dense, chosen: Cells) -> Table:
 
 def _recorded_lists(dense: Dense, given: Given) -> Table:
     """A recorded order of scores as lists: a table, or the columns of each row in order."""
+    import polars as pl
+
     handed, ranking = dense.table.frame["list"], given.ranking
     if not isinstance(ranking, np.ndarray):
         key = given.list_key
@@ -257,7 +258,8 @@ def _recorded_lists(dense: Dense, given: Given) -> Table:
                 "ranking does not say which users its lists belong to, and the scores do.",
                 f"a user column beside {key!r}.",
             )
-        return replace(table, handed=handed)
+        same = handed.cast(pl.String) if table.text and handed.dtype != pl.Object else handed
+        return replace(table, handed=same)
     order = _recorded(dense, ranking)
     rows, places = np.nonzero(order >= 0)
     named = {**_named(dense, rows, order[rows, places]), "rank": places}

@@ -17,7 +17,7 @@ from rectitude._version import __version__
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Keys, Result
-from rectitude.aggregate.state import UNDEFINED, State, settled
+from rectitude.aggregate.state import State, of_nobody, settled
 from rectitude.aggregate.total import Total
 from rectitude.arrays import Floats, together
 from rectitude.convention import SWITCHES, Convention
@@ -181,9 +181,7 @@ def _total(part: Part, name: str) -> Total:
 def _value(asked: Asked, total: State | Counted, facts: Facts) -> float:
     lists = total.lists if isinstance(total, Counted) else total.counted + total.skipped + total.nan
     convention = asked.convention
-    if not lists and convention.list_needed == "hit" and convention.undefined in UNDEFINED:
-        return UNDEFINED[convention.undefined]  # nothing was hit: the mean over no list is 0/0
-    if not lists:
+    if not lists and of_nobody(convention) is None:
         raise NothingToEvaluate(
             f"no list counts for {str(asked.name)!r}.",
             f"lists that have what truth_needed={convention.truth_needed!r} and "

@@ -20,7 +20,7 @@ from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.engines.batches import Batches
 from rectitude.engines.streaming import Evaluator
-from rectitude.errors import BadIds, UnreadableFile
+from rectitude.errors import BadIds, UnknownName, UnreadableFile
 from rectitude.profiles import Profile
 from rectitude.storage import write_text
 
@@ -68,9 +68,22 @@ def load(path: str | os.PathLike[str]) -> Evaluator:
             "a newer rectitude may read it.",
         )
     try:
-        return _evaluator(stored)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        evaluator = _evaluator(stored)
+        _try(evaluator)
+    except UnknownName:  # a metric of one's own that is not there
+        raise
+    except Exception as error:  # whatever a damaged file leads to
         raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole evaluator.") from error
+    return evaluator
+
+
+def _try(evaluator: Evaluator) -> None:
+    """Do once what will be done with it, so that damage is found here and not later."""
+    if evaluator.batches != 0:
+        evaluation = (evaluator + evaluator).compute()
+        str(evaluation)
+        if evaluation.lists is not None:
+            evaluation.per_list()
 
 
 def _evaluator(stored: Mapping[str, Any]) -> Evaluator:
@@ -125,15 +138,22 @@ def _kept(kept: Batches) -> dict[str, Any] | None:
 
 
 def _read_kept(stored: Mapping[str, Any] | None) -> Batches:
-    import polars as pl
-
     if stored is None:
         return Batches()
-    keys, users = pl.Series("id", stored["keys"]), pl.Series("id", stored["users"])
+    keys, users = _read_ids(stored["keys"]), _read_ids(stored["users"])
     weights = None if stored["weights"] is None else np.array(stored["weights"], np.float64)
     lists = Keys(keys, np.array(stored["owners"], np.int64), users, stored["by_user"], weights)
     values = {name: np.array(v, np.float64) for name, v in stored["values"].items()}
     return Batches.of(lists, values)
+
+
+def _read_ids(stored: list[Any]) -> pl.Series:
+    import polars as pl
+
+    if isinstance(stored[0], str):
+        return pl.Series("id", stored, dtype=pl.String)
+    small = max(map(abs, stored)) < 2**63
+    return pl.Series("id", stored, dtype=pl.Int64 if small else pl.Int128)
 
 
 def _numbers(values: Floats) -> list[float | None]:

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from os import PathLike
+from typing import Literal
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.state import State, state_by_user
 from rectitude.aggregate.total import Total
 from rectitude.data.ledger import Ledger
-from rectitude.engines.batches import Batches, merged_manifest
+from rectitude.engines.batches import Batches, merged_ledger, merged_manifest
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import Part, computed, part_of, results_of
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.metrics.facts import Facts
 from rectitude.metrics.names import parse_all
+from rectitude.predictions.dense import Embeddings, Scores
+from rectitude.predictions.logits import Logits
 from rectitude.profiles import Asked, profile_of
-
-if TYPE_CHECKING:
-    from os import PathLike
 
 
 class Evaluator:
     """Metrics over predictions that come in batches.
 
     Each `update` is handed predictions of any kind and the truth of the same lists; a user of the
-    truth without a prediction in the batch counts as `evaluate` would count him. What is kept does
-    not grow with the number of batches: exact sums, and counts. Only `unit="user"`, where the mean
-    of a user's lists needs all of them, and `per_list="kept"` keep a value for each list. Batches
-    may come in any order, in any number of evaluators: added up, they give the bits of `evaluate`.
+    truth without a prediction in the batch counts as `evaluate` would count him, as a miss. Where
+    the truth holds more users than the batch, name those of the batch with `users=`.
+
+    What is kept does not grow with the number of batches: exact sums, and counts. Only
+    `unit="user"`, where the mean of a user's lists needs all of them, and `per_list="kept"` keep a
+    value for each list. Batches may come in any order, in any number of evaluators: added up, they
+    give the bits of `evaluate`.
     """
 
     def __init__(
@@ -47,9 +50,11 @@ class Evaluator:
         self.intervals = intervals
         self.per_list = per_list
         self.asked = [self.profile.resolve(name) for name in parse_all(self.names)]
-        self._wanted = {
-            name: _by_list(one) for name, one in computed(self.asked, self.profile).items()
-        }
+        wanted = computed(self.asked, self.profile)
+        self._bounds = {name: b for name, one in wanted.items() if (b := _bounds(name, one))}
+        self._wanted = {name: _by_list(one) for name, one in wanted.items()}
+        for bounds in self._bounds.values():
+            self._wanted |= bounds
         self.reset()
 
     def reset(self) -> None:
@@ -82,11 +87,14 @@ class Evaluator:
             "users": users, "weights": weights, "candidates": candidates,
         }  # fmt: skip
         given = Given(inputs, ranking, list_key, columns, progress)
+        self._require_named(predictions)
         wanted = list(self._wanted.values())
         sources = opened(given, wanted, self.profile.convention)
         part = part_of(sources, self.asked, self.profile, self._wanted, self.intervals)
-        for error in part.failures.values():
-            raise error
+        bounds = {name for both in self._bounds.values() for name in both}
+        for name, error in part.failures.items():
+            if name not in bounds:  # else there is a value, without bounds
+                raise error
         self._take(part.totals, part.ledger, part.manifest, self._kept_of(part), 1)
 
     def __add__(self, other: Evaluator) -> Evaluator:
@@ -111,8 +119,10 @@ class Evaluator:
         for name, one in computed(self.asked, self.profile).items():
             rest = totals[name].sum
             if one.convention.unit == "user" and isinstance(rest, State):
-                state = state_by_user(*self.kept.by_user(name), self.intervals)
-                totals[name] = Total(replace(state, skipped=rest.skipped, nan=rest.nan))
+                names = self._bounds.get(name, {})
+                bounds = [self._by_user(bound) for bound in names if bound in totals]
+                both = (bounds[0], bounds[1]) if len(bounds) == 2 else None
+                totals[name] = Total(self._by_user(name), both)
         shown = self.kept if self.per_list == "kept" else Batches()
         keys = shown.keys()
         values = {name: shown.values(name) for name in shown.names()}
@@ -134,13 +144,21 @@ class Evaluator:
 
         return load(path)
 
+    def _by_user(self, name: str) -> State:
+        """The sums over users of a metric of which values per list were kept."""
+        state = state_by_user(*self.kept.by_user(name), self.intervals)
+        rest = self.totals[name].sum
+        return (
+            replace(state, skipped=rest.skipped, nan=rest.nan) if isinstance(rest, State) else state
+        )
+
     def _kept_of(self, part: Part) -> Batches:
         """The values per list that must be kept of a batch."""
-        names = [
-            name
-            for name, one in computed(self.asked, self.profile).items()
-            if name in part.values and (self.per_list == "kept" or one.convention.unit == "user")
-        ]
+        names = {name for both in self._bounds.values() for name in both}
+        for name, one in computed(self.asked, self.profile).items():
+            if self.per_list == "kept" or one.convention.unit == "user":
+                names.add(name)
+        names &= set(part.values)
         return Batches.of(part.keys, {name: part.values[name] for name in names})
 
     def _take(
@@ -153,14 +171,26 @@ class Evaluator:
     ) -> None:
         if not batches:
             return
-        self.totals = {
-            name: total if name not in self.totals else self.totals[name] + total
-            for name, total in totals.items()
-        }
-        self.ledger = ledger if not self.batches else self.ledger + ledger
-        self.manifest = manifest if not self.batches else merged_manifest(self.manifest, manifest)
-        self.kept = self.kept + kept
+        everything = self.kept + kept  # first, because it may refuse
+        if self.batches:
+            both = [name for name in self.totals if name in totals]
+            totals = {name: self.totals[name] + totals[name] for name in both}
+            ledger = merged_ledger(self.ledger, ledger)
+            manifest = merged_manifest(self.manifest, manifest)
+        self.totals, self.ledger, self.manifest = dict(totals), ledger, manifest
+        self.kept = everything
         self.batches += batches
+
+    def _require_named(self, predictions: object) -> None:
+        """Refuse rows without names where those of one user must be known in every batch."""
+        by_user = any(one.convention.unit == "user" for one in self.asked)
+        if by_user and _nameless(predictions):
+            raise BadName(
+                "unit='user' brings the lists of a user together, and these rows have no users: "
+                "row 0 of one batch is not row 0 of another.",
+                "users= that are the same in every batch.",
+                "set unit='list' where every row is a user of its own.",
+            )
 
     def _require_same(self, other: Evaluator) -> None:
         if self.names != other.names:
@@ -168,13 +198,44 @@ class Evaluator:
                 f"evaluators of {self.names} and {other.names} cannot be added.",
                 "the same metrics in the same order.",
             )
-        for mine, theirs in zip(self.asked, other.asked, strict=True):
-            differ = mine.convention.differences(theirs.convention)
-            if differ or mine.numbers != theirs.numbers:
+        for what in ("intervals", "per_list"):
+            mine, theirs = getattr(self, what), getattr(other, what)
+            if mine != theirs:
                 raise BadName(
-                    f"{mine.name} is defined differently in the two evaluators: {differ}.",
+                    f"evaluators with {what}={mine!r} and {what}={theirs!r} cannot be added.",
+                    f"the same {what}=.",
+                )
+        for ours, others in zip(self.asked, other.asked, strict=True):
+            differ = ours.convention.differences(others.convention)
+            if differ or ours.numbers != others.numbers or ours.metric.name != others.metric.name:
+                raise BadName(
+                    f"{ours.name} is defined differently in the two evaluators: "
+                    f"{differ or 'another formula'}.",
                     "the same convention.",
                 )
+
+
+def _nameless(predictions: object) -> bool:
+    """Whether rows are known by their numbers only. A file may hold names beside the scores."""
+    if isinstance(predictions, Scores) and isinstance(predictions.source, (str, PathLike)):
+        return False
+    if isinstance(predictions, (Scores, Embeddings)):
+        return predictions.users is None and predictions.lists is None
+    return isinstance(predictions, Logits)
+
+
+def _bounds(name: str, asked: Asked) -> dict[str, Asked]:
+    """The metric with ties broken against and for the lists, where users are averaged at the end
+    and ties matter; named after it."""
+    convention, metric = asked.convention, asked.metric
+    settled = convention.unit == "list" or convention.ties == "error"
+    if settled or metric.kind == "counts" or "moving_up_helps" in metric.breaks:
+        return {}
+    rules = ("pessimistic", "optimistic")
+    return {
+        f"{name}/{rule}": replace(asked, convention=convention.replace(unit="list", ties=rule))
+        for rule in rules
+    }
 
 
 def _by_list(asked: Asked) -> Asked:

@@ -54,16 +54,23 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     if sides.left_out:
         about = "lists belong to users who are not to be evaluated: left out"
         ledger.count("lists_left_out", sides.left_out, about, weight="notice")
-    if sides.foreign is None:
-        ledger.note("unknown users and items", "not counted: no train or items given")
-    else:
-        what = "recommended items" if sides.sources.dense is None else "columns"
-        about = f"{what} are not in {sides.catalogue}"
-        rows = len(sides.items.codes["predictions"])
-        ledger.count("recommended_unknown", sides.foreign, about, rows, weight="notice")
+    _unknown_items(sides, ledger)
     if deepest is not None:
         short = handed & (returned > 0) & (returned < deepest)
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")
+
+
+def _unknown_items(sides: Sides, ledger: Ledger) -> None:
+    """Count what is predicted of items that nobody knows."""
+    if sides.foreign is None:
+        ledger.note("unknown users and items", "not counted: no train or items given")
+        return
+    dense = sides.sources.dense
+    what = "recommended items are" if dense is None else "scores are of items"
+    times = 1 if dense is None else dense.rows
+    rows = len(sides.items.codes["predictions"]) * times
+    about = f"{what} not in {sides.catalogue}"
+    ledger.count("recommended_unknown", sides.foreign * times, about, rows, weight="notice")
 
 
 def _who(sides: Sides) -> str:

@@ -52,21 +52,7 @@ def judge(
     matches = ranked.matches
     grades = truth.grades[matches.truth]
     tied = undecided(matches, grades, is_relevant(grades, convention.relevant_from))
-    ledger.count(
-        "lists_with_ties",
-        len(tied),
-        "lists have equal scores whose order matters",
-        int((ranked.returned > 0).sum()),
-        sides.label(tied[0]) if len(tied) else "",
-        "notice",
-    )
-    if len(tied) and convention.ties == "error":
-        raise TiedItems(
-            f"{len(tied)} of {int(sides.handed.sum())} lists have equal scores whose order matters "
-            f"(first: list {sides.label(tied[0])}).",
-            "distinct scores.",
-            "set ties='pessimistic' or another rule, or hand over a rank column.",
-        )
+    _account_for_ties(sides, ranked, tied, convention, ledger)
 
     def under(rule: str) -> Judged:
         return _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
@@ -84,6 +70,26 @@ def judge(
         for rule in ("pessimistic", "optimistic")
     )
     return Verdict(judged, Ties(lists, own, worst, best))
+
+
+def _account_for_ties(
+    sides: Sides, ranked: Ranked, tied: Integers, convention: Convention, ledger: Ledger
+) -> None:
+    ledger.count(
+        "lists_with_ties",
+        len(tied),
+        "lists have equal scores whose order matters",
+        int((ranked.returned > 0).sum()),
+        sides.label(tied[0]) if len(tied) else "",
+        "notice",
+    )
+    if len(tied) and convention.ties == "error":
+        raise TiedItems(
+            f"{len(tied)} of {int(sides.handed.sum())} lists have equal scores whose order matters "
+            f"(first: list {sides.label(tied[0])}).",
+            "distinct scores.",
+            "set ties='pessimistic' or another rule, or hand over a rank column.",
+        )
 
 
 def _shown(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers, Pieces, distinct
+from rectitude.arrays import Flags, Floats, Integers, Pieces
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
@@ -53,15 +53,16 @@ def _allowed_rows(
     sides: Sides, rows: Grouped, grades: Floats, convention: Convention, ledger: Ledger
 ) -> Grouped:
     """Without the rows that say nothing, and without unknown items if they are dropped."""
-    unjudged = convention.negative_grades == "unjudged" and grades.min() < 0
+    unjudged = convention.negative_grades == "unjudged"
     if not unjudged and sides.known_items is None:
         return rows
+    size = int(rows.length.sum())
     if not unjudged and sides.known_items is not None and sides.known_items.all():
-        _allowed_items(sides, np.empty(0, np.int64), convention, ledger)
+        _allowed_items(sides, np.empty(0, np.int64), size, convention, ledger)
         return rows
     lists, where = rows.expand()
     at = rows.rows(where)
-    keep = _allowed_items(sides, at, convention, ledger)
+    keep = _allowed_items(sides, at, size, convention, ledger)
     if unjudged:
         negative = grades[at] < 0
         about = "truth rows have a negative grade: taken as not judged"
@@ -116,22 +117,23 @@ def _allowed_lists(sides: Sides, there: Flags, convention: Convention, ledger: L
     return sides.known_users | ~there if convention.unknown_users == "drop" else everyone
 
 
-def _allowed_items(sides: Sides, rows: Integers, convention: Convention, ledger: Ledger) -> Flags:
-    """Which truth rows may stay, given what happens to items not met in training."""
+def _allowed_items(
+    sides: Sides, rows: Integers, size: int, convention: Convention, ledger: Ledger
+) -> Flags:
+    """Which of some truth rows may stay, given what happens to items not met in training."""
     everything = np.ones(len(rows), bool)
     if sides.known_items is None:
         return everything
     known = sides.known_items[rows]
     unknown = rows[~known]
-    count = len(distinct(sides.items.codes["truth"].whole[unknown]))
     first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
     kept = "kept as misses" if sides.misses_unknown else "kept"
     fate = {"keep": kept, "drop": "dropped", "error": ""}[convention.unknown_items]
     ledger.count(
         "items_unknown",
-        count,
-        f"{_outside(sides)}, in {len(unknown):,} rows: {fate}",
-        None,
+        len(unknown),
+        f"{_outside(sides)}: {fate}",
+        size,
         first,
         "warning" if convention.unknown_items == "drop" else "notice",
     )
@@ -149,7 +151,7 @@ def _outside(sides: Sides) -> str:
     dense = sides.sources.dense
     if dense is not None and dense.kind == "logits":
         return "targets are outside the classes"
-    return f"items of the truth are not in {sides.catalogue}"
+    return f"truth rows name items not in {sides.catalogue}"
 
 
 def _without_duplicates(

@@ -109,6 +109,11 @@ def from_table(dense: Dense, table: Table, what: What) -> Cells:
     return by_row(dense, rows, column)
 
 
+def has_column(dense: Dense, table: Table) -> Flags:
+    """(rows) whether the item of each row of a table has a column."""
+    return located(*_codes(dense.items, table, "item", dense.source)) >= 0
+
+
 def _codes(own: pl.Series, table: Table, role: str, source: str) -> tuple[Integers, Integers]:
     """The ids of the scores and of a table in common codes."""
     theirs = Column(table.frame[role], table.source, table.text)
