@@ -40,14 +40,16 @@ def fit(case: DenseCase, chosen: dict[str, Any]) -> None:
         chosen["seen"] = "kept"
 
 
-def both(case: DenseCase, chosen: dict[str, Any], metrics: list[str], lists: rt.Lists) -> Any:
+def both(
+    case: DenseCase, chosen: dict[str, Any], metrics: list[str], lists: rt.Lists, **more: Any
+) -> Any:
     """The case through scores and through lists; an evaluation without any item is left out."""
     truth = case.truth_table()
     try:
         expected = rt.evaluate(lists, truth, metrics, chosen)
     except NothingToEvaluate:
         assume(False)
-    return case.evaluate(metrics, chosen), expected
+    return case.evaluate(metrics, chosen, **more), expected
 
 
 @settings(max_examples=200)
@@ -62,12 +64,28 @@ def test_scores_give_the_bits_of_sorted_lists(case: DenseCase, chosen: dict[str,
 
 
 @settings(max_examples=100)
-@given(dense_cases(), switches(), st.sampled_from((1, 2, 3)))
+@given(dense_cases(), switches(), st.sampled_from((1, 2, 3)), st.sampled_from(("listed", "found")))
 def test_a_cutoff_looks_no_less_deep_than_it_must(
-    case: DenseCase, chosen: dict[str, Any], k: int
+    case: DenseCase, chosen: dict[str, Any], k: int, ideal: str
 ) -> None:
     fit(case, chosen)
-    dense, lists = both(case, chosen, names((k,)), case.sorted_lists(chosen))
+    chosen["ideal"] = ideal
+    cut = names((k,))
+    dense, lists = both(case, chosen, cut, case.sorted_lists(chosen))
+    assert bits(dense) == bits(lists)
+    cut += [f"{name}@{k}" for name in WHOLE if rt.METRICS[name].cutoff == "optional"]
+    for metrics in (cut, [f"ndcg@{k}"], [f"bpref_strict@{k}"], [f"limited_auc@{k}"]):
+        alone, beside = (case.evaluate(asked, chosen) for asked in (metrics, [*metrics, "mrr"]))
+        assert bits(alone).items() <= bits(beside).items()
+
+
+@settings(max_examples=60)
+@given(dense_cases(values=("six", "equal")), st.sampled_from(TIES))
+def test_seen_items_that_are_put_last_follow_the_tie_rule(case: DenseCase, ties: str) -> None:
+    seen = tuple((r, c) for r in range(len(case.users)) for c in range(len(case.items)) if c % 3)
+    case = case.replace(train=seen, candidates=None)
+    chosen = {"seen": "last", "ties": ties, "undefined": "zero"}
+    dense, lists = both(case, chosen, EVERYWHERE, case.sorted_lists(chosen))
     assert bits(dense) == bits(lists)
 
 
@@ -87,6 +105,26 @@ def test_ties_are_bounded_and_averaged_as_in_lists_with_scores(
     for entry in ("lists_with_ties", "users_in_truth", "users_with_list", "users_without_list",
                   "users_without_relevant", "lists_not_in_truth", "lists_empty"):  # fmt: skip
         assert dense.ledger[entry] == lists.ledger[entry], entry
+
+
+@settings(max_examples=60)
+@given(dense_cases(), switches(), st.booleans())
+def test_a_recorded_order_gives_the_bits_of_the_lists_it_records(
+    case: DenseCase, chosen: dict[str, Any], as_table: bool
+) -> None:
+    fit(case, chosen)
+    orders = [case.order(row, chosen) for row in range(len(case.users))]
+    filled = np.full((len(orders), len(case.items) + 1), -1)
+    for row, order in enumerate(orders):
+        filled[row, : len(order)] = order
+    lists = case.sorted_lists(chosen)
+    recorded = filled
+    if as_table:
+        rank = [n for order in orders for n in range(len(order))]
+        recorded = lists.source.with_columns(rank=pl.Series(rank, dtype=pl.Int64))[::-1]
+    case = case.replace(scores=np.zeros_like(case.scores), train=None, candidates=None)
+    dense, expected = both(case, chosen, EVERYWHERE, lists, ranking=recorded)
+    assert bits(dense) == bits(expected)
 
 
 @settings(max_examples=60)

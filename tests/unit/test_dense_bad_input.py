@@ -32,15 +32,22 @@ def refused(kind: type[RectitudeError], *words: str, **given: Any) -> None:
     assert "\n  " in message  # what was expected, or what to do
 
 
-def test_nan_is_counted_and_the_first_one_named(kernels: str) -> None:
-    scores = np.ones((5, 40))
+@pytest.mark.parametrize("columns", [40, 3000])
+def test_nan_is_counted_and_the_first_one_named(columns: int, kernels: str) -> None:
+    scores = np.random.default_rng(0).normal(size=(5, columns))
     scores[3, [7, 9]] = np.nan
-    scores[4, 0] = np.nan
-    named = rt.Scores(scores, users=list("vwxyz"), items=[f"i{n}" for n in range(40)])
+    scores[4, columns - 1] = np.nan
+    named = rt.Scores(scores, users=list("vwxyz"), items=[f"i{n}" for n in range(columns)])
     words = ("2 of 5 rows", "3 in all", "row 3, list 'y', item 'i7'", "-inf")
     for metrics in ("mrr", "ndcg@3"):
-        refused(BadScores, *words, predictions=named, truth={"v": ["i1"]}, metrics=metrics)
-    words = ("2 of 5 rows of logits (5 x 40, float64) hold NaN, 3 in all", "row 3", "item 7")
+        for more in ({}, {"train": {"y": ["i7", "i9"], "z": ["i1"]}}):  # also where it is masked
+            given: dict[str, Any] = {"truth": {"v": ["i1"], "z": ["i2"]}, **more}
+            refused(BadScores, *words, predictions=named, metrics=metrics, **given)
+    words = (
+        f"2 of 5 rows of logits (5 x {columns}, float64) hold NaN, 3 in all",
+        "row 3",
+        "item 7",
+    )
     refused(BadScores, *words, predictions=rt.Logits(scores), truth=[0] * 5)
     interests = np.stack([scores, np.zeros_like(scores)], axis=1)
     refused(BadScores, "2 of 5 rows", "3 in all", scores=interests)

@@ -94,6 +94,22 @@ def test_class_metrics_are_those_of_scikit_learn(case: Case, ties: str) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        ("item_ascending", 1 / 2),
+        ("given", 1 / 2),
+        ("pessimistic", 1 / 2),
+        ("item_descending", 1 / 3),
+    ],
+)
+def test_a_tie_without_the_target_is_broken_by_the_rule(ties: str, expected: float) -> None:
+    # Row 0 predicts class 0, or the higher class 1, of which one of two predictions is then wrong.
+    logits = np.array([[1.0, 1.0, 0.0], [0.0, 5.0, 0.0]])
+    found = rt.evaluate(rt.Logits(logits), [2, 1], "weighted_f1", {"ties": ties})
+    assert found["weighted_f1"] == pytest.approx(expected, rel=1e-15)
+
+
 def _first(row: np.ndarray[Any, Any], target: int, ties: str) -> int:
     """The class that a tie rule puts first."""
     best = np.flatnonzero(row == row.max()).tolist()

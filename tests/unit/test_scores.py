@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,20 @@ def test_a_file_is_mapped_and_never_written(tmp_path: Path) -> None:
         assert ranks(rt.Scores(str(path)), TRUTH) == {0: 3, 1: 2, 7: np.inf}
         assert path.read_bytes() == before
         path.chmod(0o644)
+
+
+def test_a_mapped_file_is_not_held_in_memory(tmp_path: Path, kernels: str) -> None:
+    path, size = tmp_path / "scores.npy", 2500
+    np.save(path, np.random.default_rng(0).random((size, size), np.float32))
+    truth = pl.DataFrame({"user": np.arange(size), "item": np.arange(size)})
+    rt.evaluate(rt.Scores(np.eye(9, dtype=np.float32)), {0: [1]}, "ndcg@10")  # compiled first
+    tracemalloc.start()
+    try:
+        rt.evaluate(rt.Scores(path), truth, "ndcg@10")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < path.stat().st_size / 2
 
 
 def test_a_file_may_hold_the_ids_beside_the_scores(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def _compared(predicate: str, unordered: Literal["counts", "fails"]) -> Any:
 
 not_below = _compared(">=", unordered="counts")
 higher = _compared(">", unordered="fails")
+equal = _compared("==", unordered="fails")
 
 
 @_instruction
@@ -66,6 +67,17 @@ def lowest_bit(typing_context: Any, bits: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.uint64), generate
+
+
+@_instruction
+def highest_bit(typing_context: Any, bits: Any) -> Any:
+    """The number of the highest bit that is set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        empty = builder.ctlz(arguments[0], ir.IntType(1)(1))
+        return builder.sub(ir.IntType(64)(LANES - 1), empty)
 
     return types.int64(types.uint64), generate
 

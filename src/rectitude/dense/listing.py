@@ -6,9 +6,9 @@ import numpy as np
 
 from rectitude.compiled import part
 from rectitude.dense.lanes import LANES, lowest_bit, not_below
-from rectitude.dense.parts import count_above, count_equal
+from rectitude.dense.parts import count_above, count_least
 
-LAST_BIT = np.uint64(1) << np.uint64(LANES - 1)
+CHUNK = 4096
 STRIDE = 37  # in which order pivots are taken: not the order of the values, should they be sorted
 
 
@@ -24,9 +24,10 @@ def best_kernel(scores, mask_start, mask_column, best):  # type: ignore[no-untyp
     while groups < 4 * k and 2 * groups <= columns:
         groups *= 2
     peaks = np.empty(min(groups, columns), scores.dtype)
-    value = np.empty(4 * k + 2 * LANES, scores.dtype)
-    column = np.empty(4 * k + 2 * LANES, np.int64)
+    value = np.empty(4 * k + LANES, scores.dtype)
+    column = np.empty(4 * k + LANES, np.int64)
     shut = np.zeros(columns // LANES + 1, np.uint64)
+    found = np.empty((2, CHUNK // LANES + 1), np.uint64)
     best[:] = -1
     for row in range(rows):
         line = scores[row]
@@ -34,12 +35,12 @@ def best_kernel(scores, mask_start, mask_column, best):  # type: ignore[no-untyp
         limit = _reached(line, hidden, peaks, k)
         for item in hidden:
             shut[item // LANES] |= np.uint64(1) << np.uint64(item % LANES)
-        held = _collect(line, limit, shut, k, value, column)
+        held = _collect(line, limit, shut, k, value, column, found)
         for item in hidden:
             shut[item // LANES] = 0
         for place in range(held):
-            rank = count_above(value[:held], value[place])
-            rank += count_equal(value[:place], value[place])
+            rank = count_least(value[:place], value[place])
+            rank += count_above(value[place + 1 : held], value[place])
             if rank < k:
                 best[row, rank] = column[place]
 
@@ -78,39 +79,48 @@ def _highest(values, k, slack):  # type: ignore[no-untyped-def]
                     high = value
                 else:
                     low = value
-    enough = count_above(values, high) + count_equal(values, high) >= k
-    return high if enough else values.dtype.type(-np.inf)
+    return high if count_least(values, high) >= k else values.dtype.type(-np.inf)
 
 
 @part
-def _collect(line, limit, shut, k, value, column):  # type: ignore[no-untyped-def]
-    """Every open score not below a limit, which rises when too many are held; how many."""
+def _collect(line, limit, shut, k, value, column, found):  # type: ignore[no-untyped-def]
+    """Every score not below a limit, which rises when too many are held; how many."""
     held = 0
     whole = len(line) // LANES * LANES
-    for block in range(0, whole, LANES):
-        bits = not_below(line, block, limit) & ~shut[block // LANES]
-        for _ in range(3):  # no branch to guess, as long as there are few
-            held = _take(line, block + lowest_bit(bits | LAST_BIT), bits != 0, value, column, held)
-            bits &= bits - np.uint64(1)
-        while bits != 0:
-            held = _take(line, block + lowest_bit(bits), True, value, column, held)
-            bits &= bits - np.uint64(1)
-        if held >= 4 * k:
-            held, limit = _thin(value, column, held, k)
+    for first in range(0, whole, CHUNK):
+        last = _search(line, first, min(first + CHUNK, whole), limit, shut, found)
+        turn = 0
+        bits = found[1, 0]
+        while turn < last:
+            column[held] = np.int64(found[0, turn]) + lowest_bit(bits)
+            value[held] = line[column[held]]
+            held += value[held] >= limit
+            rest = bits & (bits - np.uint64(1))
+            turn += rest == 0
+            following = found[1, turn]
+            bits = following if rest == 0 else rest
+            if held == 4 * k:
+                held, limit = _thin(value, column, held, k)
     for place in range(whole, len(line)):
-        bits = (shut[place // LANES] >> np.uint64(place % LANES)) & np.uint64(1)
-        held = _take(line, place, bits == 0 and line[place] >= limit, value, column, held)
+        column[held] = place
+        value[held] = line[place]
+        masked = (shut[place // LANES] >> np.uint64(place % LANES)) & np.uint64(1)
+        held += masked == 0 and line[place] >= limit
     if held > 2 * k:
         held, limit = _thin(value, column, held, k)
     return held
 
 
 @part
-def _take(line, place, wanted, value, column, held):  # type: ignore[no-untyped-def]
-    """Hold a score if it is wanted and a number; how many are held."""
-    value[held] = line[place]
-    column[held] = place
-    return held + (wanted and not np.isnan(line[place]))
+def _search(line, first, last, limit, shut, found):  # type: ignore[no-untyped-def]
+    """Note the blocks that hold something open not below the limit, and where; how many."""
+    size = 0
+    for block in range(first, last, LANES):
+        bits = not_below(line, block, limit) & ~shut[block // LANES]
+        found[0, size] = block
+        found[1, size] = bits
+        size += bits != 0
+    return size
 
 
 @part

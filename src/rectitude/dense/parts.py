@@ -45,6 +45,15 @@ def count_above(values, limit):  # type: ignore[no-untyped-def]
 
 
 @part
+def count_least(values, limit):  # type: ignore[no-untyped-def]
+    """How many values are higher or the same."""
+    found = np.int32(0)
+    for place in range(len(values)):
+        found = np.int32(found + np.int32(values[place] >= limit))
+    return np.int64(found)
+
+
+@part
 def count_equal(values, limit):  # type: ignore[no-untyped-def]
     """How many values are the same."""
     found = np.int32(0)
