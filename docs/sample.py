@@ -51,7 +51,8 @@ def _write_scores(folder: Path, truth: dict[int, dict[int, int]]) -> None:
         scores[user, had] += 2
         rows += [(f"u{user}", f"i{item}", 1) for item in had]
     _save(folder / "train.csv", ("user", "item", "grade"), rows)
-    users, items = (np.array([f"{p}{n}" for n in range(m)]) for p, m in (("u", USERS), ("i", ITEMS)))
+    users = np.array([f"u{user}" for user in range(USERS)])
+    items = np.array([f"i{item}" for item in range(ITEMS)])
     np.savez(folder / "scores.npz", scores=scores, users=users, items=items)
 
 

@@ -156,7 +156,7 @@ class Evaluation:
         import polars as pl
 
         lists = self._behind()
-        if lists.by_user:
+        if lists.by_user and len(lists.users) == len(lists.keys):
             return self.per_list()
         size = len(lists.users)
         columns: dict[str, Any] = {"user": lists.users}

@@ -84,6 +84,9 @@ def run(  # noqa: PLR0913  one parameter per option
     ] = None,
     score_users: Annotated[str | None, _file("The user of each row of scores, in order.")] = None,
     score_items: Annotated[str | None, _file("The item of each column of scores.")] = None,
+    padding: Annotated[
+        str | None, typer.Option(metavar="ITEM", help="The item of a column that means nothing.")
+    ] = None,
     baselines: Annotated[
         bool, _flag("--baselines", "Add the majority class and random logits.")
     ] = False,
@@ -136,7 +139,7 @@ def run(  # noqa: PLR0913  one parameter per option
     }  # fmt: skip
     inputs = Inputs(
         predictions or (), scores or (), logits or (), truth, targets, score_users, score_items,
-        train_targets, baselines,
+        train_targets, baselines, padding,
     )  # fmt: skip
     evaluations = _evaluated(inputs, given)
     text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)

@@ -25,6 +25,7 @@ class Inputs:
     score_items: str | None = None
     train_targets: str | None = None
     baselines: bool = False
+    padding: str | None = None
 
 
 def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
@@ -47,9 +48,7 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
         raise BadName("--baselines was given, and there are no logits.", "--logits and --targets.")
     truth = source(inputs.truth)
     if asked == ["--predictions"]:
-        _refuse(
-            {"--score-users": inputs.score_users, "--score-items": inputs.score_items}, asked[0]
-        )
+        _refuse(_of_scores(inputs), asked[0])
         return dict(labelled(inputs.predictions)), truth
     return _scores(inputs), truth
 
@@ -60,9 +59,30 @@ def _scores(inputs: Inputs) -> dict[str, Any]:
     users = _ids(inputs.score_users, "users", "list")
     items = _ids(inputs.score_items, "items", "item")
     return {
-        label: Scores(file, users=users, items=items)
+        label: Scores(file, users=users, items=items, padding=_padding(inputs, file, items))
         for label, file in labelled(inputs.scores).items()
     }
+
+
+def _of_scores(inputs: Inputs) -> dict[str, object]:
+    """The options that belong to dense scores."""
+    return {
+        "--score-users": inputs.score_users,
+        "--score-items": inputs.score_items,
+        "--padding": inputs.padding,
+    }
+
+
+def _padding(inputs: Inputs, file: str, items: Any) -> Any:
+    """The padding item in the type of the items: a number where they are numbers."""
+    if inputs.padding is None or not inputs.padding.isdecimal():
+        return inputs.padding
+    if items is None and Path(file).suffix == ".npz":
+        from rectitude.data.matrices import load
+
+        items = load(file).get("items")
+    text = items is not None and str(items.dtype).startswith(("String", "<U", "object"))
+    return inputs.padding if text else int(inputs.padding)
 
 
 def _ids(path: str | None, what: What, role: str) -> Any:
@@ -82,11 +102,7 @@ def _logits(inputs: Inputs) -> tuple[dict[str, Any], Any]:
     from rectitude.predictions.logits import Logits
 
     _require("--targets", inputs.targets, "--logits")
-    others = {
-        "--truth": inputs.truth, "--score-users": inputs.score_users,
-        "--score-items": inputs.score_items,
-    }  # fmt: skip
-    _refuse(others, "--logits")
+    _refuse({"--truth": inputs.truth, **_of_scores(inputs)}, "--logits")
     targets = array(str(inputs.targets))
     found: dict[str, Any] = {label: Logits(file) for label, file in labelled(inputs.logits).items()}
     if inputs.baselines:

@@ -14,7 +14,6 @@ from rectitude.errors import UnreadableFile
 from rectitude.predictions.dense import Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits
-from rectitude.profiles import PROFILES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +43,7 @@ def _scores(case: Case, ranking: str) -> dict[str, Any]:
     array = _array(case, "scores.npy")
     if array.dtype == np.float16:
         array = array.astype(np.float32)
-    padding = 0 if array.ndim == 3 else PROFILES[case.profile].padding
+    padding = 0 if array.ndim == 3 else None
     users = _parquet(case, "rows.parquet")["user"]
     given = {"predictions": Scores(array, users=users, padding=padding), "truth": _truth(case)}
     masked = _masked(case)

@@ -60,6 +60,8 @@ class Dense:
     kind: Literal["scores", "logits"]
     padding: int | None = None
     """a column that stands for no item"""
+    named: bool = True
+    """whether rows have names, which are the same in every batch"""
     depth: int | None = None
     """the deepest rank that anybody asks for; None for all"""
     want_loss: Literal["loss", "ranks"] = "ranks"

@@ -34,6 +34,8 @@ class Column:
     ids: pl.Series
     source: str
     text: bool = False
+    hint: str = ""
+    """what to do where these ids do not fit the others"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +167,12 @@ def _differ(columns: Mapping[str, Column], kinds: Mapping[str, str], what: str) 
         f"{kind} in {side} ({columns[side].source}, first: {columns[side].ids[0]!r})"
         for side, kind in kinds.items()
     ]
+    hint = next((column.hint for column in columns.values() if column.hint), "")
     polars, pandas = ("pl.String", "str") if "text" in kinds.values() else ("pl.Int64", "int64")
     return BadIds(
         f"{what} ids are {' but '.join(shown)}.",
         "the same type on every side: 1, 1.0 and '1' are different ids.",
-        f"cast one side first: .cast({polars}) in Polars, .astype({pandas!r}) in pandas.",
+        hint or f"cast one side first: .cast({polars}) in Polars, .astype({pandas!r}) in pandas.",
     )
 
 

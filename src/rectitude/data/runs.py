@@ -10,6 +10,7 @@ import numpy as np
 
 from rectitude.arrays import Integers, run_starts, together
 from rectitude.data.ids import Column, pieces
+from rectitude.data.table import ROW_NUMBER
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rectitude.data.table import Table
 
 _SAMPLE = 10_000
+_HINT = "name the rows with users= (--score-users), in the type of the other side."
 _MANY_ROWS = 1_000_000
 
 
@@ -46,7 +48,8 @@ def key_runs(table: Table, role: str) -> Runs:
 
 def single_runs(column: pl.Series, table: Table) -> Runs:
     """Every row as its own run."""
-    return Runs(None, Column(column, table.source, table.text), len(column))
+    hint = _HINT if table.columns.get("list") == ROW_NUMBER else ""
+    return Runs(None, Column(column, table.source, table.text, hint), len(column))
 
 
 def _starts(column: pl.Series) -> Integers:

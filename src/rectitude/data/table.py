@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
 if TYPE_CHECKING:
     import polars as pl
 
+ROW_NUMBER = "row number"
+"""The column of ids that are nothing but the numbers of rows."""
 What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from rectitude.compiled import part
 from rectitude.dense.lanes import LANES, lowest_bit, not_below
 from rectitude.dense.parts import bisect, count_above, count_both, count_equal, fetch, longest
+from rectitude.dense.standings import MASKED
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
 STEP = 1024  # scores after which it is seen whether there are enough
@@ -46,6 +47,7 @@ def count_kernel(  # type: ignore[no-untyped-def]
             alive, held = _collect(line, score[:alive], hidden, masked, depth, pool)
         broken[row] = _tally(pool[:held] if held >= 0 else line, score[:alive], counts)
         if not broken[row]:
+            _mark(column[here], hidden, above[here])
             fetch(line, hidden, masked)
             _settle(
                 line, column[here], score[:alive], order[0], counts, hidden,
@@ -189,6 +191,15 @@ def _holds_nan(values):  # type: ignore[no-untyped-def]
     for place in range(len(values)):
         found = np.int32(found + np.int32(values[place] != values[place]))
     return found > 0
+
+
+@part
+def _mark(items, hidden, above):  # type: ignore[no-untyped-def]
+    """Write down which items are masked."""
+    for number in range(len(items)):
+        place = bisect(hidden, items[number])
+        if place < len(hidden) and hidden[place] == items[number]:
+            above[number] = MASKED
 
 
 @part

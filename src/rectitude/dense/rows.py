@@ -16,9 +16,9 @@ import numpy as np
 from rectitude.arrays import Flags, Integers, thread_count, together
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.dense import twins
-from rectitude.dense.standings import Scores, Singles, Standings, Wanted
+from rectitude.dense.standings import MASKED, Scores, Singles, Standings, Wanted
 
-__all__ = ["Singles", "Standings", "Wanted", "best", "count", "single"]
+__all__ = ["MASKED", "Singles", "Standings", "Wanted", "best", "count", "single"]
 
 BLOCK = 1 << 18  # scores that are worth a task, and whose copies in NumPy take little memory
 LONGEST = 1024  # a kernel sorts so many best columns; more are for NumPy

@@ -13,6 +13,9 @@ Scores = NDArray[np.floating[Any]]
 Columns = NDArray[np.signedinteger[Any]]
 
 
+MASKED = -2
+
+
 class Wanted(NamedTuple):
     """Columns asked about, or masked, in each row: row i has `column[start[i]:start[i + 1]]`.
 
@@ -33,8 +36,9 @@ class Standings(NamedTuple):
     """Where each wanted item stands in its row.
 
     `above` counts the unmasked columns that score higher, `tied` those with the same score and the
-    item itself, `before` those of them with a lower column. They are -1, 0 and 0 where the item is
-    masked, has no column, has `depth` columns above it, or stands in a row that holds a NaN.
+    item itself, `before` those of them with a lower column. They are -1, 0 and 0 where the item has
+    no column, has `depth` columns above it, or stands in a row that holds a NaN; `MASKED`, 0 and 0
+    where it is masked.
     """
 
     above: Integers

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers
-from rectitude.dense.standings import Columns, Scores
+from rectitude.dense.standings import MASKED, Columns, Scores
 
 CHUNK = 1 << 18  # scores
 
@@ -37,6 +37,7 @@ def count_rows(
     above[:], tied[:], before[:] = kept - up_to, up_to - below, 0
     lost = np.isnan(score) | broken[row] | (above >= depth)
     above[lost], tied[lost] = -1, 0
+    above[(column >= 0) & np.isnan(score) & ~broken[row]] = MASKED
     several = np.flatnonzero(tied > 1)
     if len(several):
         before[several] = _place(left, row[several], column[several]) - below[several]

@@ -12,7 +12,7 @@ from rectitude.aggregate.evaluation import Keys
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds
+from rectitude.errors import BadIds, BadScores
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,6 +131,11 @@ def merged_manifest(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 def _merged(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if one is None or other is None:
         return one or other or {}
+    if one.get("classes") != other.get("classes"):
+        raise BadScores(
+            f"batches of {one.get('classes')} and {other.get('classes')} classes cannot be added.",
+            "the same classes in every batch.",
+        )
     merged = {**one, "rows": one["rows"] + other["rows"]}
     if one["source"] != other["source"]:
         merged["source"] = f"{one['source'].removesuffix(', ...')}, ..."

@@ -18,6 +18,7 @@ from rectitude.arrays import Pieces
 from rectitude.compiled import HASH, frozen, kernel, repay
 from rectitude.data.ids import kind_of, pieces
 from rectitude.grouping import Grouped
+from rectitude.judge.dense import recorded
 from rectitude.judge.match import Stretch, share, stretches
 from rectitude.judge.sides import Sides
 
@@ -43,8 +44,9 @@ def fingerprint(sides: Sides, side: str) -> str:
         rows = sides.judgements
         items = rows.take(words or sides.items.codes[side])
         key = rows.take(pieces(frame[worth]) if worth else Pieces(np.zeros(frame.height)))
-    sums = _sums(rows, items, key, _words(sides.keys))
-    scheme = {_scheme(frame["item"]), _scheme(sides.keys)}
+    sums = _sums(rows, items, key, _names(sides))
+    nameless = {"rows"} if _nameless(sides) else {_scheme(sides.keys)}
+    scheme = {_scheme(frame["item"]), *nameless}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))
     return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
 
@@ -52,12 +54,25 @@ def fingerprint(sides: Sides, side: str) -> str:
 def _standings(sides: Sides) -> str:
     """Dense scores by what was read from them: where the items of the truth stand."""
     found = next(iter(sides.readings.values()))
-    salt = _words(sides.keys)[found.list] + np.uint64(1) * found.column.view(np.uint64)
+    if sides.sources.recorded is not None:
+        found = recorded(found, sides.sources.recorded)
+    salt = _names(sides)[found.list] + np.uint64(1) * found.column.view(np.uint64)
     x = (salt * HASH) ^ found.above.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX + found.tied.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX
     depth = sides.sources.dense.depth if sides.sources.dense else None
     return f"ranks{'' if depth is None else depth}:{int(np.sum(x, dtype=np.uint64)):016x}"
+
+
+def _nameless(sides: Sides) -> bool:
+    """Whether rows are known by their numbers only, which begin again in every batch."""
+    return sides.sources.dense is not None and not sides.sources.dense.named
+
+
+def _names(sides: Sides) -> Words:
+    """64 bits for the name of each list, 0 where it has none."""
+    words = _words(sides.keys)
+    return np.zeros_like(words) if _nameless(sides) else words
 
 
 def _scheme(ids: pl.Series) -> str:

@@ -52,7 +52,7 @@ def evaluate(
             "predictions": predictions, "truth": truth, "train": train, "items": items,
             "users": users, "weights": weights, "candidates": candidates,
         },
-        ranking, list_key, columns, progress,
+        ranking, list_key, columns, progress, profile.padding,
     )  # fmt: skip
     wanted = computed(asked, profile)
     sources = opened(given, list(wanted.values()), profile.convention)

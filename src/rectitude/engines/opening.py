@@ -22,6 +22,7 @@ from rectitude.errors import BadName, BadTable
 from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
+from rectitude.predictions.rows import column_of
 from rectitude.predictions.top import by_row, cells, from_table, has_column
 from rectitude.profiles import Asked
 
@@ -38,6 +39,8 @@ class Given:
     list_key: str = "user"
     columns: Mapping[str, str] | None = None
     progress: Callable[[int, int], None] | None = None
+    padding: object = None
+    """the item that the profile holds to be padding"""
 
 
 def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sources:
@@ -82,7 +85,7 @@ def _dense(
     asked: Sequence[Asked],
     convention: Convention,
 ) -> Sources:
-    dense = _asked_of(predictions.opened(), asked, given)
+    dense = _asked_of(_padded(predictions.opened(), given), asked, given)
     _require_fitting(dense, given, convention)
     inputs = dict(given.inputs)
     ready = {"predictions": dense.table}
@@ -113,6 +116,13 @@ def _dense(
     return Sources(**tables, key=given.list_key, dense=dense, seen=seen, recorded=recorded)
 
 
+def _padded(dense: Dense, given: Given) -> Dense:
+    """The scores without the profile's padding item, unless another was named."""
+    if dense.padding is not None or given.padding is None or dense.kind == "logits":
+        return dense
+    return replace(dense, padding=column_of(dense.items, given.padding))
+
+
 def _asked_of(dense: Dense, asked: Sequence[Asked], given: Given) -> Dense:
     """The scores with what is wanted of them: how deep, with the loss or without, and progress."""
     depths = [_depth(one) for one in asked]
@@ -131,6 +141,7 @@ def _depth(asked: Asked) -> int | None:
     metric = asked.metric
     hits_anywhere = asked.convention.ideal == "listed" and "ideal" in metric.obeys
     whole = "scores" in metric.needs or metric.reach == "list" or hits_anywhere
+    whole |= asked.convention.score_precision == "logistic"  # two readings, pair by pair
     return None if whole else asked.cutoff
 
 

@@ -245,6 +245,9 @@ def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict
         side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
         for side, table in sides.sources.given().items()
     }
+    dense = sides.sources.dense
+    if dense is not None and dense.kind == "logits":
+        inputs["predictions"]["classes"] = dense.columns
     for side, mark in prints.items():
         inputs[side]["fingerprint"] = mark
     return {

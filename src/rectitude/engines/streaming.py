@@ -86,7 +86,7 @@ class Evaluator:
             "predictions": predictions, "truth": truth, "train": train, "items": items,
             "users": users, "weights": weights, "candidates": candidates,
         }  # fmt: skip
-        given = Given(inputs, ranking, list_key, columns, progress)
+        given = Given(inputs, ranking, list_key, columns, progress, self.profile.padding)
         self._require_named(predictions)
         wanted = list(self._wanted.values())
         sources = opened(given, wanted, self.profile.convention)

@@ -19,6 +19,8 @@ from rectitude.judge.scan import Reading, reading
 from rectitude.judge.sides import Sides
 from rectitude.judge.truth import Truth
 
+_CELLS = 1 << 22
+
 
 class Ranked(NamedTuple):
     """Lists as they are ranked: what was found in each, and how many items each holds."""
@@ -51,10 +53,10 @@ def rank_dense(
     ledger.note("order", f"by {dense.source}, descending")
     rule = convention.ties
     if sides.sources.recorded is not None:
-        found, rule = _recorded(found, sides.sources.recorded), "given"
+        found, rule = recorded(found, sides.sources.recorded), "given"
         ledger.note("order", "as recorded")
     index, where, lists = _chosen(sides, found, truth)
-    _account_for_mask(sides, convention, ledger)
+    _account_for_scores(sides, found, convention, ledger)
     there = np.flatnonzero(found.above[index] >= 0)
     rows = index[there]
     order = np.argsort(lists[there] * (dense.columns + 1) + found.above[rows], kind="stable")
@@ -73,13 +75,21 @@ def rank_dense(
     return Ranked(matches, returned, rule, None, dense, found, score, taken)
 
 
-def _account_for_mask(sides: Sides, convention: Convention, ledger: Ledger) -> None:
+def _account_for_scores(
+    sides: Sides, found: Reading, convention: Convention, ledger: Ledger
+) -> None:
+    """Say what was masked, and which truth can therefore not be found."""
+    if sides.catalogue != "the scores":
+        about = "truth rows name an item that has no score: misses"
+        ledger.count("items_unscored", found.unscored, about, found.pairs, weight="notice")
     seen = sides.sources.seen
     if seen is None:
         return
     fate = {"removed": "not ranked", "last": "ranked last", "kept": "ranked like all others"}
     about = f"scores belong to items seen in training: {fate[convention.seen]}"
     ledger.count("scores_seen", len(seen.column), about)
+    about = "truth rows name an item that the user had in training: masked, so they are misses"
+    ledger.count("truth_masked", found.hidden, about, found.pairs, weight="warning")
 
 
 def require_sortable(sides: Sides, convention: Convention) -> None:
@@ -116,17 +126,21 @@ def _inverse(order: NDArray[np.signedinteger], size: int) -> Integers:
     return places
 
 
-def _recorded(found: Reading, order: Integers) -> Reading:
+def recorded(found: Reading, order: Integers) -> Reading:
     """The reading with the ranks of a recorded order in place of the scores' own."""
     rows = found.row[found.list]
-    same = order[rows] == found.column[:, None]
-    there = same.any(axis=1) & (found.column >= 0)
-    above = np.where(there, same.argmax(axis=1), -1)
-    first = order[:, 0]
+    above = np.full(len(rows), -1)
+    step = max(1, _CELLS // order.shape[1])
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        column = found.column[part]
+        same = (order[rows[part]] == column[:, None]) & (column >= 0)[:, None]
+        above[part] = np.where(same.any(axis=1), same.argmax(axis=1), -1)
+    best = order[:, 0]
     firsts = None
     if found.firsts is not None:
-        firsts = found.firsts._replace(best=first, second=first, last_best=first)
-    ones = np.where(there, 1, 0)
+        firsts = found.firsts._replace(best=best, second=best, last_best=best)
+    ones = np.where(above >= 0, 1, 0)
     return found._replace(
         above=above, tied=ones, before=np.zeros_like(above), firsts=firsts,
         ranked=(order >= 0).sum(axis=1),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
-from rectitude.dense.rows import Wanted, count, single
+from rectitude.dense.rows import MASKED, Wanted, count, single
 from rectitude.errors import BadScores
 from rectitude.judge.sides import Sides
 from rectitude.predictions.top import located, wanted, with_padding
@@ -48,6 +48,12 @@ class Reading(NamedTuple):
     score: Floats | None = None
     """the pair's own score, if it was asked for"""
     firsts: Firsts | None = None
+    pairs: int = 0
+    """how many there are in all, ranked or not"""
+    unscored: int = 0
+    """pairs whose item has no column"""
+    hidden: int = 0
+    """pairs whose item is masked"""
 
 
 def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
@@ -85,6 +91,8 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
         ranked -= np.diff(masked.start)
     if convention.seen == "last" and seen is not None:
         ranked = _masked_last(scan, ranked, seen)
+    size, unscored = len(asked.column), int((asked.column < 0).sum())
+    hidden = int((scan.found[0] == MASKED).sum())
     kept = slice(None) if firsts is not None else np.flatnonzero(scan.found[0] >= 0)
     column, above, tied, before = (
         values[kept].astype(np.int64) for values in (asked.column, *scan.found)
@@ -94,7 +102,8 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
     score = None if scan.score is None else scan.score[kept]
     truth = places if at is None else at[kept]
     return Reading(
-        owner[rows], truth, column, above, tied, before, ranked, row, score, firsts
+        owner[rows], truth, column, above, tied, before, ranked, row, score, firsts,
+        size, unscored, hidden,
     )  # fmt: skip
 
 

@@ -77,10 +77,10 @@ class Sides:
     @property
     def catalogue(self) -> str:
         """What says which items are known, in words."""
-        if self.sources.dense is None or self.sources.items is not None:
+        if self.sources.items is not None:
             return "the catalogue"
         trained = self.sources.train is not None or self.sources.seen is not None
-        return "train" if trained else "the scores"
+        return "train" if trained or self.sources.dense is None else "the scores"
 
     @property
     def misses_unknown(self) -> bool:
@@ -273,7 +273,8 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
         if _has(table, "item")
     }
     if sources.dense is not None:
-        sides["predictions"] = Column(sources.dense.items, sources.dense.source)
+        hint = "name the columns with items= (--score-items), in the type of the other side."
+        sides["predictions"] = Column(sources.dense.items, sources.dense.source, hint=hint)
     # Catalogue and training items are only asked for membership: their distinct ids are enough.
     for side in ("train", "items"):
         if side in sides:

@@ -19,7 +19,8 @@ from rectitude.metrics.targets import middle_rank
 @metric(
     "Area under the ROC curve",
     formula="pairs of a relevant item and one that is not, with the relevant one above / all such "
-    "pairs, among all candidates; at k, among the first k, and 0 where one kind is missing there",
+    "pairs, among all candidates; at k, among the first k, and 0 where one kind is missing there. "
+    "Relevant items that are not ranked, masked ones or without a score, are in no pair",
     reading="0.9 means that a relevant item stands above one that is not in 9 of 10 pairs; "
     "guessing gives 0.5. In large catalogues most pairs are easy: 0.95 can leave the top of every "
     "list without a hit.",

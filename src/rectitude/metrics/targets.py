@@ -89,7 +89,8 @@ def median_rank(counts: Counts) -> float:
     "at the same classes. It is no measure of calibration: sharper or better ordered "
     "probabilities lower it too.",
     use="Use it as the loss that models are trained on, and when probabilities are used further. "
-    "One confident mistake can outweigh many good answers.",
+    "One confident mistake can outweigh many good answers. Of large float32 logits it is computed "
+    "in float32, to 1e-6; of all others in float64.",
     bounds=(0.0, np.inf),
     best="low",
     cite="gneiting2007strictly",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Floats, Integers
 from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
@@ -63,14 +63,19 @@ class Logits:
         """A baseline that scores every class by how often it was a target, alike for every row.
 
         The scores are the logarithms of (count + 1) / (targets + classes), so that a class never
-        met has a probability, too. Hand over the targets of training, and how many `rows` to
-        predict, by default as many as there are targets.
+        met has a probability, too; of classes met equally often the lower number comes first. Hand
+        over the targets of training, and how many `rows` to predict, by default as many as there
+        are targets.
         """
         known = whole_targets(targets, None)
         size = len(known) if rows is None else rows
         _require_some(size, classes)
         counts = np.bincount(known[known < classes], minlength=classes)
-        logits = np.log((counts + 1.0) / (counts.sum() + classes))
+        if not counts.any():
+            raise BadScores(
+                f"none of {len(known)} targets is among the {classes} classes.", "targets that are."
+            )
+        logits = _apart(np.log((counts + 1.0) / (counts.sum() + classes)))
         step = max(1, COPIED_BYTES // logits.nbytes)
 
         def blocks() -> Iterator[Block]:
@@ -92,6 +97,17 @@ class Logits:
                 yield generator.standard_normal(shape, dtype=np.float32)
 
         return Logits(blocks, rows=rows)
+
+
+def _apart(scores: Floats) -> Floats:
+    """The scores, those that are equal made different by the smallest steps, lower class first."""
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    nth = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    apart = np.empty_like(scores)
+    apart[order] = ordered - nth * np.spacing(np.abs(ordered).max())
+    return apart
 
 
 def _require_some(rows: int, classes: int) -> None:

@@ -4,7 +4,7 @@ checked."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from rectitude.data.dense import COPIED_BYTES, Block, Dense, ready
 from rectitude.data.matrices import matrix
 from rectitude.data.series import series
-from rectitude.data.table import Table
+from rectitude.data.table import ROW_NUMBER, Table
 from rectitude.errors import BadIds, BadScores
 
 if TYPE_CHECKING:
@@ -78,16 +78,20 @@ def dense(
     padding: object | None = None,
 ) -> Dense:
     """Dense predictions from their blocks and ids."""
-    column = None
-    if padding is not None:
-        found = [number for number, item in enumerate(items.to_list()) if item == padding]
-        if len(found) != 1:
-            raise BadScores(
-                f"the padding item {padding!r} is no column (first item: {items[0]!r}).",
-                "one of the items.",
-            )
-        column = found[0]
-    return Dense(table.frame.height, len(items), blocks, table, items, kind, column)
+    column = None if padding is None else column_of(items, padding)
+    if padding is not None and column is None:
+        raise BadScores(
+            f"the padding item {padding!r} is no column (first item: {items[0]!r}).",
+            "one of the items.",
+        )
+    named = table.columns["list"] != ROW_NUMBER
+    return Dense(table.frame.height, len(items), blocks, table, items, kind, column, named)
+
+
+def column_of(items: pl.Series, item: object) -> int | None:
+    """The column of an item, None if it has none."""
+    found = [number for number, one in enumerate(items.to_list()) if one == item]
+    return found[0] if len(found) == 1 else None
 
 
 def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
@@ -96,7 +100,7 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
 
     if given is None:
         return pl.Series(what, np.arange(size))
-    ids = series(given, what)
+    ids = in_order(given, what)
     if len(ids) != size:
         raise BadScores(
             f"{what} names {len(ids)}, and there are {size} {of}.", f"one id for each of the {of}."
@@ -115,6 +119,16 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
     return ids
 
 
+def in_order(given: object, what: str) -> pl.Series:
+    """Ids in the order of rows or columns, which a set does not have."""
+    if isinstance(given, Set):
+        raise BadIds(
+            f"{what} is a {type(given).__name__}, which has no order of its own.",
+            "the ids in the order of the scores, such as a list.",
+        )
+    return series(given, what)
+
+
 def _repeated(ids: pl.Series) -> pl.Series:
     """Which ids occur more than once."""
     import polars as pl
@@ -130,12 +144,13 @@ def table_of(users: object | None, lists: object | None, rows: int | None, words
     import polars as pl
 
     key = lists if lists is not None else users
-    size = rows if rows is not None else len(series(key, "list"))
+    size = rows if rows is not None else len(in_order(key, "users"))
     columns = {"list": names_of(key, size, "lists" if lists is not None else "users", "rows")}
     if lists is not None and users is not None:
-        owners = series(users, "user")
+        owners = in_order(users, "users")
         if len(owners) != size:
             raise BadScores(f"users names {len(owners)}, and there are {size} rows.", "one each.")
         columns["user"] = owners
     frame = pl.DataFrame({role: column.alias(role) for role, column in columns.items()})
-    return Table(frame, dict.fromkeys(columns, ""), words, given=False, text=False, handed=None)
+    known = {**dict.fromkeys(columns, ""), "list": ROW_NUMBER if key is None else ""}
+    return Table(frame, known, words, given=False, text=False, handed=None)
