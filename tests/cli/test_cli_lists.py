@@ -82,7 +82,7 @@ def test_the_demo_shows_table_ledger_definitions_and_conventions(demo: tuple[str
     for words in (
         "equal scores",
         "have no predictions",
-        "not in the catalogue",
+        "not in train",
         "recall@10: Recall",
     ):
         assert words in text
