@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 REPAYS_FROM_ROWS = 2_000_000
-REPAYS_ONCE_LOADED = 200_000
+REPAYS_ONCE_LOADED = 50_000
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Block = NDArray[Any]
 """(rows, columns) float32 or float64, C-contiguous."""
-VIEWED_BYTES = 1 << 28
+VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
 _EXACT = 2**53
 

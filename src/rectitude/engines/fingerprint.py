@@ -106,7 +106,9 @@ def _sums(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -> Word
     x = items.whole[where] * HASH + worth.view(np.uint64)
     x = (x ^ (x >> np.uint64(32))) * _MIX
     x ^= x >> np.uint64(32)
-    np.add.at(sums, lists, x)
+    some = np.flatnonzero(rows.length)
+    if len(some):
+        sums[some] = np.add.reduceat(x, (np.cumsum(rows.length) - rows.length)[some])
     return _finished(sums, salt)
 
 

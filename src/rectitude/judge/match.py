@@ -106,7 +106,10 @@ def repeats(lists: Grouped, items: Pieces) -> Integers:
         return _match_compiled(Ranking(lists, items, None), nothing, np.empty(0, np.int64))[1]
     numbers, where = lists.expand()
     codes, span = _small_codes(items.whole[where])
-    pairs = np.sort(numbers * span + codes)
+    pairs = numbers * span + codes
+    if np.all(pairs[1:] > pairs[:-1]):
+        return np.zeros(len(lists.start), np.int64)
+    pairs = np.sort(pairs)
     again = pairs[1:][pairs[1:] == pairs[:-1]] // span
     return np.bincount(again, minlength=len(lists.start))
 

@@ -98,7 +98,7 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
         values[kept].astype(np.int64) for values in (asked.column, *scan.found)
     )
     places = np.arange(len(asked.column))[kept]
-    rows = np.searchsorted(asked.start, places, side="right") - 1
+    rows = np.repeat(np.arange(dense.rows, dtype=np.int32), np.diff(asked.start))[kept]
     score = None if scan.score is None else scan.score[kept]
     truth = places if at is None else at[kept]
     return Reading(
