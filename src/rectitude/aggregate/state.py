@@ -167,6 +167,11 @@ def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spre
     return _mean(_by_user(values, weights, owners), None, spread)
 
 
+def state_of(values: Floats) -> State:
+    """The state of a plain mean of values."""
+    return _mean(values, None, spread=False)
+
+
 def _mean(values: Floats, weights: Floats | None, spread: bool) -> State:
     if weights is not None:
         return _add(values * weights, weights, spread)

@@ -11,6 +11,7 @@ from rectitude.dense.standings import MASKED
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
 STEP = 1024  # scores after which it is seen whether there are enough
+SOME = 16  # scores that are collected between two looks at what they mean
 LAST_BIT = np.uint64(1) << np.uint64(LANES - 1)
 
 
@@ -83,7 +84,7 @@ def _collect(line, score, hidden, masked, depth, pool):  # type: ignore[no-untyp
     """
     alive = _alive(line[:CHUNK], score, depth + bisect(hidden, CHUNK))
     room = len(pool) - 2 * LANES
-    held, check, known = 0, depth, 0
+    held, check, known = 0, min(depth + SOME, room), 0
     whole = len(line) // LANES * LANES
     limit = _limit(score, alive)
     for block in range(0, whole, LANES):
@@ -99,7 +100,7 @@ def _collect(line, score, hidden, masked, depth, pool):  # type: ignore[no-untyp
             held = _keep(pool, held, limit)
             if held + LANES > room:
                 return alive, -1
-        check = min(held + lacking, room)
+        check = min(held + max(lacking, SOME), room)
     for place in range(whole, len(line)):
         pool[held] = line[place]
         held += not line[place] < limit
@@ -210,13 +211,14 @@ def _settle(  # type: ignore[no-untyped-def]
     for place in range(len(score)):
         value, number = score[place], order[place]
         column = items[number]
-        behind = bisect(hidden, column)
         more = counts[0, place] - count_above(masked, value)
-        if more >= depth or (behind < len(hidden) and hidden[behind] == column):
+        same = count_equal(masked, value)
+        behind = bisect(hidden, column) if same > 0 else 0
+        is_masked = same > 0 and behind < len(hidden) and hidden[behind] == column
+        if more >= depth or is_masked:
             continue
         above[number] = more
-        tied[number] = 1
-        if counts[1, place] > 1:
-            tied[number] = counts[1, place] - count_equal(masked, value)
+        tied[number] = counts[1, place] - same
+        if tied[number] > 1:
             before[number] = count_equal(line[:column], value)
             before[number] -= count_equal(masked[:behind], value)

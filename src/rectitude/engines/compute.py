@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.population import counted
-from rectitude.aggregate.state import State, Tally, tally
+from rectitude.aggregate.state import State, Tally, state_of, tally
 from rectitude.aggregate.total import Total
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
-from rectitude.judge.join import Verdict, judge
+from rectitude.judge.join import Ties, Verdict, judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import Collision, Sides, bring_together
 from rectitude.metrics.choices import CHOICES
@@ -91,7 +93,7 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
         room.fill(float("nan"))
         return Total(_counts(asked, lists))
     done = _tally(run, asked, lists, spread, room)
-    return Total(done.state, _bounds(run, asked, verdict, done.state))
+    return Total(done.state, _bounds(run, asked, verdict, done))
 
 
 def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
@@ -163,22 +165,37 @@ def _tally(
         return tally(ratio, flags, asked.convention, weights, owners, sides.label, spread, room)
 
 
-def _bounds(run: Run, asked: Asked, verdict: Verdict, state: State) -> tuple[State, State] | None:
+def _bounds(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> tuple[State, State] | None:
     """The sums with all ties broken against and for the lists; None where they say nothing."""
     if "moving_up_helps" in asked.metric.breaks:
         return None
     ties = verdict.ties
     if ties is None:
-        return state, state
-    found: dict[int, State] = {}
+        return done.state, done.state
     try:
-        for lists in {id(lists): lists for lists in ties[1:]}.values():
-            view = _view(run, asked, lists)
-            found[id(lists)] = _tally(run, asked, view, among=ties.lists).state
+        own = _own(run, asked, ties, done)
+        worst, best = (
+            own if lists is ties.own else _among(run, asked, lists, ties)
+            for lists in (ties.worst, ties.best)
+        )
     except RectitudeError:  # under one of them a value is undefined
         return None
-    rest = state - found[id(ties.own)]
-    return rest + found[id(ties.worst)], rest + found[id(ties.best)]
+    rest = done.state - own
+    return rest + worst, rest + best
+
+
+def _own(run: Run, asked: Asked, ties: Ties, done: Tally) -> State:
+    """The sums of the lists with ties as judged, from their values where these say it all."""
+    convention, state = asked.convention, done.state
+    plain = convention.average == "macro" and convention.unit == "list"
+    if plain and run.sides.weights is None and not (state.skipped or state.nan):
+        values = done.values[ties.lists]
+        return state_of(values[np.isfinite(values)])
+    return _among(run, asked, ties.own, ties)
+
+
+def _among(run: Run, asked: Asked, lists: Judged, ties: Ties) -> State:
+    return _tally(run, asked, _view(run, asked, lists), among=ties.lists).state
 
 
 def _require_closed_form(asked: Asked, lists: Judged) -> None:
