@@ -106,8 +106,6 @@ def _collect(line, limit, shut, k, value, column, found):  # type: ignore[no-unt
         value[held] = line[place]
         masked = (shut[place // LANES] >> np.uint64(place % LANES)) & np.uint64(1)
         held += masked == 0 and line[place] >= limit
-    if held > 2 * k:
-        held, limit = _thin(value, column, held, k)
     return held
 
 

@@ -32,11 +32,11 @@ def single_kernel(  # type: ignore[no-untyped-def]
     The loss is computed with 32 bits; it was measured to be within 1e-6 of the exact one.
     """
     notes = np.empty(5, np.int64)
-    rest = np.empty(LANES, logits.dtype)
+    short = np.empty(LANES, logits.dtype)
     for row in range(logits.shape[0]):
         line, here = logits[row], target[row]
         score = line[here] if here >= 0 else logits.dtype.type(-np.inf)
-        top, total = _read(line, score, here, notes, rest, len(loss) > 0)
+        top, total = _read(line, score, here, notes, short, len(loss) > 0)
         broken[row] = np.isnan(top)
         known = here >= 0 and not broken[row]
         above[row] = notes[ABOVE] if known else -1
@@ -52,44 +52,48 @@ def single_kernel(  # type: ignore[no-untyped-def]
 
 
 @part
-def _read(line, score, here, notes, rest, want_loss):  # type: ignore[no-untyped-def]
+def _read(line, score, here, notes, short, want_loss):  # type: ignore[no-untyped-def]
     """The highest score, NaN if there is one, and the sum of exponentials of all scores less it."""
     notes[:] = 0
     notes[BEST] = notes[OTHER] = -1
+    size = len(line)
+    values = line
+    if size < LANES:
+        short[:size] = line
+        values = short
     top, total = score, 0.0
-    for low in range(0, len(line), CHUNK):
-        chunk = line[low : low + CHUNK]
-        lower, top = top, _climb(chunk, low, EVERY, score, here, top, notes)
-        over = len(chunk) % LANES
-        if over > 0:
-            rest[:over] = chunk[-over:]
-            some = (np.uint64(1) << np.uint64(over)) - np.uint64(1)
-            top = _climb(rest, low + len(chunk) - over, some, score, here, top, notes)
+    for low in range(0, size, CHUNK):
+        high = min(low + CHUNK, size)
+        lower, top = top, _climb(values, low, high, size, score, here, top, notes)
         if want_loss and top > -np.inf:
             if top > lower:
                 total *= np.exp(np.float64(lower) - np.float64(top))
-            total += np.float64(_exponentials(chunk, top))
+            total += np.float64(_exponentials(line[low:high], top))
     return top, total
 
 
 @part
-def _climb(values, low, valid, score, here, top, notes):  # type: ignore[no-untyped-def]
+def _climb(values, low, high, size, score, here, top, notes):  # type: ignore[no-untyped-def]
     """The highest score so far; notes how many scores are above the target's, or not below it.
 
-    Blocks of lower scores are skipped: the highest score is never below the target's.
+    Blocks of lower scores are skipped: the highest score is never below the target's. The last
+    block reaches back over scores that were seen, whose bits do not count.
     """
-    for block in range(0, len(values) // LANES * LANES, LANES):
+    real = EVERY >> np.uint64(LANES - min(size, LANES))
+    for first in range(low, high, LANES):
+        block = max(min(first, size - LANES), 0)
+        valid = real & (EVERY << np.uint64(first - block))
         bits = not_below(values, block, score) & valid
         if bits != 0:
             notes[LEAST] += bit_count(bits)
             notes[ABOVE] += bit_count(higher(values, block, score) & valid)
             if not_below(values, block, top) & valid != 0:
-                top = _rise(values, block, low + block, valid, here, top, notes)
+                top = _rise(values, block, valid, here, top, notes)
     return top
 
 
 @part
-def _rise(values, block, first, valid, here, top, notes):  # type: ignore[no-untyped-def]
+def _rise(values, block, valid, here, top, notes):  # type: ignore[no-untyped-def]
     """The highest score after a block with something not below it; NaN stays. Notes who holds it.
 
     The last of the higher ones is tried next: where scores rise, that is the highest.
@@ -106,11 +110,11 @@ def _rise(values, block, first, valid, here, top, notes):  # type: ignore[no-unt
         return values.dtype.type(np.nan)
     notes[HOLDERS] += bit_count(same)
     if notes[BEST] < 0:
-        notes[BEST] = first + lowest_bit(same)
-    if 0 <= here - first < LANES:
-        same &= ~(np.uint64(1) << np.uint64(here - first))
+        notes[BEST] = block + lowest_bit(same)
+    if 0 <= here - block < LANES:
+        same &= ~(np.uint64(1) << np.uint64(here - block))
     if notes[OTHER] < 0 and same != 0:
-        notes[OTHER] = first + lowest_bit(same)
+        notes[OTHER] = block + lowest_bit(same)
     return top
 
 

@@ -59,7 +59,11 @@ def rank_dense(
     _account_for_scores(sides, found, convention, ledger)
     there = np.flatnonzero(found.above[index] >= 0)
     rows = index[there]
-    order = np.argsort(lists[there] * (dense.columns + 1) + found.above[rows], kind="stable")
+    key = lists[there] * (dense.columns + 1) + found.above[rows]
+    if (found.tied[rows] > 1).any():  # equals in one order, whatever that of the truth
+        order = np.lexsort((found.column[rows], key))
+    else:
+        order = np.argsort(key, kind="stable")
     rows, there = rows[order], there[order]
     tied, before = found.tied[rows], found.before[rows]
     if rule == "item_descending":
