@@ -26,6 +26,7 @@ Block = NDArray[Any]
 VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
 _EXACT = 2**53
+_CACHED = 1 << 16  # columns that are counted without leaving the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,11 @@ class Cells:
 
     def columns(self, size: int) -> Integers:
         """The columns, out of so many, that have a cell in some row."""
-        return np.flatnonzero(np.bincount(self.column, minlength=size))
+        step = max(_CACHED, size)
+        there = np.zeros(size, np.int64)
+        for first in range(0, len(self.column), step):
+            there += np.bincount(self.column[first : first + step], minlength=size)
+        return np.flatnonzero(there)
 
     def within(self, first: int, last: int) -> Cells:
         """The cells of some rows."""

@@ -20,6 +20,7 @@ from rectitude.judge.sides import Sides
 from rectitude.judge.truth import Truth
 
 _CELLS = 1 << 22
+_LARGEST = 1 << 62
 
 
 class Ranked(NamedTuple):
@@ -59,11 +60,7 @@ def rank_dense(
     _account_for_scores(sides, found, convention, ledger)
     there = np.flatnonzero(found.above[index] >= 0)
     rows = index[there]
-    key = lists[there] * (dense.columns + 1) + found.above[rows]
-    if (found.tied[rows] > 1).any():  # equals in one order, whatever that of the truth
-        order = np.lexsort((found.column[rows], key))
-    else:
-        order = np.argsort(key, kind="stable")
+    order = _by_rank(lists[there], found.above[rows], found.column[rows], dense.columns)
     rows, there = rows[order], there[order]
     tied, before = found.tied[rows], found.before[rows]
     if rule == "item_descending":
@@ -77,6 +74,13 @@ def rank_dense(
         plain = reading(sides, dense, convention.replace(score_precision="float32"))
         taken = (plain.above + plain.before + 1)[rows]
     return Ranked(matches, returned, rule, None, dense, found, score, taken)
+
+
+def _by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -> Integers:
+    """The order by list and rank, equals by column, so that the truth's own order plays no part."""
+    if int(lists.max(initial=0)) < _LARGEST // (columns + 1) ** 2:
+        return np.argsort((lists * (columns + 1) + above) * (columns + 1) + column, kind="stable")
+    return np.lexsort((column, above, lists))
 
 
 def _account_for_scores(
