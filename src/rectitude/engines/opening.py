@@ -211,9 +211,18 @@ def _named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Seri
     """Cells by the ids of their rows and columns."""
     frame = dense.table.frame
     return {
-        **{name: frame[name].gather(rows) for name in frame.columns},
-        "item": dense.items.gather(columns),
+        **{name: _taken(frame[name], rows) for name in frame.columns},
+        "item": _taken(dense.items, columns),
     }
+
+
+def _taken(ids: pl.Series, places: Integers) -> pl.Series:
+    """The ids at some places; integers are taken by NumPy, which has less to do for it."""
+    import polars as pl
+
+    if ids.dtype == pl.Int64:
+        return pl.Series(ids.name, ids.to_numpy()[places])
+    return ids.gather(places)
 
 
 def _offered(

@@ -60,7 +60,10 @@ def rank_dense(
     _account_for_scores(sides, found, convention, ledger)
     there = np.flatnonzero(found.above[index] >= 0)
     rows = index[there]
-    order = _by_rank(lists[there], found.above[rows], found.column[rows], dense.columns)
+    order = _by_rank(
+        lists[there], found.above[rows], found.column[rows], dense.columns,
+        once=convention.duplicate_truth != "counted",
+    )  # fmt: skip
     rows, there = rows[order], there[order]
     tied, before = found.tied[rows], found.before[rows]
     if rule == "item_descending":
@@ -76,10 +79,16 @@ def rank_dense(
     return Ranked(matches, returned, rule, None, dense, found, score, taken)
 
 
-def _by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -> Integers:
-    """The order by list and rank, equals by column, so that the truth's own order plays no part."""
+def _by_rank(
+    lists: Integers, above: Integers, column: Integers, columns: int, once: bool
+) -> Integers:
+    """The order by list and rank, equals by column, so that the truth's own order plays no part.
+
+    Where every item stands once in a list, no two keys are equal, and a sort need not be stable.
+    """
     if int(lists.max(initial=0)) < _LARGEST // (columns + 1) ** 2:
-        return np.argsort((lists * (columns + 1) + above) * (columns + 1) + column, kind="stable")
+        key = (lists * (columns + 1) + above) * (columns + 1) + column
+        return np.argsort(key, kind=None if once else "stable")
     return np.lexsort((column, above, lists))
 
 

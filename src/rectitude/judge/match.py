@@ -20,6 +20,8 @@ from rectitude.compiled import frozen, kernel, repay
 from rectitude.grouping import Grouped
 from rectitude.judge.kernels import compact_kernel, match_kernel
 
+_MANY_ROWS = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -101,17 +103,26 @@ def match(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, 
 
 def repeats(lists: Grouped, items: Pieces) -> Integers:
     """How many items of each list occur in it before."""
+    none = np.zeros(len(lists.start), np.int64)
+    if len(items) < _MANY_ROWS and _ascend(lists, items.whole):
+        return none
     if repay(len(items)):
         nothing = Grouped(np.zeros_like(lists.start), np.zeros_like(lists.length))
         return _match_compiled(Ranking(lists, items, None), nothing, np.empty(0, np.int64))[1]
     numbers, where = lists.expand()
     codes, span = _small_codes(items.whole[where])
-    pairs = numbers * span + codes
-    if np.all(pairs[1:] > pairs[:-1]):
-        return np.zeros(len(lists.start), np.int64)
-    pairs = np.sort(pairs)
+    pairs = np.sort(numbers * span + codes)
     again = pairs[1:][pairs[1:] == pairs[:-1]] // span
-    return np.bincount(again, minlength=len(lists.start))
+    return np.bincount(again, minlength=len(none))
+
+
+def _ascend(lists: Grouped, items: Integers) -> bool:
+    """Whether the items of every list ascend, so that none occurs twice."""
+    if not len(items):
+        return True
+    rises = np.append(items[1:] > items[:-1], True)
+    rises[(lists.start + lists.length - 1)[lists.length > 0]] = True
+    return bool(rises.all())
 
 
 def _match_compiled(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, Integers]:
