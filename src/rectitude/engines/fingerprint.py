@@ -71,8 +71,7 @@ def _nameless(sides: Sides) -> bool:
 
 def _names(sides: Sides) -> Words:
     """64 bits for the name of each list, 0 where it has none."""
-    words = _words(sides.keys)
-    return np.zeros_like(words) if _nameless(sides) else words
+    return np.zeros(len(sides.keys), np.uint64) if _nameless(sides) else _words(sides.keys)
 
 
 def _scheme(ids: pl.Series) -> str:
@@ -86,6 +85,9 @@ def _words(ids: pl.Series) -> Words:
     import polars as pl
 
     kind = kind_of(ids)
+    if ids.dtype == pl.Int64 and not ids.null_count():
+        whole: Words = ids.to_numpy().view(np.uint64)
+        return whole
     if kind == "integer":
         small, large = (ids.cast(t, strict=False) for t in (pl.Int64, pl.UInt64))
         words = small.fill_null(0).to_numpy().view(np.uint64)
