@@ -192,12 +192,17 @@ class _Scan:
         firsts = np.empty((3, size), np.int64)
         loss = np.empty(size) if asked == "loss" else None
         for first, last, block, here, mine in self.blocks():
-            target = np.full(last - first, -1)
-            has = np.diff(mine.start) > 0
-            target[has] = mine.column[mine.start[:-1][has]]
+            has: Flags | slice = np.diff(mine.start) > 0
+            target = np.asarray(mine.column, np.int64)
+            if len(target) < last - first:  # some rows have no target
+                target = np.full(last - first, -1)
+                target[has] = mine.column[mine.start[:-1][has]]
+            else:
+                has = slice(None)
             singles, broken = single(block, target, asked)
             self.broken.note(first, block, broken)
-            self.found[:, here] = np.stack(singles[:3])[:, has]
+            for own, values in zip(self.found, singles[:3], strict=True):
+                own[here] = values[has]
             highest = _last_best(block, singles.best, singles.best_tied)
             firsts[:, first:last] = singles.best, singles.second, highest
             if loss is not None and singles.loss is not None:
