@@ -86,6 +86,8 @@ def _by_rank(
 
     Where every item stands once in a list, no two keys are equal, and a sort need not be stable.
     """
+    if np.all(lists[1:] > lists[:-1]):  # one in each list
+        return np.arange(len(lists))
     if int(lists.max(initial=0)) < _LARGEST // (columns + 1) ** 2:
         key = (lists * (columns + 1) + above) * (columns + 1) + column
         return np.argsort(key, kind=None if once else "stable")
@@ -176,9 +178,12 @@ def single_targets(ranked: Ranked, rank: Integers, size: int) -> Single | None:
     right[ranked.matches.list[rank == 1]] = True
     row = np.maximum(found.row, 0)
     best = found.firsts.last_best if ranked.rule == "item_descending" else found.firsts.best
-    top = np.where(best[row] == target, found.firsts.second[row], best[row])
-    top = np.where(top < 0, dense.columns, top)  # a recorded order may put nothing first
-    loss = None
-    if found.firsts.loss is not None:
-        loss = np.where(target < dense.columns, found.firsts.loss[row], np.inf)
-    return Single(target, np.where(right, target, top), dense.columns, loss)
+    top = best[row]
+    wrong = np.flatnonzero((top == target) & ~right)  # tied with others, and not first
+    top[wrong] = found.firsts.second[row[wrong]]
+    top[top < 0] = dense.columns  # a recorded order may put nothing first
+    np.copyto(top, target, where=right)
+    loss = None if found.firsts.loss is None else found.firsts.loss[row]
+    if loss is not None and not known.all():
+        loss[target == dense.columns] = np.inf
+    return Single(target, top, dense.columns, loss)
