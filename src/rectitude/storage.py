@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and knowing what kind of file was read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from rectitude.errors import UnwritableFile
+from rectitude.errors import UnreadableFile, UnwritableFile
 
 Write = Callable[[Path], object]
 """Something that writes a file of this name."""
@@ -60,3 +61,17 @@ def _attempt(path: Path, action: Callable[[], object]) -> None:
             f"{path} cannot be written: {error.strerror or error}.",
             "a file in a folder that exists and may be written to.",
         ) from error
+
+
+def require_format(stored: object, where: str, kind: str, newest: int) -> Mapping[str, Any]:
+    """What was read from JSON, or an error if it is nothing of that kind or of a later version."""
+    found = stored.get("format") if isinstance(stored, Mapping) else type(stored).__name__
+    if not isinstance(stored, Mapping) or found != f"rectitude.{kind}":
+        raise UnreadableFile(f"{where} holds {found!r}.", f"one {kind}, format 'rectitude.{kind}'.")
+    if stored.get("version") not in range(1, newest + 1):
+        raise UnreadableFile(
+            f"{where} is an {kind} of version {stored.get('version')!r}.",
+            f"version {newest}.",
+            "a newer rectitude may read it.",
+        )
+    return stored

@@ -18,7 +18,7 @@ from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
-from rectitude.storage import write_text
+from rectitude.storage import require_format, write_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,15 +229,7 @@ class Evaluation:
 
 def from_dict(stored: Mapping[str, Any], where: str = "this") -> Evaluation:
     """An evaluation as `as_dict` wrote it."""
-    found = stored.get("format") if isinstance(stored, Mapping) else type(stored).__name__
-    if found != FORMAT:
-        raise UnreadableFile(f"{where} holds {found!r}.", f"one evaluation, format {FORMAT!r}.")
-    if stored.get("version") not in range(1, FORMAT_VERSION + 1):
-        raise UnreadableFile(
-            f"{where} is an evaluation of version {stored.get('version')!r}.",
-            f"version {FORMAT_VERSION}.",
-            "a newer rectitude may read it.",
-        )
+    stored = require_format(stored, where, "evaluation", FORMAT_VERSION)
     try:
         results = {name: _result(name, facts) for name, facts in stored["results"].items()}
         failures = {name: RectitudeError(text) for name, text in stored["failures"].items()}

@@ -13,7 +13,7 @@ from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import State, Tally, state_of, tally
 from rectitude.aggregate.total import Total
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Floats, Integers
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
@@ -119,10 +119,6 @@ def _view(run: Run, asked: Asked, lists: Judged) -> Judged:
     return run.views[key]
 
 
-def _counted(run_lists: Judged, asked: Asked) -> Flags:
-    return counted(run_lists, asked.convention, asked.cutoff)
-
-
 def _require_no_weights(run: Run, asked: Asked) -> None:
     if run.sides.weights is not None:
         raise BadName(
@@ -137,7 +133,7 @@ def _counts(asked: Asked, lists: Judged) -> Counted:
         raise MetricFailed(f"metric {str(asked.name)!r} says not what it counts.")
     with blamed(asked):
         require_in(lists, asked.metric)
-        flags = _counted(lists, asked)
+        flags = counted(lists, asked.convention, asked.cutoff)
         return Counted(counts(lists, asked.cutoff, flags), int(flags.sum()))
 
 
@@ -156,7 +152,7 @@ def _tally(
         weights, owners = None if weights is None else weights[among], owners[among]
     with blamed(asked):
         require_in(lists, asked.metric)
-        flags = _counted(lists, asked)
+        flags = counted(lists, asked.convention, asked.cutoff)
         given = given_to(asked, run.facts)
         ratio = values_of(asked.metric.function, lists, asked.cutoff, **given)
         if asked.convention.without_relevant == "undefined":

@@ -23,7 +23,7 @@ from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
 from rectitude.predictions.rows import column_of
-from rectitude.predictions.top import by_row, cells, from_table, has_column
+from rectitude.predictions.top import by_position, by_row, cells, from_table, has_column
 from rectitude.profiles import Asked
 
 if TYPE_CHECKING:
@@ -195,13 +195,7 @@ def _targets(dense: Dense, given: object) -> Table:
 
 
 def _sparse_truth(dense: Dense, given: Any) -> Table:
-    if given.shape != (dense.rows, dense.columns):
-        raise BadTable(
-            f"truth is a sparse matrix of shape {given.shape}, and the scores are "
-            f"{dense.rows} x {dense.columns}.",
-            "the shape of the scores: rows and columns are matched by position.",
-        )
-    matrix = given.tocsr()
+    matrix = by_position(dense, given, "truth")
     rows = np.repeat(np.arange(dense.rows), np.diff(matrix.indptr))
     named = {**_named(dense, rows, matrix.indices), "grade": matrix.data.astype(np.float64)}
     return _table(named, "sparse matrix")

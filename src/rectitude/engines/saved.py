@@ -22,7 +22,7 @@ from rectitude.engines.batches import Batches
 from rectitude.engines.streaming import Evaluator
 from rectitude.errors import BadIds, UnknownName, UnreadableFile
 from rectitude.profiles import Profile
-from rectitude.storage import write_text
+from rectitude.storage import require_format, write_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,15 +58,7 @@ def load(path: str | os.PathLike[str]) -> Evaluator:
         raise UnreadableFile(
             f"{where} cannot be read as an evaluator: {error}.", "a file of Evaluator.save."
         ) from error
-    found = stored.get("format") if isinstance(stored, Mapping) else type(stored).__name__
-    if found != FORMAT:
-        raise UnreadableFile(f"{where} holds {found!r}.", f"an evaluator, format {FORMAT!r}.")
-    if stored.get("version") not in range(1, FORMAT_VERSION + 1):
-        raise UnreadableFile(
-            f"{where} is an evaluator of version {stored.get('version')!r}.",
-            f"version {FORMAT_VERSION}.",
-            "a newer rectitude may read it.",
-        )
+    stored = require_format(stored, where, "evaluator", FORMAT_VERSION)
     try:
         evaluator = _evaluator(stored)
         _try(evaluator)

@@ -37,11 +37,10 @@ def top(dense: Dense, k: int, train: object = None) -> Integers:
 
 def wanted(given: Cells | None, first: int, last: int) -> Wanted | None:
     """The cells of some rows, as the counting takes them."""
-    return None if given is None else Wanted(*_parts(given.within(first, last)))
-
-
-def _parts(given: Cells) -> tuple[Integers, Integers]:
-    return given.start, given.column
+    if given is None:
+        return None
+    mine = given.within(first, last)
+    return Wanted(mine.start, mine.column)
 
 
 def with_padding(dense: Dense, given: Cells | None) -> Cells | None:
@@ -74,14 +73,19 @@ def cells(dense: Dense, given: object, what: What) -> Cells:
     return from_table(dense, read(given, what), what)
 
 
-def _from_sparse(dense: Dense, given: Any, what: str) -> Cells:
+def by_position(dense: Dense, given: Any, what: str) -> Any:
+    """A sparse matrix in compressed rows, or an error if it does not have the scores' shape."""
     if given.shape != (dense.rows, dense.columns):
         raise BadTable(
             f"{what} is a sparse matrix of shape {given.shape}, and the scores are "
             f"{dense.rows} x {dense.columns}.",
             "the shape of the scores: rows and columns are matched by position.",
         )
-    matrix = given.tocsr()
+    return given.tocsr()
+
+
+def _from_sparse(dense: Dense, given: Any, what: str) -> Cells:
+    matrix = by_position(dense, given, what)
     if matrix.nnz and not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
