@@ -17,9 +17,10 @@ from typing import Any, get_args
 
 os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
 
-from rectitude.convention import SWITCHES, Stage, Switch
+from rectitude.convention import SWITCHES
 from rectitude.metrics import METRICS, Metric
 from rectitude.profiles import PROFILES, Profile
+from rectitude.switch import Stage, Switch
 
 HERE = Path(__file__).resolve().parent
 MARK = "<!-- Made by docs/generate.py; edit the source it names, not this page. -->"

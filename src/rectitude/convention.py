@@ -9,42 +9,29 @@ sentences.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any, Literal, cast, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_type_hints
 
-from rectitude.errors import BadName, nearest, unknown_name
-
-Stage = Literal["truth", "order", "judge", "metrics", "aggregate", "present"]
-
-
-def _switch(stage: Stage, default: str, about: str, **choices: str) -> Any:
-    """A switch with named choices, each explained in one sentence."""
-    return field(default=default, metadata={"stage": stage, "about": about, "choices": choices})
-
-
-def _number(stage: Stage, default: float | None, about: str, least: float | None) -> Any:
-    """A switch that is a number or None."""
-    return field(default=default, metadata={"stage": stage, "about": about, "least": least})
+from rectitude.errors import BadName, unknown_name
+from rectitude.switch import Switch, checked, number, switch, switches_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
     """What a number means: every switch, with the default that rectitude uses and prints."""
 
-    relevant_from: float | None = _number(
+    relevant_from: float | None = number(
         "truth", None, "The lowest grade that is relevant; none: every grade above 0.", None
     )
-    negative_grades: Literal["nonrelevant", "unjudged"] = _switch(
+    negative_grades: Literal["nonrelevant", "unjudged"] = switch(
         "truth",
         "nonrelevant",
         "What a truth row with a grade below 0 says.",
         nonrelevant="the item was judged and is not relevant",
         unjudged="the item was not judged",
     )
-    duplicate_truth: Literal["error", "once", "counted"] = _switch(
+    duplicate_truth: Literal["error", "once", "counted"] = switch(
         "truth",
         "error",
         "What happens when the truth holds the same list and item twice.",
@@ -52,7 +39,7 @@ class Convention:
         once="the row with the highest grade counts, once",
         counted="every row counts, so one recommendation can hit twice",
     )
-    unknown_users: Literal["keep", "drop", "error"] = _switch(
+    unknown_users: Literal["keep", "drop", "error"] = switch(
         "truth",
         "keep",
         "What happens to users of the truth that were not met in training.",
@@ -60,7 +47,7 @@ class Convention:
         drop="they are left out",
         error="an error",
     )
-    unknown_items: Literal["keep", "drop", "error"] = _switch(
+    unknown_items: Literal["keep", "drop", "error"] = switch(
         "truth",
         "keep",
         "What happens to items of the truth that were not met in training.",
@@ -68,7 +55,7 @@ class Convention:
         drop="they are dropped from the truth",
         error="an error",
     )
-    order: Literal["auto", "rank", "given", "score"] = _switch(
+    order: Literal["auto", "rank", "given", "score"] = switch(
         "order",
         "auto",
         "What the order of a list comes from.",
@@ -85,7 +72,7 @@ class Convention:
         "item_ascending",
         "item_descending",
         "error",
-    ] = _switch(
+    ] = switch(
         "order",
         "pessimistic",
         "The order of items with equal scores.",
@@ -97,7 +84,7 @@ class Convention:
         item_descending="by item id, descending",
         error="an error when the order among equals matters",
     )
-    score_precision: Literal["float64", "float32", "logistic"] = _switch(
+    score_precision: Literal["float64", "float32", "logistic"] = switch(
         "order",
         "float64",
         "The precision in which scores are compared.",
@@ -105,7 +92,7 @@ class Convention:
         float32="rounded to float32, so that close scores can become equal",
         logistic="float32 of 1 / (1 + exp(-score)), in rows with a score outside 0 to 1",
     )
-    duplicates: Literal["error", "first", "counted"] = _switch(
+    duplicates: Literal["error", "first", "counted"] = switch(
         "order",
         "error",
         "What happens when a list holds an item twice.",
@@ -113,7 +100,7 @@ class Convention:
         first="the item keeps its highest rank, the others are removed",
         counted="every occurrence takes a rank and can be a hit",
     )
-    seen: Literal["removed", "last", "kept"] = _switch(
+    seen: Literal["removed", "last", "kept"] = switch(
         "order",
         "removed",
         "What happens in a row of scores to the items that the user had in training.",
@@ -121,14 +108,14 @@ class Convention:
         last="they stand after all others, as equals",
         kept="they are ranked by their scores like all others",
     )
-    candidates: Literal["given", "with_truth"] = _switch(
+    candidates: Literal["given", "with_truth"] = switch(
         "judge",
         "given",
         "Which items of a row of scores are ranked where candidates are handed over.",
         given="the candidates alone",
         with_truth="the candidates and the items of the truth",
     )
-    list_end: Literal["none", "cutoff", "last_cutoff"] = _switch(
+    list_end: Literal["none", "cutoff", "last_cutoff"] = switch(
         "judge",
         "none",
         "Where lists end before any metric looks at them.",
@@ -136,21 +123,21 @@ class Convention:
         cutoff="at the metric's own cutoff; ties are averaged among what is left",
         last_cutoff="at the cutoff of the metric that was asked for last",
     )
-    hit_scores: Literal["any", "positive"] = _switch(
+    hit_scores: Literal["any", "positive"] = switch(
         "judge",
         "any",
         "Which scores let a relevant item be a hit.",
         any="all",
         positive="those above 0; other relevant items keep their ranks but count as missed",
     )
-    unjudged: Literal["kept", "dropped"] = _switch(
+    unjudged: Literal["kept", "dropped"] = switch(
         "judge",
         "kept",
         "What happens to recommended items that the truth does not judge.",
         kept="they take a rank and are not relevant",
         dropped="they are removed before ranks are given",
     )
-    gain: Literal["binary", "linear", "exp2"] = _switch(
+    gain: Literal["binary", "linear", "exp2"] = switch(
         "metrics",
         "binary",
         "What an item is worth.",
@@ -158,28 +145,28 @@ class Convention:
         linear="the grade",
         exp2="2^grade - 1",
     )
-    gain_from: Literal["relevant", "positive"] = _switch(
+    gain_from: Literal["relevant", "positive"] = switch(
         "metrics",
         "relevant",
         "Which items have a gain.",
         relevant="relevant items",
         positive="every item with a grade above 0, also one below the relevance threshold",
     )
-    discount: Literal["log", "log_from_second"] = _switch(
+    discount: Literal["log", "log_from_second"] = switch(
         "metrics",
         "log",
         "How the worth of an item falls with its rank.",
         log="1 / log2(rank + 1)",
         log_from_second="1 / max(1, log2(rank)): ranks 1 and 2 weigh the same",
     )
-    discount_by: Literal["rank", "place"] = _switch(
+    discount_by: Literal["rank", "place"] = switch(
         "metrics",
         "rank",
         "What the discount looks at.",
         rank="the rank in the list",
         place="the place in the truth's own order: the order of the list plays no part",
     )
-    ideal: Literal["reachable", "reachable_returned", "k", "returned", "found", "listed"] = _switch(
+    ideal: Literal["reachable", "reachable_returned", "k", "returned", "found", "listed"] = switch(
         "metrics",
         "reachable",
         "The best list that NDCG divides by.",
@@ -190,7 +177,7 @@ class Convention:
         found="the hits up to the cutoff, moved to the front: items missed cost nothing",
         listed="the hits of the whole list, moved to the front and cut at the cutoff",
     )
-    precision_over: Literal["k", "returned", "reachable"] = _switch(
+    precision_over: Literal["k", "returned", "reachable"] = switch(
         "metrics",
         "k",
         "What precision divides by.",
@@ -198,14 +185,14 @@ class Convention:
         returned="the items returned up to the cutoff",
         reachable="the smaller of the cutoff and the number of relevant items",
     )
-    recall_over: Literal["relevant", "reachable"] = _switch(
+    recall_over: Literal["relevant", "reachable"] = switch(
         "metrics",
         "relevant",
         "What recall divides by.",
         relevant="the number of relevant items",
         reachable="the smaller of the cutoff and the number of relevant items",
     )
-    ap_over: Literal["relevant", "reachable", "k", "found"] = _switch(
+    ap_over: Literal["relevant", "reachable", "k", "found"] = switch(
         "metrics",
         "relevant",
         "What average precision divides by.",
@@ -214,35 +201,35 @@ class Convention:
         k="the cutoff",
         found="the hits up to the cutoff; 0 without hits",
     )
-    reciprocal_rank: Literal["first", "sum"] = _switch(
+    reciprocal_rank: Literal["first", "sum"] = switch(
         "metrics",
         "first",
         "Which hits the reciprocal rank looks at.",
         first="the first hit",
         sum="all hits, added up",
     )
-    hit_as: Literal["any", "count"] = _switch(
+    hit_as: Literal["any", "count"] = switch(
         "metrics",
         "any",
         "What a list with hits is worth to the hit rate.",
         any="1 if there is at least one hit",
         count="the number of hits",
     )
-    f1_without_hits: Literal["zero", "undefined"] = _switch(
+    f1_without_hits: Literal["zero", "undefined"] = switch(
         "metrics",
         "zero",
         "F1 of a list without hits, where precision + recall = 0.",
         zero="0",
         undefined="undefined",
     )
-    class_average: Literal["present", "all"] = _switch(
+    class_average: Literal["present", "all"] = switch(
         "metrics",
         "present",
         "Which classes a mean over classes takes in.",
         present="those that occur among the targets or the predictions",
         all="all that exist",
     )
-    truth_needed: Literal["relevant", "judged", "none"] = _switch(
+    truth_needed: Literal["relevant", "judged", "none"] = switch(
         "aggregate",
         "relevant",
         "What a list must have in the truth to count.",
@@ -250,7 +237,7 @@ class Convention:
         judged="at least one row, whatever its grade",
         none="nothing",
     )
-    list_needed: Literal["none", "handed", "items", "hit"] = _switch(
+    list_needed: Literal["none", "handed", "items", "hit"] = switch(
         "aggregate",
         "none",
         "What must have been predicted for a list to count.",
@@ -259,14 +246,14 @@ class Convention:
         items="a list with at least one item",
         hit="a list with at least one hit up to the cutoff",
     )
-    without_relevant: Literal["computed", "undefined"] = _switch(
+    without_relevant: Literal["computed", "undefined"] = switch(
         "aggregate",
         "computed",
         "What a list without relevant items is worth, if it counts.",
         computed="what the formula gives, mostly 0 or 0/0",
         undefined="0/0, whatever the formula gives",
     )
-    undefined: Literal["error", "nan", "zero", "one", "skip"] = _switch(
+    undefined: Literal["error", "nan", "zero", "one", "skip"] = switch(
         "aggregate",
         "error",
         "What a list counts whose value is 0/0.",
@@ -276,34 +263,34 @@ class Convention:
         one="1",
         skip="it is left out of the mean",
     )
-    unit: Literal["list", "user"] = _switch(
+    unit: Literal["list", "user"] = switch(
         "aggregate",
         "list",
         "What the mean is taken over.",
         list="lists",
         user="users: the mean of each user's lists first",
     )
-    average: Literal["macro", "micro"] = _switch(
+    average: Literal["macro", "micro"] = switch(
         "aggregate",
         "macro",
         "How lists become one number.",
         macro="the mean of the values",
         micro="the sum of the numerators over the sum of the denominators",
     )
-    scale: Literal["fraction", "percent"] = _switch(
+    scale: Literal["fraction", "percent"] = switch(
         "present",
         "fraction",
         "How values are shown.",
         fraction="as they are",
         percent="times 100",
     )
-    decimals: float | None = _number(
+    decimals: float | None = number(
         "present", None, "Decimals to which the mean is rounded; none: not rounded.", 0
     )
 
     def __post_init__(self) -> None:
         for name in SWITCHES:
-            object.__setattr__(self, name, _checked(name, getattr(self, name)))
+            object.__setattr__(self, name, checked(SWITCHES[name], getattr(self, name)))
         if self.unit == "user" and self.average == "micro":
             raise BadName(
                 "unit='user' and average='micro' contradict each other.",
@@ -326,27 +313,7 @@ class Convention:
         return {name: getattr(self, name) for name in SWITCHES}
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """What is known about one switch: its stage, its sentence, its choices and their sentences."""
-
-    name: str
-    stage: Stage
-    about: str
-    default: str | float | None
-    choices: Mapping[str, str]
-    least: float | None = None
-
-
-def _switches() -> dict[str, Switch]:
-    facts: dict[str, Switch] = {}
-    for f in dataclasses.fields(Convention):
-        texts = {"choices": {}, "least": None, **f.metadata}
-        facts[f.name] = Switch(f.name, default=cast("str | float | None", f.default), **texts)
-    return facts
-
-
-SWITCHES: Mapping[str, Switch] = _switches()
+SWITCHES: Mapping[str, Switch] = switches_of(Convention)
 
 
 def literals(name: str) -> tuple[str, ...]:
@@ -363,8 +330,8 @@ def require_switch(name: str) -> Switch:
 
 def parse_value(name: str, text: str) -> str | float | None:
     """The value that a text such as `relevant_from=2` gives to a switch."""
-    switch = require_switch(name)
-    if switch.choices:
+    known = require_switch(name)
+    if known.choices:
         return text
     if text.lower() == "none":
         return None
@@ -372,29 +339,4 @@ def parse_value(name: str, text: str) -> str | float | None:
         return float(text)
     except ValueError:
         what = f"switch {name!r} cannot be {text!r}."
-        raise BadName(what, "a number or 'none'.", switch.about) from None
-
-
-def _checked(name: str, value: Any) -> Any:
-    switch = SWITCHES[name]
-    if not switch.choices:
-        return _checked_number(switch, value)
-    if isinstance(value, str) and value in switch.choices:
-        return value
-    note = "" if nearest(str(value), switch.choices) else switch.about
-    raise unknown_name("choice", str(value), switch.choices, where=f"switch {name!r}", note=note)
-
-
-def _checked_number(switch: Switch, value: Any) -> float | int | None:
-    if value is None:
-        return None
-    whole = switch.name == "decimals"
-    real = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    low = -math.inf if switch.least is None else switch.least
-    if not real or value < low or (whole and value != int(value)):
-        least = f" of at least {switch.least:g}" if switch.least is not None else ""
-        kind = "a whole number" if whole else "a finite number"
-        raise BadName(
-            f"switch {switch.name!r} cannot be {value!r}.", f"{kind}{least}, or None.", switch.about
-        )
-    return int(value) if whole else float(value)
+        raise BadName(what, "a number or 'none'.", known.about) from None

@@ -14,7 +14,7 @@ from rectitude.convention import Convention
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "rectitude"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-CORE = ("convention.py", "predictions", "judge", "metrics", "aggregate")
+CORE = ("switch.py", "convention.py", "predictions", "judge", "metrics", "aggregate")
 
 FILE_LINES = 300
 LONGER_FILES = {

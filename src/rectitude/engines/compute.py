@@ -86,7 +86,7 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
     """What a metric adds up to; the values of the lists go into `room`."""
     run.facts.require(asked.metric)
     verdict = verdict_of(run, asked)
-    lists = _view(run, asked, verdict.judged)
+    lists = view_of(run, asked, verdict.judged)
     _require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
         _require_no_weights(run, asked)
@@ -107,7 +107,7 @@ def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
     return given
 
 
-def _view(run: Run, asked: Asked, lists: Judged) -> Judged:
+def view_of(run: Run, asked: Asked, lists: Judged) -> Judged:
     """The lists under the metric's threshold, ended where the convention ends them."""
     convention = asked.convention
     ends = {"none": None, "cutoff": asked.cutoff, "last_cutoff": run.last_cutoff}
@@ -191,7 +191,7 @@ def _own(run: Run, asked: Asked, ties: Ties, done: Tally) -> State:
 
 
 def _among(run: Run, asked: Asked, lists: Judged, ties: Ties) -> State:
-    return _tally(run, asked, _view(run, asked, lists), among=ties.lists).state
+    return _tally(run, asked, view_of(run, asked, lists), among=ties.lists).state
 
 
 def _require_closed_form(asked: Asked, lists: Judged) -> None:

@@ -87,7 +87,7 @@ def part_of(
     cutoffs = [one.cutoff for one in asked if one.cutoff is not None]
     account(sides, verdict.judged, max(cutoffs, default=None), ledger)
     last = cutoffs[-1] if cutoffs else None
-    run = Run(sides, _facts(sources), last, {judging(profile.convention): verdict}, {})
+    run = Run(sides, facts_of(sources), last, {judging(profile.convention): verdict}, {})
     totals: dict[str, Total] = {}
     failures: dict[str, RectitudeError] = {}
     room = np.empty((len(wanted), len(sides.keys)))
@@ -233,7 +233,8 @@ def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
     return presented(low, asked.convention), presented(high, asked.convention)
 
 
-def _facts(sources: Sources) -> Facts:
+def facts_of(sources: Sources) -> Facts:
+    """What is known of items and users."""
     tables = (sources.items, sources.users, sources.train)
     return Facts(*(None if table is None else table.frame for table in tables))
 

@@ -1,0 +1,69 @@
+"""The same predictions under many conventions: opened once, judged once for each way of judging."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rectitude.aggregate.evaluation import Keys, Result
+from rectitude.data.ledger import Ledger
+from rectitude.engines.compute import Run, total_of, verdict_of, view_of
+from rectitude.engines.opening import Given, opened
+from rectitude.engines.part import Part, computed, facts_of, results_of
+from rectitude.judge.judged import Judged
+from rectitude.judge.sides import bring_together
+from rectitude.profiles import Asked, Profile
+
+
+@dataclass
+class Trials:
+    """Predictions and truth, held ready to be evaluated under one convention after the other.
+
+    `deepest` are the metrics that will be tried, under any of the conventions: they say how deep
+    dense scores are looked into.
+    """
+
+    given: Given
+    deepest: Sequence[Asked]
+    runs: dict[Any, Run] = field(default_factory=dict)
+
+    def result(self, asked: Asked) -> Result:
+        """A metric under its convention; an error of `rectitude.errors` where it has no value."""
+        profile = Profile(name="trial", convention=asked.convention)
+        run = self._run(asked)
+        wanted = computed([asked], profile)
+        room = np.empty((len(wanted), len(run.sides.keys)))
+        totals = {
+            name: total_of(run, one, False, own)
+            for (name, one), own in zip(wanted.items(), room, strict=True)
+        }
+        values = dict(zip(wanted, room, strict=True))
+        part = Part(totals, values, {}, Ledger(), self.keys(asked), {}, run.facts)
+        results, failures = results_of([asked], profile, part, intervals=False)
+        for error in failures.values():
+            raise error
+        return results[str(asked.name)]
+
+    def judged(self, asked: Asked) -> Judged:
+        """The lists as a metric sees them under its convention."""
+        run = self._run(asked)
+        return view_of(run, asked, verdict_of(run, asked).judged)
+
+    def keys(self, asked: Asked) -> Keys:
+        """The lists behind the values."""
+        sides = self._run(asked).sides
+        return Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
+
+    def _run(self, asked: Asked) -> Run:
+        """What metrics share that were opened alike; only candidates are chosen while opening."""
+        convention = asked.convention
+        offered = self.given.inputs.get("candidates") is not None
+        key = (convention.candidates, convention.seen) if offered else None
+        if key not in self.runs:
+            sources = opened(self.given, self.deepest, convention)
+            sides = bring_together(sources, exact_items=True)
+            self.runs[key] = Run(sides, facts_of(sources), asked.cutoff, {}, {})
+        return self.runs[key]._replace(last_cutoff=asked.cutoff)
