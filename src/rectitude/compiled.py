@@ -7,10 +7,13 @@ release the GIL and work on blocks, so plain threads share the work.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -33,7 +36,7 @@ def repay(rows: int) -> bool:
     if rows < (REPAYS_ONCE_LOADED if loaded else REPAYS_FROM_ROWS):
         return False
     try:
-        import numba  # noqa: F401
+        _numba()
     except ImportError:
         return False
     return True
@@ -42,7 +45,7 @@ def repay(rows: int) -> bool:
 @cache
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of loops over arrays, to be compiled for the types it meets."""
-    import numba
+    numba = _numba()
 
     def made(cache: bool) -> Callable[..., Any]:
         options = numba.njit(nogil=True, cache=cache, boundscheck=False, error_model="numpy")
@@ -57,21 +60,49 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that kernels call; it becomes part of their machine code."""
-    import numba
-
-    options: Any = numba.njit(nogil=True, boundscheck=False, error_model="numpy")
+    options: Any = _numba().njit(nogil=True, boundscheck=False, error_model="numpy")
     compiled: Callable[..., Any] = options(function)
     return compiled
 
 
 def summing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A part that adds up floats in whatever order is fastest: whole vectors at once."""
-    import numba
+    """A part that adds up floats in whatever order is fastest: whole vectors at once.
 
+    It stands inside its kernel: a copy of its own is compiled to another order than the kernel's,
+    and is called only until the kernel comes from disk.
+    """
     loose = {"reassoc", "contract", "nsz"}
-    options: Any = numba.njit(nogil=True, boundscheck=False, error_model="numpy", fastmath=loose)
+    options: Any = _numba().njit(
+        nogil=True, boundscheck=False, error_model="numpy", fastmath=loose, forceinline=True
+    )
     compiled: Callable[..., Any] = options(function)
     return compiled
+
+
+@cache
+def _numba() -> Any:
+    """Numba, and most of what it would import when the first kernel is called."""
+    with _nothing_collected():
+        numba = import_module("numba")
+        with suppress(ImportError):  # a part of numba that it does not promise to keep
+            import_module("numba.np.arraymath")
+    return numba
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Python does not look for garbage here: imports make very many objects that all stay, and
+    looking through them again and again takes a fifth of the time."""
+    if not gc.isenabled() or gc.get_freeze_count():  # the caller's own arrangement
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.unfreeze()  # now all objects count as old, among which Python looks less often
+        gc.enable()
 
 
 def frozen(values: NDArray[Any]) -> NDArray[Any]:

@@ -212,9 +212,11 @@ def test_a_file_is_mapped_and_never_written(tmp_path: Path) -> None:
         path.chmod(0o644)
 
 
-def test_a_mapped_file_is_not_held_in_memory(tmp_path: Path, kernels: str) -> None:
-    path, size = tmp_path / "scores.npy", 2500
-    np.save(path, np.random.default_rng(0).random((size, size), np.float32))
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_a_mapped_file_is_not_held_in_memory(ending: str, tmp_path: Path, kernels: str) -> None:
+    path, size = tmp_path / f"scores.{ending}", 2500
+    scores = np.random.default_rng(0).random((size, size), np.float32)
+    np.save(path, scores) if ending == "npy" else np.savez(path, scores=scores)
     truth = pl.DataFrame({"user": np.arange(size), "item": np.arange(size)})
     rt.evaluate(rt.Scores(np.eye(9, dtype=np.float32)), {0: [1]}, "ndcg@10")  # compiled first
     tracemalloc.start()

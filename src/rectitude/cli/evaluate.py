@@ -119,9 +119,9 @@ def run(  # noqa: PLR0913  one parameter per option
     """Evaluate ranked lists, dense scores or logits against the truth.
 
     Tables are CSV, TSV, Parquet, or TREC runs and qrels, also compressed; their columns are
-    recognised by their usual names. Scores and logits are NumPy files: .npy is mapped into memory,
-    .npz is loaded. An option with several values takes them in a row or repeated. Several files of
-    predictions are shown side by side.
+    recognised by their usual names. Scores and logits are NumPy files (.npy or .npz), mapped into
+    memory unless they are compressed. An option with several values takes them in a row or
+    repeated. Several files of predictions are shown side by side.
     """
     from rectitude.reports import rendered, smgcn
 

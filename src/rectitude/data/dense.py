@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rectitude.data.table import Table
 
 Block = NDArray[Any]
-"""(rows, columns) float32 or float64, C-contiguous."""
+"""(rows, columns) float32 or float64, C-contiguous and aligned."""
 VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
 _EXACT = 2**53
@@ -42,6 +42,8 @@ class Cells:
         there = np.zeros(size, np.int64)
         for first in range(0, len(self.column), step):
             there += np.bincount(self.column[first : first + step], minlength=size)
+            if there.all():
+                break
         return np.flatnonzero(there)
 
     def within(self, first: int, last: int) -> Cells:
@@ -80,9 +82,9 @@ class Dense:
 
 
 def array_blocks(array: NDArray[Any]) -> Callable[[], Iterator[Block]]:
-    """The rows of an array in blocks, copied only where they must be converted."""
+    """The rows of an array in blocks, copied only where they must be converted or moved."""
     row = array[:1].nbytes
-    viewed = array.ndim == 2 and _plain(array.dtype) and array.flags.c_contiguous
+    viewed = array.ndim == 2 and _plain(array.dtype) and _straight(array)
     step = max(1, (VIEWED_BYTES if viewed else COPIED_BYTES) // max(1, row))
 
     def blocks() -> Iterator[Block]:
@@ -98,7 +100,13 @@ def ready(block: NDArray[Any]) -> Block:
     if merged.dtype.kind in "iu" and merged.dtype.itemsize == 8:
         _require_exact(merged)
     halves = merged.dtype.kind == "f" and merged.dtype.itemsize <= 4
-    return np.ascontiguousarray(merged, np.float32 if halves else np.float64)
+    return np.require(merged, np.float32 if halves else np.float64, ["C", "ALIGNED"])
+
+
+def _straight(array: NDArray[Any]) -> bool:
+    """Whether rows lie one after the other, and where memory is read fastest: a member of an
+    archive may begin anywhere."""
+    return array.flags.c_contiguous and array.flags.aligned
 
 
 def _plain(dtype: np.dtype[Any]) -> bool:

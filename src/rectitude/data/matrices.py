@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rectitude.errors import BadScores, UnreadableFile
 
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_LOCAL_HEADER = 30  # bytes that stand before the name of a member of an archive
+
 
 def load(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
-    """The arrays of a `.npy` or `.npz` file by name; that of a `.npy` file is mapped, named ''."""
+    """The arrays of a `.npy` or `.npz` file by name; that of a `.npy` file is named ''.
+
+    Arrays are mapped into memory, except those that lie in an archive compressed.
+    """
     where = Path(path).expanduser()
     try:
         return _loaded(where)
@@ -26,9 +36,38 @@ def _loaded(where: Path) -> dict[str, NDArray[Any]]:
         archive = file.read(2) == b"PK"
         file.seek(0)
         if archive:
-            with np.load(file, allow_pickle=False) as held:
-                return {name: held[name] for name in held.files}
+            return _archived(where, file)
     return {"": np.load(where, mmap_mode="r", allow_pickle=False)}
+
+
+def _archived(where: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
+    arrays = {}
+    with np.load(file, allow_pickle=False) as held, ZipFile(file) as archive:
+        for name, info in zip(held.files, archive.infolist(), strict=True):
+            mapped = _mapped(where, file, archive, info)
+            arrays[name] = held[name] if mapped is None else mapped
+    return arrays
+
+
+def _mapped(where: Path, file: BinaryIO, archive: ZipFile, info: ZipInfo) -> NDArray[Any] | None:
+    """A member of an archive mapped where it lies; None of one that must be loaded."""
+    if info.compress_type != ZIP_STORED or not info.filename.endswith(".npy"):
+        return None
+    with archive.open(info) as member:
+        header = _HEADERS.get(npy.read_magic(member))
+        if header is None:
+            return None
+        shape, fortran, kind = header(member)
+        begin = member.tell()
+    size = math.prod(shape) * kind.itemsize
+    if size == 0 or kind.hasobject:  # nothing to map, or what loading refuses
+        return None
+    if begin + size > info.file_size:
+        raise ValueError(f"{info.filename} ends after {info.file_size} of {begin + size} bytes")
+    file.seek(info.header_offset + _LOCAL_HEADER - 4)  # the lengths of name and extra field
+    begin += _LOCAL_HEADER + sum(struct.unpack("<HH", file.read(4)))
+    order: Literal["F", "C"] = "F" if fortran else "C"
+    return np.memmap(where, kind, "r", info.header_offset + begin, shape, order)
 
 
 def _unreadable(where: Path, error: Exception) -> UnreadableFile:

@@ -60,10 +60,7 @@ def rank_dense(
     _account_for_scores(sides, found, convention, ledger)
     there = np.flatnonzero(found.above[index] >= 0)
     rows = index[there]
-    order = _by_rank(
-        lists[there], found.above[rows], found.column[rows], dense.columns,
-        once=convention.duplicate_truth != "counted",
-    )  # fmt: skip
+    order = _by_rank(lists[there], found.above[rows], found.column[rows], dense.columns)
     rows, there = rows[order], there[order]
     tied, before = found.tied[rows], found.before[rows]
     if rule == "item_descending":
@@ -79,18 +76,13 @@ def rank_dense(
     return Ranked(matches, returned, rule, None, dense, found, score, taken)
 
 
-def _by_rank(
-    lists: Integers, above: Integers, column: Integers, columns: int, once: bool
-) -> Integers:
-    """The order by list and rank, equals by column, so that the truth's own order plays no part.
-
-    Where every item stands once in a list, no two keys are equal, and a sort need not be stable.
-    """
+def _by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -> Integers:
+    """The order by list and rank, equals by column, so that the truth's own order plays no part."""
     if np.all(lists[1:] > lists[:-1]):  # one in each list
         return np.arange(len(lists))
     if int(lists.max(initial=0)) < _LARGEST // (columns + 1) ** 2:
         key = (lists * (columns + 1) + above) * (columns + 1) + column
-        return np.argsort(key, kind=None if once else "stable")
+        return np.argsort(key, kind="stable")  # which is fastest where lists are in order
     return np.lexsort((column, above, lists))
 
 
@@ -104,8 +96,8 @@ def _account_for_scores(
     seen = sides.sources.seen
     if seen is None:
         return
-    fate = {"removed": "not ranked", "last": "ranked last", "kept": "ranked like all others"}
-    about = f"scores belong to items seen in training: {fate[convention.seen]}"
+    fate = {"last": "ranked last", "kept": "ranked like all others"}
+    about = f"scores belong to items seen in training: {fate.get(convention.seen, 'not ranked')}"
     ledger.count("scores_seen", len(seen.column), about)
     about = "truth rows name an item that the user had in training: masked, so they are misses"
     ledger.count("truth_masked", found.hidden, about, found.pairs, weight="warning")

@@ -26,10 +26,11 @@ class Scores:
     """A score for every user and item.
 
     `source` is an array (users x items, or users x interests x items, of which the best interest
-    counts), the path of a `.npy` file, which is mapped into memory, or of a `.npz` file, or a
-    function that returns the blocks of rows one after the other, each time it is called. `users`
-    and `items` name rows and columns, which are numbers from 0 otherwise; `lists` are the keys of
-    rows where a user has several; `padding` is the item of a column that must never be recommended.
+    counts), the path of a `.npy` or `.npz` file, which is mapped into memory (unless it is
+    compressed), or a function that returns the blocks of rows one after the other, each time it is
+    called. `users` and `items` name rows and columns, which are numbers from 0 otherwise; `lists`
+    are the keys of rows where a user has several; `padding` is the item of a column that must never
+    be recommended.
     """
 
     source: object

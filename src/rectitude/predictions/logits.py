@@ -22,9 +22,9 @@ from rectitude.predictions.rows import checked_blocks, dense, first_columns, nam
 class Logits:
     """A score for every row and class, to be evaluated with one target a row.
 
-    `source` is an array, the path of a `.npy` file, which is mapped into memory, or of a `.npz`
-    file, or a function that returns the blocks of rows one after the other; then `rows` says how
-    many there are.
+    `source` is an array, the path of a `.npy` or `.npz` file, which is mapped into memory (unless
+    it is compressed), or a function that returns the blocks of rows one after the other; then
+    `rows` says how many there are.
     """
 
     source: object
