@@ -89,6 +89,25 @@ def running(flags: Flags, group: Integers) -> Integers:
     return counts - np.repeat(before, np.diff(np.append(starts, len(group))))
 
 
+_FEW = 32
+
+
+def accumulated(combine: np.ufunc, values: Floats, group: Integers) -> Floats:
+    """For each row, the values of its group up to and including it, combined (groups adjacent).
+
+    Every group goes by itself: what other groups hold does not show in its last bits.
+    """
+    result = values.copy()
+    starts = run_starts(group)
+    ends = np.append(starts[1:], len(group))
+    for step in range(1, min(int((ends - starts).max(initial=0)), _FEW)):
+        at = starts[ends - starts > step] + step
+        result[at] = combine(result[at - 1], values[at])
+    for start, end in zip(starts[ends - starts > _FEW], ends[ends - starts > _FEW], strict=True):
+        result[start:end] = combine.accumulate(values[start:end])
+    return result
+
+
 def run_starts(codes: Integers) -> Integers:
     """Where runs of equal codes begin."""
     if not len(codes):

@@ -24,12 +24,14 @@ class Convention:
     relevant_from: float | None = number(
         "truth", None, "The lowest grade that is relevant; none: every grade above 0.", None
     )
-    negative_grades: Literal["nonrelevant", "unjudged"] = switch(
+    negative_grades: Literal["nonrelevant", "unjudged", "sampled"] = switch(
         "truth",
         "nonrelevant",
         "What a truth row with a grade below 0 says.",
         nonrelevant="the item was judged and is not relevant",
         unjudged="the item was not judged",
+        sampled="the item was not judged, but was drawn to be judged with others: infap looks at "
+        "that, and other metrics take it as not relevant",
     )
     duplicate_truth: Literal["error", "once", "counted"] = switch(
         "truth",
@@ -39,20 +41,23 @@ class Convention:
         once="the row with the highest grade counts, once",
         counted="every row counts, so one recommendation can hit twice",
     )
-    unknown_users: Literal["keep", "drop", "error"] = switch(
+    unknown_users: Literal["keep", "drop", "tied", "error"] = switch(
         "truth",
         "keep",
         "What happens to users of the truth that were not met in training.",
         keep="they are evaluated like all others",
         drop="they are left out",
+        tied="they are evaluated; in rows of scores all their items have equal scores",
         error="an error",
     )
-    unknown_items: Literal["keep", "drop", "error"] = switch(
+    unknown_items: Literal["keep", "drop", "lowest", "error"] = switch(
         "truth",
         "keep",
         "What happens to items of the truth that were not met in training.",
         keep="they stay relevant, so they are misses unless recommended",
         drop="they are dropped from the truth",
+        lowest="they stay relevant; in rows of scores those without a column are ranked, for "
+        "every user, with the lowest score of the row",
         error="an error",
     )
     order: Literal["auto", "rank", "given", "score"] = switch(
@@ -103,10 +108,18 @@ class Convention:
     seen: Literal["removed", "last", "kept"] = switch(
         "order",
         "removed",
-        "What happens in a row of scores to the items that the user had in training.",
+        "What happens in a row of scores to the items that count as seen.",
         removed="they cannot be recommended and take no rank",
         last="they stand after all others, as equals",
         kept="they are ranked by their scores like all others",
+    )
+    seen_items: Literal["all", "outside_truth", "relevant_outside_truth"] = switch(
+        "order",
+        "all",
+        "Which items that the user had in training count as seen.",
+        all="all of them",
+        outside_truth="those that are not relevant in the truth as well",
+        relevant_outside_truth="those of a relevant grade in training, not relevant in the truth",
     )
     candidates: Literal["given", "with_truth"] = switch(
         "judge",
@@ -137,13 +150,15 @@ class Convention:
         kept="they take a rank and are not relevant",
         dropped="they are removed before ranks are given",
     )
-    gain: Literal["binary", "linear", "exp2"] = switch(
+    gain: Literal["binary", "linear", "exp2", "exp2_above"] = switch(
         "metrics",
         "binary",
         "What an item is worth.",
         binary="1 for any grade",
         linear="the grade",
         exp2="2^grade - 1",
+        exp2_above="2^(grade - relevant_from + 1) - 1: at least 1 for a relevant item; without a "
+        "threshold, 2^(grade + 1) - 1",
     )
     gain_from: Literal["relevant", "positive"] = switch(
         "metrics",
@@ -177,13 +192,15 @@ class Convention:
         found="the hits up to the cutoff, moved to the front: items missed cost nothing",
         listed="the hits of the whole list, moved to the front and cut at the cutoff",
     )
-    precision_over: Literal["k", "returned", "reachable"] = switch(
+    precision_over: Literal["k", "returned", "reachable", "reachable_returned"] = switch(
         "metrics",
         "k",
         "What precision divides by.",
         k="the cutoff, even if the list is shorter; without a cutoff, the length of the list",
         returned="the items returned up to the cutoff",
         reachable="the smaller of the cutoff and the number of relevant items",
+        reachable_returned="the smallest of the cutoff, the number of relevant items and that of "
+        "the items returned",
     )
     recall_over: Literal["relevant", "reachable"] = switch(
         "metrics",
@@ -192,12 +209,14 @@ class Convention:
         relevant="the number of relevant items",
         reachable="the smaller of the cutoff and the number of relevant items",
     )
-    ap_over: Literal["relevant", "reachable", "k", "found"] = switch(
+    ap_over: Literal["relevant", "reachable", "reachable_returned", "k", "found"] = switch(
         "metrics",
         "relevant",
-        "What average precision divides by.",
+        "What average precision and average recall divide by.",
         relevant="the number of relevant items",
         reachable="the smaller of the cutoff and the number of relevant items",
+        reachable_returned="the smallest of the cutoff, the number of relevant items and that of "
+        "the items returned",
         k="the cutoff",
         found="the hits up to the cutoff; 0 without hits",
     )
@@ -277,12 +296,13 @@ class Convention:
         macro="the mean of the values",
         micro="the sum of the numerators over the sum of the denominators",
     )
-    scale: Literal["fraction", "percent"] = switch(
+    scale: Literal["fraction", "percent", "float32"] = switch(
         "present",
         "fraction",
         "How values are shown.",
         fraction="as they are",
         percent="times 100",
+        float32="as the nearest float32",
     )
     decimals: float | None = number(
         "present", None, "Decimals to which the mean is rounded; none: not rounded.", 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rectitude as rt
-from rectitude.conformance.cases import changes, in_order, load
+from rectitude.conformance.cases import changes, in_order, load, rankings
 from rectitude.conformance.inputs import arguments
 from rectitude.conformance.run import conformance
 
@@ -21,11 +21,19 @@ PROFILES = [name for name in rt.PROFILES if name != "default"]
 needs_full = pytest.mark.skipif(not FULL, reason="set RECTITUDE_GOLDEN to the full golden tree")
 
 
-OF_LISTS = ["trec_eval-9", "trec_eval-10", "pytrec_eval", "ranx", "rectools", "replay"]
+OF_LISTS = ["trec_eval-9", "trec_eval-10", "pytrec_eval", "ranx", "rectools", "replay",
+            "ir_measures"]  # fmt: skip
+SOME_DECLARED = ["trec_eval-9", "trec_eval-10", "ranx"]
 OF_SCORES = ["next-location", "smgcn", "smgcn-f1", "smgcn-icde", "sklearn", "torchmetrics",
              "implicit", "comirec", "comirec-paper", "comirec-torch", "comirec-hit",
              "ndcg-reference"]  # fmt: skip
-NO_METRIC = {"diversity", "fall_out", "label_ranking_loss", "coverage_error"}
+ALL_COMPARED = ["pytrec_eval", "ir_measures",
+                "rectools", "replay", "replay-frame", "replay-torch", "recommenders", "recpack",
+                "recbole", "cornac", "daisyrec", "daisyrec-2.3", "lenskit-2025",
+                "lenskit-2026"]  # fmt: skip
+NO_METRIC = {"arp", "coverage", "diversity", "entropy", "gini", "ild", "mean_pop_rank", "miuf",
+             "novelty", "popularity", "serendipity", "surprisal", "tail_percentage"}  # fmt: skip
+NO_KIND = {"data", "report"}
 NO_OPTION = {"coef"}
 
 
@@ -52,7 +60,7 @@ def values_that_exist(folder: str | Path, profile: str) -> int:
     count = 0
     for path in Path(folder, "cases", profile).glob("*.json"):
         case = json.loads(path.read_text("utf-8"))
-        if case["kind"] == "report" or NO_OPTION & set(case["options"]):
+        if case["kind"] in NO_KIND or NO_OPTION & set(case["options"]):
             continue
         means = list(case["expected"])
         alone = [name for name, users in case.get("per_user", {}).items() for _ in users]
@@ -61,12 +69,20 @@ def values_that_exist(folder: str | Path, profile: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("profile", OF_SCORES)
+@pytest.mark.parametrize("profile", [*OF_SCORES, *ALL_COMPARED])
 def test_no_value_of_a_metric_that_exists_is_passed_over(profile: str) -> None:
     for folder in [COMPACT, *([FULL] if FULL else [])]:
         (standing,) = conformance(folder, [profile])
         assert standing.compared == values_that_exist(folder, profile) > 0
         assert standing.declared == 0
+
+
+@pytest.mark.parametrize("profile", SOME_DECLARED)
+def test_what_is_declared_is_compared_like_everything_else(profile: str) -> None:
+    for folder in [COMPACT, *([FULL] if FULL else [])]:
+        (standing,) = conformance(folder, [profile])
+        assert standing.compared == values_that_exist(folder, profile) > 0
+        assert 0 < standing.declared <= 0.01 * standing.compared
 
 
 def test_every_profile_is_there() -> None:
@@ -147,7 +163,7 @@ def _dense_tree(folder: Path, name: str, **case: Any) -> Path:
 @pytest.mark.parametrize(
     ("options", "mrr"),
     [
-        ({}, 1 / 3),
+        ({}, 1 / 1),  # the profile's own rule: what was seen is removed
         ({"mask": "none"}, 1 / 3),
         ({"mask": "train"}, 1 / 1),
         ({"mask": "train_relevant", "relevant_from": 1}, 1 / 1),
@@ -168,7 +184,27 @@ def test_options_of_dense_cases_mean_what_they_say(
 def test_a_mask_of_relevant_items_leaves_the_others(tmp_path: Path) -> None:
     options = {"mask": "train_relevant", "relevant_from": 2}
     (case,) = load(_dense_tree(tmp_path, "one", options=options, expected={"mrr": 1.0}))
-    assert arguments(case, "")["train"].rows() == [(7, 0)]
+    assert changes(case) == {"relevant_from": 2, "seen_items": "relevant_outside_truth"}
+    assert arguments(case, "")["train"].rows() == [(7, 0, 3.0), (7, 1, 1.0)]
+
+
+@pytest.mark.parametrize(("mask", "mrr"), [("none", 1 / 3), ("train", 1), ("train_relevant", 1)])
+def test_a_case_that_keeps_unknown_items_ranks_those_of_train_first(
+    mask: str, mrr: float, tmp_path: Path
+) -> None:
+    # Items 0 and 1 are in train; item 2 is as low as item 1, and item 3 is nowhere.
+    options = {"exclude_unknowns": False, "mask": mask, "relevant_from": 1}
+    (standing,) = conformance(_dense_tree(tmp_path, "one", options=options, expected={"mrr": mrr}))
+    assert (standing.wrong, standing.agree) == ([], 1)
+
+
+def test_what_needs_scores_is_not_read_from_a_recorded_order(tmp_path: Path) -> None:
+    options = {"order": "given", "ranking": "ranking.parquet"}
+    tree = _dense_tree(tmp_path, "one", options=options, expected={"mrr": 1 / 2, "auc": 1 / 1})
+    (case,) = load(tree)
+    assert rankings(case) == {"ranking.parquet": ["mrr"], "": ["auc"]}
+    (standing,) = conformance(tree)
+    assert (standing.wrong, standing.agree) == ([], 2)
 
 
 def test_options_and_kinds_that_are_not_known_are_not_compared(tmp_path: Path) -> None:

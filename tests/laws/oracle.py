@@ -6,11 +6,12 @@ with `math.fsum`. A metric gives what stands above and below the line.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import fsum, inf, log2
+from math import exp, floor, fsum, inf, log, log2
 from typing import Any
 
-from strategies import Case
+from strategies import Case, level
 
 from rectitude.convention import Convention
 
@@ -45,7 +46,9 @@ class One:
     def gain(self, grade: float) -> float:
         c = self.convention
         gains = self.good(grade) if c.gain_from == "relevant" else grade > 0
-        worth = {"binary": 1.0, "linear": grade, "exp2": 2.0**grade - 1}[c.gain]
+        above = grade - (self.threshold or 0.0) + 1
+        worth = {"binary": 1.0, "linear": grade, "exp2": 2.0**grade - 1,
+                 "exp2_above": 2.0**above - 1}[c.gain]  # fmt: skip
         return worth if gains else 0.0
 
     def gain_of(self, item: Any) -> float:
@@ -69,7 +72,8 @@ def lists_of(case: Case, convention: Convention) -> dict[Any, One]:
         grades = {i: g for g, i in rows_left}
         mine = [(i, s) for u, i, s in case.predictions if u == user]
         if convention.unjudged == "dropped":
-            mine = [(i, s) for i, s in mine if i in grades]
+            drawn = convention.negative_grades == "sampled"
+            mine = [(i, s) for i, s in mine if i in grades and not (drawn and grades[i] < 0)]
         place = {item: n for n, item in enumerate(grades)}
         tie = {
             "pessimistic": lambda i, g=grades, p=place: (g.get(i, -inf), p.get(i, 0)),
@@ -103,10 +107,17 @@ def counts(one: One, k: int | None) -> bool:
 
 def mean(metric: str, k: int | None, case: Case, convention: Convention) -> float | None:
     """The value of a case, 0/0 counting 0 as in the conventions drawn; None if no list counts."""
-    lists = [one for one in lists_of(case, convention).values() if counts(one, k)]
+    if metric in DRAWN:
+        convention = convention.replace(negative_grades="sampled")
+    depth = None if metric in LEVELS else k
+    lists = [one for one in lists_of(case, convention).values() if counts(one, depth)]
     if not lists:  # the mean over the lists with a hit is 0/0 where nothing was hit
         return UNDEFINED if convention.list_needed == "hit" else None
     fractions = [FRACTIONS[metric](one, k) for one in lists]
+    if metric in SUMS:
+        return fsum(a for a, _ in fractions)
+    if metric in GEOMETRIC:
+        return exp(fsum(a for a, _ in fractions) / len(fractions))
     if convention.average == "micro":
         below = fsum(b for _, b in fractions)
         return fsum(a for a, _ in fractions) / below if below else UNDEFINED
@@ -126,6 +137,8 @@ def _precision_below(one: One, k: int | None) -> float:
     over = one.convention.precision_over
     if over == "reachable":
         return one.fits(k)
+    if over == "reachable_returned":
+        return min(len(one.relevant), len(one.top(k)))
     return len(one.top(k)) if over == "returned" else _whole(one, k)
 
 
@@ -164,10 +177,26 @@ def average_precision(one: One, k: int | None) -> Fraction:
     below = {
         "relevant": len(one.relevant),
         "reachable": one.fits(k),
+        "reachable_returned": min(len(one.relevant), len(one.top(k))),
         "k": _whole(one, k),
         "found": max(len(ranks), 1),
     }[over]
     return fsum(n / r for n, r in enumerate(ranks, 1)), below
+
+
+def average_recall(one: One, k: int | None) -> Fraction:
+    above = fsum(n / len(one.relevant) for n in range(1, one.hits(k) + 1))
+    return above, average_precision(one, k)[1]
+
+
+def mean_prefix_precision(one: One, k: int | None) -> Fraction:
+    end = int(_whole(one, k))
+    return fsum(one.hits(n) / n for n in range(1, end + 1)), end
+
+
+def mean_prefix_recall(one: One, k: int | None) -> Fraction:
+    end = int(_whole(one, k))
+    return sum(one.hits(n) for n in range(1, end + 1)), end * len(one.relevant)
 
 
 def dcg(one: One, k: int | None) -> Fraction:
@@ -186,18 +215,19 @@ def ndcg(one: One, k: int | None) -> Fraction:
     return dcg(one, k)[0], ideal
 
 
-def _best(one: One, k: int | None) -> list[float]:
+def _best(one: One, k: int | None, gain: Callable[[float], float] | None = None) -> list[float]:
     """The gains of the ideal list."""
     choice, returned = one.convention.ideal, len(one.top(k))
-    barely = one.gain(max(1.0, one.threshold or 1.0))
+    gain = gain or one.gain
+    barely = gain(max(1.0, one.threshold or 1.0))
     if choice == "k":
         return [barely] * (len(one.items) if k is None else k)
     if choice == "returned":
         return [barely] * returned
     if choice in ("found", "listed"):
         items = one.top(k) if choice == "found" else one.items
-        return sorted(map(one.gain_of, items), reverse=True)[:k]
-    best = sorted(map(one.gain, one.grades.values()), reverse=True)
+        return sorted((gain(one.grades.get(i, -inf)) for i in items), reverse=True)[:k]
+    best = sorted(map(gain, one.grades.values()), reverse=True)
     return best[: returned if choice == "reachable_returned" else k]
 
 
@@ -210,8 +240,26 @@ def rbp(one: One, k: int | None) -> Fraction:
     return fsum(0.2 * 0.8 ** (r - 1) * one.gain_of(i) for r, i in enumerate(one.top(k), 1)), 1
 
 
+def normalised_rbp(one: One, k: int | None) -> Fraction:
+    found = fsum(0.8 ** (r - 1) * one.gain_of(i) for r, i in enumerate(one.top(k), 1))
+    return found, fsum(0.8 ** (r - 1) * g for r, g in enumerate(_best(one, k), 1))
+
+
+def ncrr(one: One, k: int | None) -> Fraction:
+    found = fsum(1 / r for r, item in enumerate(one.top(k), 1) if item in one.relevant)
+    best = _best(one, k, lambda grade: float(one.good(grade)))
+    return found, fsum(g / r for r, g in enumerate(best, 1))
+
+
+def list_auc_strict(one: One, k: int | None) -> Fraction:
+    good = [item in one.relevant for item in one.top(k)]
+    pairs = [(a, b) for n, a in enumerate(good) for b in good[n + 1 :] if a != b]
+    return sum(a for a, _ in pairs), len(pairs)
+
+
 def err(one: One, k: int | None) -> Fraction:
-    most = {"binary": 1, "linear": 4, "exp2": 15}[one.convention.gain]
+    above = 2.0 ** (4 - (one.threshold or 0.0) + 1) - 1
+    most = {"binary": 1, "linear": 4, "exp2": 15, "exp2_above": above}[one.convention.gain]
     reach, value = 1.0, 0.0
     for rank, item in enumerate(one.top(k), 1):
         stop = one.gain_of(item) / (most + 1)
@@ -245,8 +293,193 @@ def rmrr(one: One, k: int | None) -> Fraction:
     return fsum(1 / (abs(r - place[i]) + 1) for r, i in hits), len(one.relevant)
 
 
+def list_auc(one: One, k: int | None) -> Fraction:
+    right, pairs = list_auc_strict(one, k)
+    return (right, pairs) if pairs else (float(one.hits(k) > 0), 1)
+
+
+def pauc(one: One, k: int | None) -> Fraction:
+    return _pairs_won(one, k, inf), len(one.relevant) * _misses_wanted(one, k)
+
+
+def pauc_strict(one: One, k: int | None) -> Fraction:
+    misses, found = len(one.items) - one.hits(None), one.hits(None)
+    short = misses < _misses_wanted(one, k) and found < len(one.relevant)
+    return (0.0, 0.0) if short else pauc(one, k)
+
+
+def pap(one: One, k: int | None) -> Fraction:
+    wanted = _misses_wanted(one, k)
+    return _pairs_won(one, k, wanted), min(len(one.relevant), wanted) * wanted
+
+
+def _misses_wanted(one: One, k: int | None) -> int:
+    return max(len(one.items) - one.hits(None), 1) if k is None else k
+
+
+def _pairs_won(one: One, k: int | None, most: float) -> int:
+    """Places free for misses below each of the first hits, misses that no list holds included."""
+    wanted, misses, hits, won = _misses_wanted(one, k), 0, 0, 0
+    for item in one.items:
+        if item not in one.relevant:
+            misses += 1
+        elif misses < wanted and hits < most:
+            hits, won = hits + 1, won + wanted - misses
+    return won
+
+
+def deep_precision(one: One, k: int | None) -> Fraction:
+    return one.hits(10), _precision_below(one, k)
+
+
+def rprec_found(one: One, k: int | None) -> Fraction:
+    hits, size = rprec(one, k)
+    return (hits / size, 1.0) if hits else (0.0, 0.0)
+
+
+def iprec(one: One, k: int | None) -> Fraction:
+    return _interpolated(one, one.items, level(k)), 1
+
+
+def iprec_mean(one: One, k: int | None) -> Fraction:
+    return fsum(_interpolated(one, one.top(k), n / 10) for n in range(11)), 11
+
+
+def _interpolated(one: One, items: list[Any], recall: float) -> float:
+    good = [item in one.relevant for item in items]
+    wanted = floor(recall * len(one.relevant) + 1 - 1e-9)
+    precisions = [sum(good[:n]) / n for n in range(1, len(good) + 1) if sum(good[:n]) >= wanted]
+    return max(precisions, default=0.0)
+
+
+def gm_map(one: One, k: int | None) -> Fraction:
+    above, below = average_precision(one, k)
+    return log(max(above / below if below else 0.0, 1e-5)), 1
+
+
+def gm_bpref(one: One, k: int | None) -> Fraction:
+    above, below = bpref(one, k)
+    return log(max(above / below if below else 0.0, 1e-5)), 1
+
+
+def bing(one: One, k: int | None) -> Fraction:
+    top = one.top(k)
+    wrong = [sum(i not in one.relevant for i in top[:n]) for n in range(len(top))]
+    terms = [1 / log2(2 + w) for w, i in zip(wrong, top, strict=True) if i in one.relevant]
+    return fsum(terms), len(one.relevant)
+
+
+def g(one: One, k: int | None) -> Fraction:
+    best = sorted(map(one.gain, one.grades.values()), reverse=True)
+    value, cost, so_far = 0.0, 0.0, 0.0
+    for rank, item in enumerate(one.top(k)):
+        cost += max(1.0, best[rank] if rank < len(best) else 0.0)
+        so_far += one.gain_of(item)
+        value += one.gain_of(item) / log2(2 + cost - so_far)
+    return value, fsum(best)
+
+
+def ndcg_at_hits(one: One, k: int | None) -> Fraction:
+    best = [gain for gain in _sorted_gains(one) if gain > 0]
+    ranks = [r for r, item in enumerate(one.top(k), 1) if one.gain_of(item) > 0]
+    ends = ranks + [max(len(one.top(k)), len(best))] * (len(best) - len(ranks))
+    return fsum(_ndcg_upto(one, one.top(k), end) for end in ends), len(best)
+
+
+def rndcg(one: One, k: int | None) -> Fraction:
+    gains, top = [*_sorted_gains(one), 0.0], one.top(k)
+    ends = [n for n in range(1, len(gains)) if gains[n - 1] > gains[n]]
+    if ends and len(top) > ends[-1] + 1:
+        ends.append(len(top))
+    if not one.relevant:
+        return 0.0, 0.0
+    return fsum(_ndcg_upto(one, top, end) for end in ends), len(ends)
+
+
+def _sorted_gains(one: One) -> list[float]:
+    return sorted(map(one.gain, one.grades.values()), reverse=True)
+
+
+def _ndcg_upto(one: One, items: list[Any], end: int) -> float:
+    found = fsum(one.gain_of(i) * one.discount(r) for r, i in enumerate(items[:end], 1))
+    return found / fsum(x * one.discount(r) for r, x in enumerate(_sorted_gains(one)[:end], 1))
+
+
+def infap(one: One, k: int | None) -> Fraction:
+    value, drawn, right, told = 0.0, 0, 0, 0
+    for rank, item in enumerate(one.top(k), 1):
+        if item in one.relevant:
+            value += (1 + drawn * (right + 1e-5) / (told + 2e-5)) / rank
+        drawn += item in one.grades
+        right += item in one.relevant
+        told += one.grades.get(item, -1) >= 0
+    return value, len(one.relevant)
+
+
+def judged(one: One, k: int | None) -> Fraction:
+    return sum(item in one.grades for item in one.top(k)), len(one.top(k))
+
+
+def unjudged(one: One, k: int | None) -> Fraction:
+    return sum(item not in one.grades for item in one.top(k)), _whole(one, k)
+
+
+def rbp_residual(one: One, k: int | None) -> Fraction:
+    top = one.top(k)
+    unknown = [0.2 * 0.8**n for n, item in enumerate(top) if item not in one.grades]
+    return (fsum(unknown) + 0.8 ** len(top) if unknown else 0.0), 1
+
+
+def scaled_rbp(one: One, k: int | None) -> Fraction:
+    return rbp(one, k)[0], max([1.0, *_sorted_gains(one)])
+
+
+def num_q(one: One, k: int | None) -> Fraction:
+    return 1, 1
+
+
+def num_ret(one: One, k: int | None) -> Fraction:
+    return len(one.top(k)), 1
+
+
+def num_rel(one: One, k: int | None) -> Fraction:
+    return len(one.relevant), 1
+
+
+def num_rel_ret(one: One, k: int | None) -> Fraction:
+    return one.hits(k), 1
+
+
+def num_nonrel_judged_ret(one: One, k: int | None) -> Fraction:
+    return judged(one, k)[0] - one.hits(k), 1
+
+
+def utility(one: One, k: int | None) -> Fraction:
+    return 2 * one.hits(k) - len(one.top(k)), 1
+
+
+def set_map(one: One, k: int | None) -> Fraction:
+    return one.hits(k) ** 2, max(len(one.top(k)), 1) * len(one.relevant)
+
+
+SUMS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+GEOMETRIC = ("gm_map", "gm_bpref")
+DRAWN = ("infap",)
+LEVELS = ("iprec",)
+
+
 FRACTIONS = {
     "precision": precision, "recall": recall, "f1": f1, "hit": hit, "mrr": mrr,
-    "map": average_precision, "dcg": dcg, "ndcg": ndcg, "rprec": rprec, "rbp": rbp, "err": err,
+    "map": average_precision, "mar": average_recall,
+    "mean_prefix_precision": mean_prefix_precision, "mean_prefix_recall": mean_prefix_recall,
+    "dcg": dcg, "ndcg": ndcg, "rprec": rprec, "rbp": rbp, "err": err,
     "bpref": bpref, "bpref_strict": bpref_strict, "rmrr": rmrr,
+    "list_auc": list_auc, "pauc": pauc, "pauc_strict": pauc_strict, "pap": pap,
+    "deep_precision": deep_precision, "rprec_found": rprec_found,
+    "iprec": iprec, "iprec_mean": iprec_mean, "gm_map": gm_map, "gm_bpref": gm_bpref,
+    "bing": bing, "g": g, "ndcg_at_hits": ndcg_at_hits, "rndcg": rndcg, "infap": infap,
+    "judged": judged, "unjudged": unjudged, "rbp_residual": rbp_residual, "scaled_rbp": scaled_rbp,
+    "num_q": num_q, "num_ret": num_ret, "num_rel": num_rel, "num_rel_ret": num_rel_ret,
+    "num_nonrel_judged_ret": num_nonrel_judged_ret, "utility": utility, "set_map": set_map,
+    "ncrr": ncrr, "normalised_rbp": normalised_rbp, "list_auc_strict": list_auc_strict,
 }  # fmt: skip

@@ -123,7 +123,19 @@ def plain() -> list[str]:
 
 def names(cutoffs: tuple[int | None, ...] = CUTOFFS) -> list[str]:
     """Every metric that needs nothing but lists at every cutoff."""
-    return [name if k is None else f"{name}@{k}" for name in plain() for k in cutoffs]
+    return [named(name, k) for name in plain() for k in cutoffs]
+
+
+def named(metric: str, k: int | None) -> str:
+    """A metric at a cutoff; one of recall levels at a level instead."""
+    if k is None:
+        return metric
+    return f"{metric}@{level(k):g}" if rt.METRICS[metric].cutoff == "level" else f"{metric}@{k}"
+
+
+def level(k: int | None) -> float:
+    """The level in place of a cutoff."""
+    return 0.0 if k is None else round(1 / k, 4)
 
 
 def bits(evaluation: rt.Evaluation) -> dict[str, str]:

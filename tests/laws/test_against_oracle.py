@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import FRACTIONS, counts, lists_of, mean
-from strategies import Case, cases, conventions, plain
+from strategies import Case, cases, conventions, named, plain
 
 import rectitude as rt
 from rectitude.convention import Convention
@@ -28,9 +28,9 @@ def test_every_metric_agrees_with_the_plain_definition(
     case: Case, switches: dict[str, object], k: int | None
 ) -> None:
     convention = Convention(**switches)  # type: ignore[arg-type]
-    evaluation = case.evaluate([n if k is None else f"{n}@{k}" for n in OURS], switches)
+    evaluation = case.evaluate([named(metric, k) for metric in OURS], switches)
     for metric in OURS:
-        name = metric if k is None else f"{metric}@{k}"
+        name = named(metric, k)
         expected = mean(metric, k, case, convention)
         if expected is None:
             assert name in evaluation.failures, f"{name} has no list to count"

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import Case, cases, conventions, names, plain
+from strategies import Case, cases, conventions, named, names, plain
 
 import rectitude as rt
 from rectitude.metrics.names import parse, parse_all
@@ -73,7 +73,7 @@ def test_a_perfect_list_scores_best(case: Case) -> None:
         predictions=tuple((u, item, g) for u, rows in best.items() for g, item in rows if g > 0)
     )
     wanted = keeping("perfect_is_best")
-    asked = [f"{name}[gain=linear]@3" if name in ("ndcg", "dcg", "err", "rbp") else f"{name}@3"
+    asked = [f"{name}[gain=linear]@3" if name in ("ndcg", "dcg", "err", "rbp") else named(name, 3)
              for name in wanted]  # fmt: skip
     mine, ideal = case.evaluate(asked), perfect.evaluate(asked, {"ties": "optimistic"})
     for name in asked:
@@ -109,7 +109,7 @@ def test_moving_a_hit_up_never_hurts(case: Case, data: st.DataObject) -> None:
     (user, miss, high), (_, hit, low) = ranked[a], ranked[b]
     ranked[a], ranked[b] = (user, hit, high), (user, miss, low)
     moved = case.replace(predictions=tuple(ranked))
-    asked = [f"{name}{at}" for name in keeping("moving_up_helps") for at in ("", "@1", "@3")]
+    asked = [named(name, k) for name in keeping("moving_up_helps") for k in (None, 1, 3)]
     asked += [
         "ndcg[gain=exp2]",
         "err[gain=exp2]@3",
@@ -124,7 +124,7 @@ def test_moving_a_hit_up_never_hurts(case: Case, data: st.DataObject) -> None:
 
 numbers = st.integers(1, 10_000_000)
 variants = st.dictionaries(
-    st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True),
+    st.from_regex(r"[a-z_][a-z0-9_]{0,8}(\([a-z0-9+*/.\-]{1,6}\))?", fullmatch=True),
     st.none() | st.from_regex(r"[a-z0-9.\-]{1,6}", fullmatch=True),
     max_size=3,
 )

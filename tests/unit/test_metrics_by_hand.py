@@ -20,6 +20,7 @@ GAINS = {
     "binary": (1, 1, 1, 1),
     "linear": (3, 2, 1, 1),
     "exp2": (7, 3, 1, 1),
+    "exp2_above": (15, 7, 3, 3),
 }  # of the truth, sorted
 
 
@@ -40,6 +41,8 @@ BY_HAND = {
     "precision[precision_over=reachable]@10": 3 / 4,
     "precision[precision_over=reachable]@3": 2 / 3,
     "precision[precision_over=reachable]": 3 / 4,
+    "precision[precision_over=reachable_returned]@10": 3 / 4,
+    "precision[precision_over=reachable_returned]@3": 2 / 3,
     "recall": 3 / 4,
     "recall@1": 1 / 4,
     "recall@3": 2 / 4,
@@ -55,6 +58,7 @@ BY_HAND = {
     "f1[precision_over=reachable]@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
     "f1[recall_over=reachable]@3": 2 * (2 / 3) * (2 / 3) / (2 / 3 + 2 / 3),
     "f1[f1_without_hits=undefined]@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
+    "f1[beta=2]@3": 5 * (2 / 3) * (2 / 4) / (4 * (2 / 3) + 2 / 4),
     "f1_of_means": 2 * (3 / 5) * (3 / 4) / (3 / 5 + 3 / 4),
     "f1_of_means@3": 2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4),
     "hit": 1,
@@ -73,19 +77,112 @@ BY_HAND = {
     "map[ap_over=reachable]@3": (1 / 1 + 2 / 3) / 3,
     "map[ap_over=reachable]@10": (1 / 1 + 2 / 3 + 3 / 5) / 4,
     "map[ap_over=reachable]": (1 / 1 + 2 / 3 + 3 / 5) / 4,
+    "map[ap_over=reachable_returned]@3": (1 / 1 + 2 / 3) / 3,
+    "map[ap_over=reachable_returned]@10": (1 / 1 + 2 / 3 + 3 / 5) / 4,
     "map[ap_over=k]@3": (1 / 1 + 2 / 3) / 3,
     "map[ap_over=k]@10": (1 / 1 + 2 / 3 + 3 / 5) / 10,
     "map[ap_over=k]": (1 / 1 + 2 / 3 + 3 / 5) / 5,
+    # recall at each hit, over the relevant items
+    "mar": (1 / 4 + 2 / 4 + 3 / 4) / 4,
+    "mar@3": (1 / 4 + 2 / 4) / 4,
+    # precision and recall at every rank
+    "mean_prefix_precision": (1 / 1 + 1 / 2 + 2 / 3 + 2 / 4 + 3 / 5) / 5,
+    "mean_prefix_precision@3": (1 / 1 + 1 / 2 + 2 / 3) / 3,
+    "mean_prefix_recall": (1 / 4 + 1 / 4 + 2 / 4 + 2 / 4 + 3 / 4) / 5,
+    "mean_prefix_recall@3": (1 / 4 + 1 / 4 + 2 / 4) / 3,
     # hits among the first 4, over 4
     "rprec": 2 / 4,
     "rprec@1": 1 / 4,
     "rprec@10": 2 / 4,
+    "rprec[multiple=0.5]": 1 / 2,
+    "rprec[multiple=2]": 3 / 8,
+    # the highest precision with 0, 2, 3 and 4 of the 4 relevant items
+    "iprec": 1 / 1,
+    "iprec@0.5": 2 / 3,
+    "iprec@0.6": 3 / 5,
+    "iprec[round_up_from=0.5]@0.6": 2 / 3,
+    "iprec@1": 0,
+    "iprec_mean": (3 * 1 / 1 + 3 * 2 / 3 + 2 * 3 / 5) / 11,
+    "iprec_mean@3": (3 * 1 / 1 + 3 * 2 / 3) / 11,
+    # one list: its geometric mean is its value
+    "gm_map": (1 / 1 + 2 / 3 + 3 / 5) / 4,
+    "gm_map@3": (1 / 1 + 2 / 3) / 4,
+    "gm_bpref": 3 / 4,
+    # not relevant above b, a and c: 0, 1 and 2
+    "bing": (1 / log2(2) + 1 / log2(3) + 1 / log2(4)) / 4,
+    "bing@3": (1 / log2(2) + 1 / log2(3)) / 4,
+    "g": (1 / log2(2) + 1 / log2(3) + 1 / log2(4)) / 4,
+    # the ideal list gains 3, 2, 1, 1; so the cost is 3, 5, 6, 7, 8, and the list has 1, 4, 6 of it
+    "g[gain=linear]": (1 / log2(2 + 3 - 1) + 3 / log2(2 + 6 - 4) + 2 / log2(2 + 8 - 6)) / 7,
+    "g[gain=linear]@3": (1 / log2(2 + 3 - 1) + 3 / log2(2 + 6 - 4)) / 7,
+    # all items above a are drawn: b; above c: b and a
+    "infap": (1 + (1 + (1 + 1e-5) / (1 + 2e-5)) / 3 + (1 + 2 * (2 + 1e-5) / (2 + 2e-5)) / 5) / 4,
+    "infap@3": (1 + (1 + (1 + 1e-5) / (1 + 2e-5)) / 3) / 4,
+    "judged": 3 / 5,
+    "judged@2": 1 / 2,
+    "judged@10": 3 / 5,
+    "unjudged": 2 / 5,
+    "unjudged@2": 1 / 2,
+    "unjudged@10": 2 / 10,
+    # x, y and everything below rank 5
+    "rbp_residual": 0.2 * (0.8 + 0.8**3) + 0.8**5,
+    "rbp_residual@1": 0,
+    "rbp_residual[persistence=0.5]@3": 0.5 * 0.5 + 0.5**3,
+    "num_q": 1,
+    "num_ret": 5,
+    "num_ret@3": 3,
+    "num_rel": 4,
+    "num_rel_ret": 3,
+    "num_rel_ret@2": 1,
+    "num_nonrel_judged_ret": 0,
+    "num_nonrel_judged_ret[relevant_from=2]": 1,
+    "utility": 3 - 2,
+    "utility@3": 2 - 1,
+    "utility[hit=2,miss=-1,missed=-3,passed=0.5,catalogue=20]": 2 * 3 - 2 - 3 * 1 + 0.5 * 14,
+    "set_map": 3 / 5 * 3 / 4,
+    "set_map@3": 2 / 3 * 2 / 4,
     # (1 - p) * (p^0 + p^2 + p^4)
     "rbp": 0.2 * (1 + 0.8**2 + 0.8**4),
     "rbp@3": 0.2 * (1 + 0.8**2),
     "rbp[persistence=0.5]": 0.5 * (1 + 0.5**2 + 0.5**4),
     "rbp[gain=linear]": 0.2 * (1 + 3 * 0.8**2 + 2 * 0.8**4),
     "rbp[gain=exp2]@3": 0.2 * (1 + 7 * 0.8**2),
+    "scaled_rbp": 0.2 * (1 + 0.8**2 + 0.8**4),
+    "scaled_rbp[gain=linear]": 0.2 * (1 + 3 * 0.8**2 + 2 * 0.8**4) / 3,
+    # four relevant items: 1 + p + p^2 + p^3 at best, at 3 one less
+    "normalised_rbp": (1 + 0.8**2 + 0.8**4) / (1 + 0.8 + 0.8**2 + 0.8**3),
+    "normalised_rbp@3": (1 + 0.8**2) / (1 + 0.8 + 0.8**2),
+    "normalised_rbp[persistence=0.5]": (1 + 0.5**2 + 0.5**4) / (1 + 0.5 + 0.5**2 + 0.5**3),
+    "normalised_rbp[gain=linear]@3": (1 + 3 * 0.8**2) / (3 + 2 * 0.8 + 0.8**2),
+    # 1 / rank of the hits, over the ranks 1 to 4
+    "ncrr": (1 / 1 + 1 / 3 + 1 / 5) / (1 / 1 + 1 / 2 + 1 / 3 + 1 / 4),
+    "ncrr@3": (1 / 1 + 1 / 3) / (1 / 1 + 1 / 2 + 1 / 3),
+    "ncrr[ideal=k]@6": (1 / 1 + 1 / 3 + 1 / 5) / (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5 + 1 / 6),
+    "ncrr[ideal=found]": (1 / 1 + 1 / 3 + 1 / 5) / (1 / 1 + 1 / 2 + 1 / 3),
+    # b is above x and y, a above y, c above none: 3 of 3 * 2 pairs; at 3, b above x
+    "list_auc_strict": 3 / 6,
+    "list_auc_strict@3": 1 / 2,
+    "list_auc": 3 / 6,
+    "list_auc@1": 1,  # a hit and no miss
+    "list_auc@3": 1 / 2,
+    # misses x and y: b stands above both, a above y, c above none; d is not listed
+    "pauc": (2 + 1 + 0 + 0) / (2 * 4),
+    "pauc@1": (1 + 0 + 0 + 0) / (1 * 4),
+    "pauc@3": (3 + 2 + 1 + 0) / (3 * 4),  # as if the third miss stood at the end
+    "pauc_strict": (2 + 1 + 0 + 0) / (2 * 4),
+    "pauc_strict@2": (2 + 1 + 0 + 0) / (2 * 4),
+    # the first k hits only
+    "pap": (2 + 1) / (2 * 2),
+    "pap@1": 1 / (1 * 1),
+    "pap@3": (3 + 2 + 1) / (3 * 3),
+    # hits among the first 10, or 3, over k
+    "deep_precision": 3 / 5,
+    "deep_precision@10": 3 / 10,
+    "deep_precision[depth=3]@5": 2 / 5,
+    "deep_precision[depth=3]@1": 2 / 1,
+    "deep_precision[depth=1,precision_over=returned]@10": 1 / 5,
+    "rprec_found": 2 / 4,
+    "rprec_found@1": 1 / 4,
     # binary: an item stops the user with probability 1 / (1 + 1)
     "err": 1 / 2 + (1 / 2) * (1 / 2) / 3 + (1 / 2) ** 2 * (1 / 2) / 5,
     "err@3": 1 / 2 + (1 / 2) * (1 / 2) / 3,
@@ -111,13 +208,15 @@ def test_value_by_hand(name: str, expected: float) -> None:
 
 
 def test_every_metric_and_every_choice_of_its_switches_is_computed_by_hand() -> None:
-    shown = {**BY_HAND, **dict.fromkeys(("dcg", "ndcg"), 0.0)}
+    shown = {**BY_HAND, **dict.fromkeys(("dcg", "ndcg", "ndcg_at_hits", "rndcg"), 0.0)}
     plain = {name for name, metric in rt.METRICS.items() if not metric.requires}
     assert {name.partition("[")[0].partition("@")[0] for name in shown} == plain
 
 
 # Grades found: 1 at rank 1, 3 at rank 3, 2 at rank 5.
-FOUND = {"binary": (1, 1, 1), "linear": (1, 3, 2), "exp2": (1, 7, 3)}
+FOUND = {
+    "binary": (1, 1, 1), "linear": (1, 3, 2), "exp2": (1, 7, 3), "exp2_above": (3, 15, 7),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("gain", FOUND)
@@ -149,6 +248,29 @@ def test_ndcg_divides_by_the_best_order_of_the_truth(gain: str) -> None:
     assert value(f"ndcg[gain={gain}]") == pytest.approx(whole, rel=1e-15)
     at_2 = first / (best[0] / log2(2) + best[1] / log2(3))
     assert value(f"ndcg[gain={gain}]@2") == pytest.approx(at_2, rel=1e-15)
+
+
+def test_ndcg_at_hits_is_the_mean_of_ndcg_at_their_ranks() -> None:
+    found = {1: 1 / log2(2), 3: 1 / log2(2) + 1 / log2(4)}
+    found[5] = found[3] + 1 / log2(6)
+    ideal = {1: 1 / log2(2), 3: 1 / log2(2) + 1 / log2(3) + 1 / log2(4)}
+    ideal[4] = ideal[3] + 1 / log2(5)
+    end = found[5] / ideal[4]  # of c, and of d, which is not in the list
+    mean = (found[1] / ideal[1] + found[3] / ideal[3] + end + end) / 4
+    assert value("ndcg_at_hits") == pytest.approx(mean, rel=1e-15)
+
+
+def test_rndcg_is_the_mean_of_ndcg_where_the_ideal_gain_falls() -> None:
+    # 3, 2, 1, 1: after the ranks 1, 2 and 4; the list ends one rank further, which adds no point
+    at_1 = 1 / 3
+    at_2 = 1 / (3 + 2 / log2(3))
+    at_4 = (1 + 3 / log2(4)) / (3 + 2 / log2(3) + 1 / log2(4) + 1 / log2(5))
+    assert value("rndcg[gain=linear]") == pytest.approx((at_1 + at_2 + at_4) / 3, rel=1e-15)
+    binary = 1 + 1 / log2(3) + 1 / log2(4) + 1 / log2(5)
+    assert value("rndcg") == pytest.approx((1 + 1 / log2(4)) / binary, rel=1e-15)
+    longer = {"ann": [*LIST["ann"], "z"]}  # two ranks further: the end of the list counts as well
+    both = (1 + 1 / log2(4)) / binary + (1 + 1 / log2(4) + 1 / log2(6)) / binary
+    assert rt.evaluate(longer, TRUTH, "rndcg")["rndcg"] == pytest.approx(both / 2, rel=1e-15)
 
 
 def test_ndcg_with_the_ideal_of_k_hits_divides_by_a_hit_at_every_rank() -> None:

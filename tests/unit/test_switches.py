@@ -1,198 +1,28 @@
-"""Every choice of every switch in a smallest example in which it changes the outcome."""
+"""Every choice of every switch in a smallest example in which it changes the outcome.
+
+The examples stand in docs/switch_examples.py, from where docs/conventions.md shows them too.
+"""
 
 from __future__ import annotations
 
+import sys
 from itertools import combinations
 from math import log2
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rectitude as rt
 from rectitude.convention import SWITCHES, Convention, literals
-from rectitude.errors import (
-    BadName,
-    BadTable,
-    DuplicateItems,
-    DuplicateTruth,
-    RectitudeError,
-    TiedItems,
-    UndefinedValue,
-    UnknownIds,
-    UnknownName,
-)
+from rectitude.errors import BadName, UnknownName
 from rectitude.metrics.choices import CHOICES
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
+from switch_examples import EXAMPLES, MORE, Example, outcome  # add examples there
 
-class Example(NamedTuple):
-    """What is evaluated, by which metric, and what each choice gives: a number or an error."""
-
-    lists: Any
-    truth: Any
-    metric: str  # the first of several counts
-    outcomes: dict[Any, Any]
-    also: dict[str, Any] = {}  # noqa: RUF012
-    given: dict[str, Any] = {}  # noqa: RUF012
-
-
-TWO_SESSIONS = {"user": [1, 1, 2], "session": [1, 2, 3], "item": ["a", "x", "x"]}
-SESSION_TRUTH = {"user": [1, 1, 2], "session": [1, 2, 3], "item": ["a", "a", "a"]}
-COLUMNS = {"user": ["u", "u"], "item": ["a", "x"], "rank": [2, 1], "score": [2.0, 1.0]}
-SECOND, THIRD, FOURTH = 1 / log2(3), 1 / log2(4), 1 / log2(5)
-
-EXAMPLES = {
-    # grades 1 and 2 in a truth; the list finds the one of grade 1
-    "relevant_from": Example({"u": ["a"]}, {"u": {"a": 1, "b": 2}}, "recall",
-                             {None: 1 / 2, 2.0: 0 / 1}),
-    # n stands above a: judged not relevant it costs bpref everything, unjudged nothing
-    "negative_grades": Example({"u": ["n", "a"]}, {"u": {"a": 1, "n": -1}}, "bpref",
-                               {"nonrelevant": 0.0, "unjudged": 1.0}),
-    # a stands twice in the truth, b is missed: 1 of 2, or 2 of 3
-    "duplicate_truth": Example({"u": ["a"]}, {"user": ["u"] * 3, "item": ["a", "a", "b"]}, "recall",
-                               {"error": DuplicateTruth, "once": 1 / 2, "counted": 2 / 3}),
-    # u was met in training and has a hit, v neither
-    "unknown_users": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a"]}, "hit",
-                             {"keep": 1 / 2, "drop": 1 / 1, "error": UnknownIds},
-                             given={"train": {"u": ["a", "x"]}}),
-    # b is not in the catalogue
-    "unknown_items": Example({"u": ["a"]}, {"u": ["a", "b"]}, "recall",
-                             {"keep": 1 / 2, "drop": 1 / 1, "error": UnknownIds},
-                             given={"items": ["a", "x"]}),
-    # no choice but "score" puts a first; without a rank column "rank" is an error
-    "order": Example({"user": ["u"] * 3, "item": ["x", "y", "a"], "rank": [1, 3, 2],
-                      "score": [1.0, 2.0, 3.0]}, {"u": ["a"]}, "mrr",
-                     {"rank": 1 / 2, "given": 1 / 3, "score": 1 / 1}),
-    # b, c (grade 2), d stand as equals, after e; ids and rows in different order
-    "ties": Example({"u": {"e": 2.0, "b": 1.0, "d": 1.0, "c": 1.0, "f": 1.0, "a": 1.0}},
-                    {"u": {"c": 1}}, "mrr",
-                    {"pessimistic": 1 / 6, "optimistic": 1 / 2, "given": 1 / 4, "error": TiedItems,
-                     "item_ascending": 1 / 4, "item_descending": 1 / 4, "average": TiedItems}),
-    # 1 + 2^-40 is above 1, but not in float32
-    "score_precision": Example({"u": {"a": 1 + 2**-40, "x": 1.0}}, {"u": ["a"]}, "mrr",
-                               {"float64": 1 / 1, "float32": 1 / 2}),
-    # x x a: a at rank 3 of 3, or 2 of 2
-    "duplicates": Example({"u": ["x", "x", "a"]}, {"u": ["a"]}, "mrr",
-                          {"error": DuplicateItems, "first": 1 / 2, "counted": 1 / 3}),
-    # item 0 has the highest of three scores, is relevant, and was met in training
-    "seen": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
-                    {"removed": 0, "last": 1 / 3, "kept": 1 / 1}, given={"train": {0: [0]}}),
-    # item 2 has the lowest of three scores, and is no candidate
-    "candidates": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [2]}, "mrr",
-                          {"given": 0, "with_truth": 1 / 3}, given={"candidates": {0: [0, 1]}}),
-    # a stands at rank 2, after the last cutoff that was asked for
-    "list_end": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr hit@1",
-                        {"none": 1 / 2, "cutoff": 1 / 2, "last_cutoff": 0}),
-    # a has the highest score, which is below 0; b is missed either way
-    "hit_scores": Example({"u": {"a": -1.0, "x": -2.0}}, {"u": ["a", "b"]}, "recall",
-                          {"any": 1 / 2, "positive": 0 / 2}),
-    "unjudged": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr", {"kept": 1 / 2, "dropped": 1 / 1}),
-    "gain": Example({"u": ["a"]}, {"u": {"a": 2}}, "dcg", {"binary": 1, "linear": 2, "exp2": 3}),
-    "gain_from": Example({"u": ["a", "b"]}, {"u": {"a": 1, "b": 2}}, "dcg",
-                         {"relevant": 1 / log2(3), "positive": 1 + 1 / log2(3)},
-                         {"relevant_from": 2}),
-    "discount": Example({"u": ["x", "a"]}, {"u": ["a"]}, "dcg",
-                        {"log": 1 / log2(3), "log_from_second": 1}),
-    "discount_by": Example({"u": ["x", "a"]}, {"u": ["a"]}, "dcg",
-                           {"rank": 1 / log2(3), "place": 1}),
-    # a at rank 2 of 2 is the only hit; 3 are relevant, 4 asked for
-    "ideal": Example({"u": ["x", "a"]}, {"u": ["a", "b", "c"]}, "ndcg@4",
-                     {"reachable": SECOND / (1 + SECOND + THIRD),
-                      "reachable_returned": SECOND / (1 + SECOND),
-                      "k": SECOND / (1 + SECOND + THIRD + FOURTH),
-                      "returned": SECOND / (1 + SECOND),
-                      "found": SECOND / 1, "listed": SECOND / 1}),
-    "precision_over": Example({"u": ["a", "x"]}, {"u": ["a"]}, "precision@4",
-                              {"k": 1 / 4, "returned": 1 / 2, "reachable": 1 / 1}),
-    "recall_over": Example({"u": ["a"]}, {"u": ["a", "b"]}, "recall@1",
-                           {"relevant": 1 / 2, "reachable": 1 / 1}),
-    "ap_over": Example({"u": ["a", "x", "y"]}, {"u": ["a", "b", "c", "d", "e"]}, "map@3",
-                       {"relevant": 1 / 5, "reachable": 1 / 3, "found": 1 / 1}),
-    "reciprocal_rank": Example({"u": ["a", "b"]}, {"u": ["a", "b"]}, "mrr",
-                               {"first": 1, "sum": 1 + 1 / 2}),
-    "hit_as": Example({"u": ["a", "b"]}, {"u": ["a", "b"]}, "hit", {"any": 1, "count": 2}),
-    "f1_without_hits": Example({"u": ["x"]}, {"u": ["a"]}, "f1",
-                               {"zero": 0, "undefined": UndefinedValue}),
-    # classes 0, 1, 2: both targets are 0, the predictions 0 and 1, and 2 does not occur
-    "class_average": Example(rt.Logits([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), [0, 0], "macro_recall",
-                             {"present": (1 / 2 + 0) / 2, "all": (1 / 2 + 0 + 0) / 3}),
-    # u has a hit, v only a judgement, w only a list
-    "truth_needed": Example({"u": ["a"], "w": ["a"]}, {"u": {"a": 1}, "v": {"a": 0}}, "hit",
-                            {"relevant": 1 / 1, "judged": 1 / 2, "none": 1 / 3}),
-    # t hits, u misses, v was handed an empty list, w none
-    "list_needed": Example(rt.Lists({"t": ["a"], "u": ["x"]}, users=["t", "u", "v"]),
-                           {"t": ["a"], "u": ["a"], "v": ["a"], "w": ["a"]}, "hit",
-                           {"none": 1 / 4, "handed": 1 / 3, "items": 1 / 2, "hit": 1 / 1}),
-    # nothing is relevant: no hit, or 0/0, which is worth 1
-    "without_relevant": Example({"u": ["a"]}, {"u": {"a": 0}}, "hit",
-                                {"computed": 0, "undefined": 1},
-                                {"truth_needed": "judged", "undefined": "one"}),
-    # recall of u is 1/2, of v 0/0
-    "undefined": Example({"u": ["a"], "v": ["a"]}, {"u": {"a": 1, "b": 1}, "v": {"a": 0}}, "recall",
-                         {"error": UndefinedValue, "zero": (1 / 2 + 0) / 2,
-                          "one": (1 / 2 + 1) / 2, "skip": 1 / 2}, {"truth_needed": "judged"}),
-    # user 1: hit and miss; user 2: miss
-    "unit": Example(TWO_SESSIONS, SESSION_TRUTH, "hit", {"list": 1 / 3, "user": (1 / 2 + 0) / 2},
-                    given={"list_key": "session"}),
-    "average": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a", "b", "c"]}, "recall",
-                       {"macro": (1 / 1 + 0 / 3) / 2, "micro": (1 + 0) / (1 + 3)}),
-    "scale": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr", {"fraction": 1 / 2, "percent": 50}),
-    "decimals": Example({"u": ["x", "y", "a"]}, {"u": ["a"]}, "mrr",
-                        {None: 1 / 3, 2: 0.33, 0: 0.0}),
-}  # fmt: skip
-# Choices that differ from some other only in an example of their own.
-MORE = {
-    "order": [
-        Example(COLUMNS, {"u": ["a"]}, "mrr", {"auto": 1 / 2, "given": 1 / 1}),
-        Example({"user": ["u", "u"], "item": ["x", "a"], "score": [1.0, 2.0]}, {"u": ["a"]}, "mrr",
-                {"auto": 1 / 1, "rank": BadTable, "given": 1 / 2}),
-    ],
-    "ties": [
-        Example({"u": {"b": 1.0, "x": 1.0, "c": 1.0, "a": 1.0}}, {"u": ["b"]}, "mrr",
-                {"given": 1 / 1, "item_ascending": 1 / 2, "item_descending": 1 / 3,
-                 "pessimistic": 1 / 4}),
-        Example({"u": {"b": 1.0, "x": 1.0, "c": 1.0, "a": 1.0}}, {"u": ["b"]}, "recall@2",
-                {"given": 1, "item_ascending": 1, "item_descending": 0, "pessimistic": 0,
-                 "optimistic": 1, "average": 2 / 4, "error": TiedItems}),
-    ],
-    "score_precision": [
-        # far above 0 the logistic function is 1 in float32
-        Example(rt.Scores([[20.0, 18.0]]), {0: [0]}, "mrr",
-                {"float64": 1 / 1, "float32": 1 / 1, "logistic": 1 / 2}),
-        Example(rt.Scores([[1 + 2**-40, 1.0]]), {0: [0]}, "recall@1",
-                {"float64": 1, "logistic": 0}),
-    ],
-    "list_end": [
-        # a and x are equals, a is given first: ended at rank 1, the list holds a
-        Example({"u": {"a": 1.0, "x": 1.0}}, {"u": ["a"]}, "recall@1",
-                {"none": 1 / 2, "cutoff": 1}, {"ties": "average"}),
-    ],
-    "ideal": [
-        # a and b are hits, at ranks 2 and 3
-        Example({"u": ["x", "a", "b"]}, {"u": ["a", "b"]}, "ndcg@2",
-                {"found": SECOND / 1, "listed": SECOND / (1 + SECOND)}),
-        Example({"u": ["x", "a"]}, {"u": ["a"]}, "ndcg@2",
-                {"reachable_returned": SECOND / 1, "returned": SECOND / (1 + SECOND)}),
-    ],
-    "ap_over": [
-        Example({"u": ["a"]}, {"u": ["a", "b"]}, "map@3",
-                {"relevant": 1 / 2, "k": 1 / 3, "found": 1 / 1}),
-        Example({"u": ["a"]}, {"u": ["a", "b"]}, "map@3", {"reachable": 1 / 2, "k": 1 / 3}),
-    ],
-}  # fmt: skip
 CASES = list(EXAMPLES.items())
 CASES += [(switch, example) for switch, examples in MORE.items() for example in examples]
-
-
-def outcome(example: Example, switch: str, choice: Any) -> Any:
-    """The number, or the class of the error, whether raised at once or by the metric alone."""
-    convention = {**example.also, switch: choice}
-    try:
-        evaluation = rt.evaluate(
-            example.lists, example.truth, example.metric, convention, **example.given
-        )
-        return evaluation[example.metric.split()[0]]
-    except RectitudeError as error:
-        return type(error)
 
 
 @pytest.mark.parametrize(("switch", "example"), CASES, ids=[switch for switch, _ in CASES])

@@ -38,7 +38,8 @@ def definition(asked: Asked) -> str:
 def relevant_switches(asked: Asked) -> list[str]:
     """The switches that can matter to a metric, its own first."""
     changed = [s for s in _IF_CHANGED if getattr(asked.convention, s) != SWITCHES[s].default]
-    means = () if asked.metric.kind == "counts" else _OF_MEANS
+    added_up = asked.metric.kind == "counts" or asked.metric.overall == "sum"
+    means = () if added_up else _OF_MEANS
     return [*asked.metric.obeys, "relevant_from", *_ALWAYS, *means, *changed]
 
 
@@ -77,7 +78,7 @@ def fingerprint(asked: Asked) -> str:
     switches = {s: getattr(asked.convention, s) for s in [*asked.metric.obeys, *shared]}
     facts = {
         "metric": _identity(asked.metric),
-        "at": asked.name.at,
+        "at": None if asked.metric.cutoff == "level" else asked.name.at,  # a level is a number
         "numbers": dict(asked.numbers),
         "switches": switches,
     }

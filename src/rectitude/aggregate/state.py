@@ -15,6 +15,7 @@ from rectitude.arrays import Flags, Floats, Integers, totals
 from rectitude.convention import Convention
 from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.metrics import Ratio
+from rectitude.metrics.registry import Overall
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,14 @@ def settled(state: State, convention: Convention) -> float:
             "set undefined='zero', 'one' or 'nan'." if what == "denominators" else "",
         )
     return UNDEFINED[convention.undefined]
+
+
+def overall(state: State, convention: Convention, how: Overall) -> float:
+    """The one number that the values of all lists make."""
+    if how == "sum":
+        return math.nan if state.nan else quotient(state.above, 1 << UNIT_BITS)
+    mean = settled(state, convention)
+    return math.exp(mean) if how == "exp of the mean" and state.below else mean
 
 
 def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spread: bool) -> State:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rectitude.errors import UnreadableFile
+from rectitude.metrics.names import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Case:
     def size(self) -> int:
         """How many values the case holds."""
         return len(self.expected) + sum(len(values) for values in self.per_user.values())
+
+    @property
+    def has_undefined_users(self) -> bool:
+        """Whether a metric is undefined for some user."""
+        return any(None in users.values() for users in self.per_user.values())
 
 
 def load(folder: str | Path, profiles: Iterable[str] = ()) -> list[Case]:
@@ -85,13 +91,20 @@ _WITHOUT_LIST = {"zero": {"list_needed": "none"}, "skip": {"list_needed": "items
 _EMPTY_TARGET = {
     "zero": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "zero"},
     "one": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "one"},
-    "skip": {"truth_needed": "relevant"},
+    "skip": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "skip"},
 }
+_EXCLUDE_UNKNOWNS: Mapping[bool | None, Mapping[str, str]] = {
+    True: {"unknown_users": "drop", "unknown_items": "drop"},
+    False: {"unknown_users": "tied", "unknown_items": "lowest"},
+}
+_MASK = {"train_relevant": {"seen_items": "relevant_outside_truth"}, "none": {"seen": "kept"}}
 _RENAMED = ("relevant_from", "ties", "decimals", "undefined")
-_EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", *_RENAMED}
+_EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
+_OF_LISTS = {"judged_only", "container", "catalogue", "list_items", "min_list_length"}
+_OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns"}
 _HANDLED = {
-    "lists": {*_EVERYWHERE, "judged_only", "container", "catalogue"},
-    "scores": {*_EVERYWHERE, "mask", "candidates", "empty_target"},
+    "lists": {*_EVERYWHERE, *_OF_LISTS},
+    "scores": {*_EVERYWHERE, *_OF_SCORES},
     "logits": {*_EVERYWHERE, "empty_target"},
 }
 
@@ -100,23 +113,34 @@ def changes(case: Case) -> dict[str, Any] | None:
     """The switches that the options of a case set; None if a case of this kind or with these
     options cannot be evaluated here."""
     options = case.options
-    if set(options) - _HANDLED.get(case.kind, set()) or options.get("users") == "in_candidates":
+    offered = "candidates" in options or options.get("users") != "in_candidates"
+    if set(options) - _HANDLED.get(case.kind, set()) or not offered:
         return None
     if case.kind not in _HANDLED:
         return None
     switches: dict[str, Any] = {name: options[name] for name in _RENAMED if name in options}
     switches |= _USERS.get(options.get("users", ""), {})
     switches |= _WITHOUT_LIST.get(options.get("without_list", ""), {})
+    if "min_list_length" in options:
+        switches["list_needed"] = "items"  # shorter lists are not handed over
     if case.kind != "lists":
         switches.pop("list_needed", None)  # every row of scores is a list
     switches |= _EMPTY_TARGET.get(options.get("empty_target", ""), {})
+    switches |= _EXCLUDE_UNKNOWNS.get(options.get("exclude_unknowns"), {})
+    switches |= _MASK.get(options.get("mask", ""), {})
     if options.get("judged_only"):
         switches["unjudged"] = "dropped"
     if options.get("order") == "given" and case.kind == "lists":
         switches["order"] = "rank"
     if "candidates" in options:
         switches["candidates"] = "with_truth"
+    if "batch_size" in options:
+        switches["seen"] = "removed"  # what is masked are fillers, not items of train
     return switches
+
+
+_BY_SCORES = ("auc", "gauc", "lauc")
+"""What a recorded ranking of scores says nothing of: it may end, or leave out equals."""
 
 
 def rankings(case: Case) -> dict[str, list[str]]:
@@ -130,6 +154,8 @@ def rankings(case: Case) -> dict[str, list[str]]:
         if isinstance(recorded, Mapping):
             base, _, cut = name.partition("@")
             file = recorded.get(f"@{cut}", recorded.get(base.partition("[")[0], ""))
+        if case.kind == "scores" and parse(name)[0].base in _BY_SCORES:
+            file = ""
         grouped.setdefault(file, []).append(name)
     return grouped
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,19 @@ def arguments(case: Case, ranking: str) -> dict[str, Any]:
 
 def _lists(case: Case, ranking: str) -> dict[str, Any]:
     """Given lists, in the recorded order if there is one."""
-    lists = _order(case, ranking or "recommendations.parquet")
+    lists = _long_enough(case, _order(case, ranking or "recommendations.parquet"))
+    train = _train(case)
+    if case.options.get("list_items") == "in_train" and train is not None:
+        lists = lists.join(train.select("item").unique(), "item", "semi", maintain_order="left")
     users = case.inputs / "users.parquet"
     handed = None
     if users.exists():
         table = _parquet(case, users.name)
         handed = table.filter("has_list")["user"] if "has_list" in table.columns else None
     given = {"predictions": Lists(lists, users=handed, rank="position"), "truth": _truth(case)}
+    whose = case.options.get("users", "")
+    if train is not None and "truth" not in whose:  # else the case says who counts, met or not
+        given["train"] = train
     if case.options.get("catalogue") == "train_items":
         given["items"] = _parquet(case, "train.parquet").select("item").unique()
     return given
@@ -45,12 +51,19 @@ def _scores(case: Case, ranking: str) -> dict[str, Any]:
         array = array.astype(np.float32)
     padding = 0 if array.ndim == 3 else None
     users = _parquet(case, "rows.parquet")["user"]
-    given = {"predictions": Scores(array, users=users, padding=padding), "truth": _truth(case)}
+    items = None
+    if "exclude_unknowns" in case.options:  # a model there scores the items of train, no others
+        items = _parquet(case, "train.parquet")["item"].unique().sort()
+        array = array[..., items.to_numpy()]
+    predictions = Scores(array, users=users, items=items, padding=padding)
+    given = {"predictions": predictions, "truth": _truth(case)}
     masked = _masked(case)
     if masked is not None:
         given["train"] = masked
     if "candidates" in case.options:
         given["candidates"] = _parquet(case, case.options["candidates"])
+    if (catalogue := _catalogue(case)) is not None:
+        given["items"] = catalogue
     if ranking:
         given["ranking"] = _order(case, ranking)
     return given
@@ -74,22 +87,73 @@ _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
 }
 
 
+def needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
+    """The tables that metrics need beside the lists: the catalogue, the training data."""
+    files = {"items": "items.parquet", "train": "train.parquet"}
+    columns = {"items": ["item"], "train": ["user", "item"]}
+    return {need: _parquet(case, files[need]).select(columns[need]) for need in needs}
+
+
+def _long_enough(case: Case, lists: pl.DataFrame) -> pl.DataFrame:
+    """The lists that have as many items as the case asks for."""
+    import polars as pl
+
+    return lists.filter(pl.len().over("user") >= case.options.get("min_list_length", 0))
+
+
+def _train(case: Case) -> pl.DataFrame | None:
+    """What each user had in training."""
+    if not (case.inputs / "train.parquet").exists():
+        return None
+    return _parquet(case, "train.parquet").select("user", "item")
+
+
+def _catalogue(case: Case) -> pl.DataFrame | None:
+    """The items that scores are for, unless those in train are told apart: then they are known."""
+    if not (case.inputs / "items.parquet").exists():
+        return None
+    items = _parquet(case, "items.parquet")
+    return None if "in_train" in items.columns else items.select("item")
+
+
 def _truth(case: Case) -> pl.DataFrame:
     truth = _parquet(case, "truth.parquet")
+    if case.options.get("users") == "in_candidates":  # the truth of others is not looked at
+        offered = _parquet(case, case.options["candidates"]).select("user").unique()
+        truth = truth.join(offered, "user", "semi", maintain_order="left")
     return truth.drop("grade") if case.options.get("grades") == "binary" else truth
 
 
 def _masked(case: Case) -> pl.DataFrame | None:
-    """The items that each user is not recommended."""
-    mask = case.options.get("mask", "none")
-    if mask == "none":
+    """The items that each user is not recommended; unless the case says which, those of train,
+    with which the profile deals."""
+    if "batch_size" in case.options:
+        return _fillers(case)
+    mask = case.options.get("mask", "none" if "candidates" in case.options else "train")
+    tells_known = "exclude_unknowns" in case.options  # then train is needed to say who is known
+    if (mask == "none" and not tells_known) or (mask == "train" and _train(case) is None):
         return None
-    if not mask.startswith("train"):
+    if not mask.startswith("train") and mask != "none":
         return _parquet(case, mask).select("user", "item")
     train = _parquet(case, "train.parquet")
-    if mask == "train_relevant":
-        train = train.filter(train["grade"] >= case.options["relevant_from"])
-    return train.select("user", "item")
+    return train.select("user", "item") if case.options.get("mask") == "train" else train
+
+
+def _fillers(case: Case) -> pl.DataFrame:
+    """Masked items that bring the candidates of a user to the longest number in his batch, as a
+    framework does that stacks them; any items will do that are no candidates."""
+    import polars as pl
+
+    items = _parquet(case, "items.parquet").select("item")
+    offered = _parquet(case, case.options["candidates"]).select("user", "item")
+    known = _truth(case).select("user", "item").join(items, "item", "semi")
+    offered = pl.concat([offered, known]).unique()
+    sizes = offered.group_by("user").len("size").sort("user").with_row_index()
+    batch = pl.col("index") // case.options["batch_size"]
+    sizes = sizes.with_columns(missing=pl.col("size").max().over(batch) - pl.col("size"))
+    others = sizes.join(items, how="cross").join(offered, ["user", "item"], "anti")
+    nth = pl.int_range(pl.len()).over("user")
+    return others.filter(nth < pl.col("missing")).select("user", "item")
 
 
 def _order(case: Case, file: str) -> pl.DataFrame:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
-from rectitude.conformance.inputs import arguments
+from rectitude.conformance.inputs import arguments, needed
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
 from rectitude.metrics.names import parse
-from rectitude.profiles import PROFILES, Profile
+from rectitude.profiles import PROFILES, Profile, is_file, named
 
 
 class Comparison(NamedTuple):
@@ -69,18 +69,19 @@ class Standing:
         }
 
 
-def conformance(folder: str | Path, profiles: Iterable[str] = ()) -> list[Standing]:
-    """Compare every case of a golden tree with the profile of its name."""
+def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standing]:
+    """Compare every case of a golden tree with the profile of its name, which may be a file of
+    one's own (.toml)."""
     standings: dict[str, Standing] = {}
-    for case in load(folder, profiles):
+    own = {profile.name: profile for profile in (named(p) for p in profiles if is_file(p))}
+    for case in load(folder, [Path(p).stem if is_file(p) else p for p in profiles]):
         standing = standings.setdefault(case.profile, Standing(case.profile))
         standing.cases += 1
-        _add(standing, case)
+        _add(standing, case, own.get(case.profile) or PROFILES.get(case.profile))
     return list(standings.values())
 
 
-def _add(standing: Standing, case: Case) -> None:
-    profile = PROFILES.get(case.profile)
+def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
     switches = changes(case)
     if profile is None or switches is None:
         standing.unsupported += case.size
@@ -89,10 +90,17 @@ def _add(standing: Standing, case: Case) -> None:
         known = [name for name in names if _exists(name, profile)]
         standing.unsupported += sum(_values(case, name) for name in names if name not in known)
         if known:
-            convention = {"profile": case.profile, **switches}
+            convention = {"profile": profile, **switches}
             asked = in_order(case, known)
-            evaluation = evaluate(**arguments(case, file), metrics=asked, convention=convention)
-            _count(standing, compare(case, evaluation, known), profile.known_differences)
+            given = arguments(case, file)
+            given |= needed(case, _needs(known, profile) - set(given))
+            evaluation = evaluate(**given, metrics=asked, convention=convention)
+            unfilled = evaluation
+            if case.has_undefined_users:
+                convention |= {"undefined": "skip"}
+                unfilled = evaluate(**given, metrics=asked, convention=convention)
+            found = compare(case, evaluation, known, unfilled)
+            _count(standing, found, profile.known_differences)
 
 
 def _exists(name: str, profile: Profile) -> bool:
@@ -103,25 +111,39 @@ def _exists(name: str, profile: Profile) -> bool:
     return True
 
 
+def _needs(names: Iterable[str], profile: Profile) -> set[str]:
+    """The tables that metrics need beside the lists."""
+    metrics = [profile.resolve(parse(name)[0]).metric for name in names]
+    return {need for one in metrics for need in one.requires} & {"items", "train"}
+
+
 def _values(case: Case, name: str) -> int:
     return (name in case.expected) + len(case.per_user.get(name, {}))
 
 
-def compare(case: Case, evaluation: Evaluation, names: Iterable[str]) -> Iterator[Comparison]:
-    """Each value of a case beside ours."""
+def compare(
+    case: Case, evaluation: Evaluation, names: Iterable[str], unfilled: Evaluation
+) -> Iterator[Comparison]:
+    """Each value of a case beside ours.
+
+    A user whom the case calls undefined is looked up in `unfilled`, where 0/0 is left as it is:
+    some frameworks show it so, and still count it as 0 in the mean.
+    """
     rows = _rows(evaluation) if case.per_user else {}
     for name in names:
         tolerance = case.tolerance_of(name)
-        failed = name in evaluation.failures
-        result = None if failed else evaluation.result(name)
         if name in case.expected:
-            got = None if result is None else _defined(result.value)
+            failed = name in evaluation.failures
+            got = None if failed else _defined(evaluation.result(name).value)
             yield Comparison(case.path.stem, name, "", case.expected[name], got, tolerance)
         for user, expected in case.per_user.get(name, {}).items():
-            got = None
-            if result is not None and result.values is not None and user in rows:
-                got = _defined(float(result.values[rows[user]]))
+            got = _of_user(unfilled if expected is None else evaluation, name, rows.get(user))
             yield Comparison(case.path.stem, name, user, expected, got, tolerance)
+
+
+def _of_user(evaluation: Evaluation, name: str, row: int | None) -> float | None:
+    values = None if name in evaluation.failures else evaluation.result(name).values
+    return None if values is None or row is None else _defined(float(values[row]))
 
 
 def _rows(evaluation: Evaluation) -> dict[str, int]:

@@ -11,13 +11,16 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from rectitude.data.values import EXACT, IDS, NUMBERS
 from rectitude.errors import BadTable, UnreadableFile
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+Rest = Literal["refused", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Text:
     """All columns are wanted: those beside the ids take the type that their values suggest."""
     layout: str = ""
     """What a line must hold, in words, where the format says so."""
+    rest: Rest = "refused"
+    """What happens to fields beyond the names."""
 
     def open(self) -> BinaryIO:
         """The bytes of the text, from the file or from memory."""
@@ -129,6 +134,9 @@ def _single_spaced(text: Text) -> Text:
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    if text.rest == "ignored":
+        width = len(text.names)
+        data = b"\n".join(b" ".join(line.split(b" ", width)[:width]) for line in data.split(b"\n"))
     return replace(text, data=data, separator=" ", loose=False)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from rectitude.data.columns import Wanted
+from rectitude.data.columns import Wanted, wanted
 from rectitude.data.source import Source
 from rectitude.data.table import What
-from rectitude.data.text import Text, parse
+from rectitude.data.text import Rest, Text, parse
 
 RUN = ("qid", "Q0", "docno", "rank", "score", "tag")
 QRELS = ("qid", "iter", "docno", "rel")
@@ -43,16 +43,27 @@ def is_trec(name: str, suffix: str, head: bytes, what: What) -> bool:
 def open_trec(path: Path, data: bytes | None, head: bytes, want: Wanted) -> Source:
     """A run or qrels as a source."""
     names = RUN if want.what == "predictions" else QRELS
+    rest: Rest = "ignored" if names == RUN else "refused"  # behind the tag there may be remarks
     separator = "\t" if b"\t" in head else " "
     text = Text(
         path, data, names, separator,
-        quote=None, comment="#", loose=True, layout=LAYOUTS[names],
+        quote=None, comment="#", loose=True, layout=LAYOUTS[names], rest=rest,
     )  # fmt: skip
     return Source(path.name, names, partial(parse, text), ROLES[names])
 
 
+def tag_of(path: str) -> str:
+    """The tag that the last line of a run holds; the name of a file that is no run."""
+    from rectitude.data.files import open_file
+
+    source = open_file(Path(path).expanduser(), wanted("predictions", {}, "user"))
+    if tuple(source.names) != RUN:
+        return source.label
+    return str(source.take({"tag": "tag"})["tag"][-1])
+
+
 def _is_run(fields: list[str]) -> bool:
-    return len(fields) == len(RUN) and fields[1].upper() == "Q0"
+    return len(fields) >= len(RUN) and fields[1].upper() == "Q0"
 
 
 def _is_qrels(fields: list[str]) -> bool:

@@ -30,6 +30,9 @@ from rectitude.profiles import Asked, Profile
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
 _JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end", "candidates")]
 
+_COUNTED = ("unseen", "met")
+"""What lists are judged anew for, as it costs time that most metrics need not spend."""
+
 
 class Run(NamedTuple):
     """What the metrics of one evaluation share."""
@@ -41,21 +44,25 @@ class Run(NamedTuple):
     views: dict[tuple[Any, ...], Judged]
 
 
-def judging(convention: Convention, shown: int | None = None) -> tuple[Any, ...]:
-    """What the judging of lists depends on: switches, and how many places are shown."""
-    return (shown, *(getattr(convention, switch) for switch in _JUDGING))
+def judging(
+    convention: Convention, shown: int | None = None, needs: tuple[str, ...] = ()
+) -> tuple[Any, ...]:
+    """What the judging of lists depends on: switches, how many places are shown, and what else
+    metrics need."""
+    return (shown, needs, *(getattr(convention, switch) for switch in _JUDGING))
 
 
 def verdict_of(run: Run, asked: Asked) -> Verdict:
     """The lists judged as a metric wants them; metrics that want the same share them."""
     shown = _shown(asked)
-    wanted = judging(asked.convention, shown)
+    needs = tuple(need for need in asked.metric.requires if need in _COUNTED)
+    wanted = judging(asked.convention, shown, needs)
     if wanted not in run.verdicts:
         try:
-            run.verdicts[wanted] = judge(run.sides, asked.convention, Ledger(), shown)
+            run.verdicts[wanted] = judge(run.sides, asked.convention, Ledger(), shown, needs)
         except Collision:
             exact = bring_together(run.sides.sources, exact_items=True)
-            run.verdicts[wanted] = judge(exact, asked.convention, Ledger(), shown)
+            run.verdicts[wanted] = judge(exact, asked.convention, Ledger(), shown, needs)
     return run.verdicts[wanted]
 
 
@@ -87,11 +94,11 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
     run.facts.require(asked.metric)
     verdict = verdict_of(run, asked)
     lists = view_of(run, asked, verdict.judged)
-    _require_closed_form(asked, lists)
+    require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
         _require_no_weights(run, asked)
         room.fill(float("nan"))
-        return Total(_counts(asked, lists))
+        return Total(counts_of(asked, lists))
     done = _tally(run, asked, lists, spread, room)
     return Total(done.state, _bounds(run, asked, verdict, done))
 
@@ -127,7 +134,8 @@ def _require_no_weights(run: Run, asked: Asked) -> None:
         )
 
 
-def _counts(asked: Asked, lists: Judged) -> Counted:
+def counts_of(asked: Asked, lists: Judged) -> Counted:
+    """What a counts metric counts in the lists that count."""
     counts = asked.metric.counts
     if counts is None:
         raise MetricFailed(f"metric {str(asked.name)!r} says not what it counts.")
@@ -150,15 +158,22 @@ def _tally(
     weights, owners = sides.weights, sides.owners
     if among is not None:
         weights, owners = None if weights is None else weights[among], owners[among]
+    ratio = ratio_of(run, asked, lists)
+    with blamed(asked):
+        flags = counted(lists, asked.convention, asked.cutoff)
+        return tally(ratio, flags, asked.convention, weights, owners, sides.label, spread, room)
+
+
+def ratio_of(run: Run, asked: Asked, lists: Judged) -> Ratio:
+    """The value of each list as a fraction."""
     with blamed(asked):
         require_in(lists, asked.metric)
-        flags = counted(lists, asked.convention, asked.cutoff)
         given = given_to(asked, run.facts)
         ratio = values_of(asked.metric.function, lists, asked.cutoff, **given)
         if asked.convention.without_relevant == "undefined":
             told = lists.relevant > 0
             ratio = Ratio(ratio.above * told, ratio.below * told)
-        return tally(ratio, flags, asked.convention, weights, owners, sides.label, spread, room)
+        return ratio
 
 
 def _bounds(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> tuple[State, State] | None:
@@ -194,7 +209,8 @@ def _among(run: Run, asked: Asked, lists: Judged, ties: Ties) -> State:
     return _tally(run, asked, view_of(run, asked, lists), among=ties.lists).state
 
 
-def _require_closed_form(asked: Asked, lists: Judged) -> None:
+def require_closed_form(asked: Asked, lists: Judged) -> None:
+    """An error if ties are to be averaged, there are some, and the metric has no mean over them."""
     if asked.convention.ties != "average" or asked.metric.can_average:
         return
     tied = lists.last is not None and (lists.last > lists.rank).any()

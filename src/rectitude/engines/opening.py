@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
 
@@ -18,16 +18,31 @@ from rectitude.data.matrices import load, matrix
 from rectitude.data.read import read
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table, What
+from rectitude.engines.cells import gathered, named, outside, ranked, table_made
+from rectitude.engines.unknown import relevant_cells, relevant_of, relevant_rows, with_unknown
 from rectitude.errors import BadName, BadTable
 from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
 from rectitude.predictions.rows import column_of
-from rectitude.predictions.top import by_position, by_row, cells, from_table, has_column
+from rectitude.predictions.top import by_position, cells, from_table
 from rectitude.profiles import Asked
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
+
+
+class Inputs(TypedDict, total=False):
+    """What may be handed over beside predictions and truth, as `evaluate` takes it."""
+
+    train: object
+    items: object
+    users: object
+    candidates: object
+    ranking: object
+    weights: object
+    list_key: str
+    columns: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,16 @@ class Given:
     progress: Callable[[int, int], None] | None = None
     padding: object = None
     """the item that the profile holds to be padding"""
+
+
+def given_of(predictions: object, truth: object, inputs: Inputs, padding: object = None) -> Given:
+    """What was handed over, from the keywords of a function."""
+    known: dict[str, Any] = {**inputs}
+    ranking, columns = known.pop("ranking", None), known.pop("columns", None)
+    list_key = known.pop("list_key", "user")
+    tables = dict.fromkeys(("train", "items", "users", "weights", "candidates")) | known
+    both = {"predictions": predictions, "truth": truth}
+    return Given({**both, **tables}, ranking, list_key, columns, padding=padding)
 
 
 def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sources:
@@ -96,7 +121,7 @@ def _dense(
         ready["truth"] = _sparse_truth(dense, inputs["truth"])
     train, offered, seen = inputs["train"], None, None
     if _sparse(train):
-        seen = cells(dense, train, "train")
+        seen = cells(dense, relevant_cells(train, convention), "train")
         inputs["train"] = None
     if _sparse(inputs["candidates"]):
         offered = cells(dense, inputs.pop("candidates"), "candidates")
@@ -104,16 +129,28 @@ def _dense(
     if "candidates" in tables:
         offered = from_table(dense, tables.pop("candidates"), "candidates")
     if train is not None and seen is None and dense.kind == "scores":
-        seen = from_table(dense, tables["train"], "train")
+        seen = from_table(dense, relevant_rows(tables["train"], convention), "train")
+    seen = _still_seen(dense, seen, tables["truth"], convention)
     if given.ranking is not None and dense.kind == "scores":
         tables["predictions"] = _recorded_lists(dense, given)
         return Sources(**tables, key=given.list_key)
     if offered is not None:
-        chosen = _offered(dense, offered, tables["truth"], seen, convention)
-        tables["predictions"] = _gathered(dense, chosen)
+        chosen = ranked(dense, offered, tables["truth"], seen, convention)
+        tables["predictions"] = gathered(dense, chosen)
         return Sources(**tables, key=given.list_key, lists="complete")
+    if dense.kind == "scores":
+        dense = with_unknown(dense, tables["truth"], tables.get("train"), convention)
     recorded = None if given.ranking is None else _recorded(dense, given.ranking)
     return Sources(**tables, key=given.list_key, dense=dense, seen=seen, recorded=recorded)
+
+
+def _still_seen(
+    dense: Dense, seen: Cells | None, truth: Table, convention: Convention
+) -> Cells | None:
+    """What counts as seen, where that depends on the truth."""
+    if seen is None or convention.seen_items == "all":
+        return seen
+    return outside(dense, seen, relevant_of(truth, convention))
 
 
 def _padded(dense: Dense, given: Given) -> Dense:
@@ -180,83 +217,18 @@ def _sparse(given: object) -> bool:
     return sparse is not None and bool(sparse.issparse(given))
 
 
-def _table(columns: Mapping[str, Any], source: str, given: bool = False) -> Table:
-    import polars as pl
-
-    frame = pl.DataFrame(dict(columns))
-    return Table(frame, dict.fromkeys(columns, ""), source, given, text=False, handed=None)
-
-
 def _targets(dense: Dense, given: object) -> Table:
     if isinstance(given, (str, PathLike)):
         given = next(iter(load(given).values()))
     target = whole_targets(given, dense.rows)
-    return _table({"list": dense.table.frame["list"], "item": target}, "targets")
+    return table_made({"list": dense.table.frame["list"], "item": target}, "targets")
 
 
 def _sparse_truth(dense: Dense, given: Any) -> Table:
     matrix = by_position(dense, given, "truth")
     rows = np.repeat(np.arange(dense.rows), np.diff(matrix.indptr))
-    named = {**_named(dense, rows, matrix.indices), "grade": matrix.data.astype(np.float64)}
-    return _table(named, "sparse matrix")
-
-
-def _named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Series]:
-    """Cells by the ids of their rows and columns."""
-    frame = dense.table.frame
-    return {
-        **{name: _taken(frame[name], rows) for name in frame.columns},
-        "item": _taken(dense.items, columns),
-    }
-
-
-def _taken(ids: pl.Series, places: Integers) -> pl.Series:
-    """The ids at some places; integers are taken by NumPy, which has less to do for it."""
-    import polars as pl
-
-    if ids.dtype == pl.Int64:
-        return pl.Series(ids.name, ids.to_numpy()[places])
-    return ids.gather(places)
-
-
-def _offered(
-    dense: Dense, offered: Cells, truth: Table, seen: Cells | None, convention: Convention
-) -> Cells:
-    """The cells to be ranked: the candidates, and the truth if it goes with them, less what was
-    seen."""
-    chosen = _keys(dense, offered)
-    if convention.candidates == "with_truth":
-        inside = replace(truth, frame=truth.frame.filter(has_column(dense, truth)))
-        chosen = np.union1d(chosen, _keys(dense, from_table(dense, inside, "candidates")))
-    if seen is not None and convention.seen == "removed":
-        chosen = np.setdiff1d(chosen, _keys(dense, seen), assume_unique=True)
-    if dense.padding is not None:
-        chosen = chosen[chosen % dense.columns != dense.padding]
-    return by_row(dense, chosen // dense.columns, chosen % dense.columns)
-
-
-def _keys(dense: Dense, given: Cells) -> Integers:
-    rows = np.repeat(np.arange(dense.rows), np.diff(given.start))
-    return rows * dense.columns + given.column
-
-
-def _gathered(dense: Dense, chosen: Cells) -> Table:
-    """The scores of some cells as lists."""
-    score = np.empty(len(chosen.column))
-    rows = np.repeat(np.arange(dense.rows), np.diff(chosen.start))
-    first = 0
-    for block in dense.blocks():
-        last = first + len(block)
-        here = slice(int(chosen.start[first]), int(chosen.start[last]))
-        score[here] = block[rows[here] - first, chosen.column[here]]
-        if dense.progress is not None:
-            dense.progress(last, dense.rows)
-        first = last
-    largest = np.finfo(np.float64).max  # lists have finite scores; the order stays the same
-    score = np.clip(score, -largest, largest)
-    named = {**_named(dense, rows, chosen.column), "score": score}
-    table = _table(named, f"candidates of {dense.source}")
-    return replace(table, handed=dense.table.frame["list"])
+    columns = {**named(dense, rows, matrix.indices), "grade": matrix.data.astype(np.float64)}
+    return table_made(columns, "sparse matrix")
 
 
 def _recorded_lists(dense: Dense, given: Given) -> Table:
@@ -276,8 +248,8 @@ def _recorded_lists(dense: Dense, given: Given) -> Table:
         return replace(table, handed=same)
     order = _recorded(dense, ranking)
     rows, places = np.nonzero(order >= 0)
-    named = {**_named(dense, rows, order[rows, places]), "rank": places}
-    return replace(_table(named, "recorded order", given=True), handed=handed)
+    columns = {**named(dense, rows, order[rows, places]), "rank": places}
+    return replace(table_made(columns, "recorded order", given=True), handed=handed)
 
 
 def _recorded(dense: Dense, ranking: object) -> Integers:

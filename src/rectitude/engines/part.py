@@ -17,7 +17,7 @@ from rectitude._version import __version__
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Keys, Result
-from rectitude.aggregate.state import State, of_nobody, settled
+from rectitude.aggregate.state import State, of_nobody, overall
 from rectitude.aggregate.total import Total
 from rectitude.arrays import Floats, together
 from rectitude.convention import SWITCHES, Convention
@@ -33,6 +33,7 @@ from rectitude.engines.compute import (
     verdict_of,
 )
 from rectitude.engines.fingerprint import fingerprint as content
+from rectitude.engines.unknown import require_settled
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.judge.account import account
 from rectitude.judge.join import Verdict, judge
@@ -94,6 +95,8 @@ def part_of(
 
     def compute(name: str, one: Asked, own: Floats) -> None:
         try:
+            if sources.dense is not None:
+                require_settled(one, profile.convention)
             totals[name] = total_of(run, one, spread, own)
         except RectitudeError as error:
             failures[name] = error
@@ -159,9 +162,9 @@ def _result(asked: Asked, profile: Profile, part: Part, intervals: bool) -> Resu
         value = _derived(asked, profile, part)
     else:
         total = _total(part, name)
-        value = _value(asked, total.sum, part.facts)
+        value = value_of(asked, total.sum, part.facts)
         if isinstance(total.sum, State):
-            state, ties, lists = total.sum, _tie_bounds(total, convention), total.sum.counted
+            state, ties, lists = total.sum, _tie_bounds(total, asked), total.sum.counted
             interval = _interval(state, asked) if intervals else None
         else:
             lists = total.sum.lists
@@ -178,7 +181,8 @@ def _total(part: Part, name: str) -> Total:
     return part.totals[name]
 
 
-def _value(asked: Asked, total: State | Counted, facts: Facts) -> float:
+def value_of(asked: Asked, total: State | Counted, facts: Facts) -> float:
+    """The number that sums or counts stand for."""
     lists = total.lists if isinstance(total, Counted) else total.counted + total.skipped + total.nan
     convention = asked.convention
     if not lists and of_nobody(convention) is None:
@@ -188,7 +192,7 @@ def _value(asked: Asked, total: State | Counted, facts: Facts) -> float:
             f"list_needed={convention.list_needed!r} ask for.",
         )
     if isinstance(total, State):
-        return settled(total, asked.convention)
+        return overall(total, convention, asked.metric.overall)
     with blamed(asked):
         return float(asked.metric.function(total.counts, **given_to(asked, facts)))
 
@@ -197,31 +201,35 @@ def _derived(asked: Asked, profile: Profile, part: Part) -> float:
     values = {}
     for base, one in parts_of(asked, profile).items():
         total = _total(part, part_name(asked, base))
-        values[base] = _value(one, total.sum, part.facts)
+        values[base] = value_of(one, total.sum, part.facts)
     with blamed(asked):
         return float(asked.metric.function(**values))
 
 
-def _tie_bounds(total: Total, convention: Convention) -> tuple[float, float] | None:
+def _tie_bounds(total: Total, asked: Asked) -> tuple[float, float] | None:
     """The value with all ties broken against and for the lists, where both exist and differ."""
     if total.bounds is None:
         return None
+    convention, how = asked.convention, asked.metric.overall
     try:
-        worst, best = (presented(settled(s, convention), convention) for s in total.bounds)
+        worst, best = (presented(overall(s, convention, how), convention) for s in total.bounds)
     except RectitudeError:  # under one of them no list counts, or a value is undefined
         return None
     return (worst, best) if worst < best or worst > best else None
 
 
 def presented(value: float, convention: Convention) -> float:
-    """A mean as the convention shows it: in percent, rounded."""
+    """A mean as the convention shows it: in percent, rounded, in float32."""
     shown = value * 100 if convention.scale == "percent" else value
-    return shown if convention.decimals is None else round(shown, int(convention.decimals))
+    if convention.decimals is not None:
+        shown = round(shown, int(convention.decimals))
+    return float(np.float32(shown)) if convention.scale == "float32" else shown
 
 
 def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
     """The 95% interval of a mean by Student's t, inside the metric's bounds where these hold."""
-    if not np.isfinite(state.error):
+    how = asked.metric.overall
+    if not np.isfinite(state.error) or how == "sum":
         return None
     from scipy.special import stdtrit
 
@@ -229,7 +237,9 @@ def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
     switches = asked.metric.switches
     usual = all(getattr(asked.convention, s) == SWITCHES[s].default for s in switches)
     bounds = asked.metric.bounds if usual else (-np.inf, np.inf)
-    low, high = np.clip([state.value - reach, state.value + reach], *bounds).tolist()
+    ends = np.array([state.value - reach, state.value + reach])
+    ends = np.exp(ends) if how == "exp of the mean" else ends
+    low, high = np.clip(ends, *bounds).tolist()
     return presented(low, asked.convention), presented(high, asked.convention)
 
 

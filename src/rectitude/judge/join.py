@@ -14,10 +14,12 @@ from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluat
 from rectitude.judge.dense import Ranked, rank_dense, require_sortable, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
+from rectitude.judge.met import times_met
 from rectitude.judge.ranks import ranks, undecided
 from rectitude.judge.shown import shown_in_lists, shown_in_scores
 from rectitude.judge.sides import Collision, Sides
 from rectitude.judge.truth import Truth, truth_under
+from rectitude.judge.unseen import unseen_items
 from rectitude.predictions.order import describe, order_of, require_finite, sort_key
 
 
@@ -39,10 +41,14 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    sides: Sides, convention: Convention, ledger: Ledger, shown: int | None = None
+    sides: Sides,
+    convention: Convention,
+    ledger: Ledger,
+    shown: int | None = None,
+    needs: tuple[str, ...] = (),
 ) -> Verdict:
     """Where the judged items of each list stand under a convention, with the items of the first
-    places if they are to be shown."""
+    places if they are to be shown, and what else metrics need."""
     truth = truth_under(sides, convention, ledger)
     dense = sides.sources.dense
     if dense is None:
@@ -58,6 +64,11 @@ def judge(
         return _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
 
     judged = under(ranked.rule)
+    if "unseen" in needs:
+        judged = replace(judged, unseen=unseen_items(sides))
+    if "met" in needs:
+        where = judged.truth.offsets[judged.list] + judged.place
+        judged = replace(judged, met=times_met(sides, truth.rows.rows(where)))
     if shown is not None:
         rank = ranks(matches, grades, ranked.rule)
         judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
@@ -66,7 +77,7 @@ def judge(
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
     own = judged.only(lists)
     worst, best = (
-        own if rule == ranked.rule else under(rule).only(lists)
+        own if rule == ranked.rule else replace(under(rule).only(lists), unseen=own.unseen)
         for rule in ("pessimistic", "optimistic")
     )
     return Verdict(judged, Ties(lists, own, worst, best))
@@ -204,7 +215,7 @@ def _matched(
     else:
         ledger.count("lists_with_duplicates", 0, "lists hold an item twice")
     if convention.unjudged == "dropped":
-        ranking, matches = _judged_only(ranking, truth, matches, ledger)
+        ranking, matches = _judged_only(ranking, truth, matches, convention, ledger)
     _confirm(sides, ranking, truth, matches)
     return ranking, matches
 
@@ -246,12 +257,13 @@ def _with_duplicates(
 
 
 def _judged_only(
-    ranking: Ranking, truth: Truth, matches: Matches, ledger: Ledger
+    ranking: Ranking, truth: Truth, matches: Matches, convention: Convention, ledger: Ledger
 ) -> tuple[Ranking, Matches]:
     """The lists without the items that the truth does not judge."""
     lists, where = ranking.lists.expand()
     judged = np.zeros(len(ranking.items), bool)
-    judged[ranking.lists.start[matches.list] + matches.position] = True
+    told = (truth.grades[matches.truth] >= 0) | (convention.negative_grades != "sampled")
+    judged[(ranking.lists.start[matches.list] + matches.position)[told]] = True
     keep = judged[where]
     ledger.count(
         "rows_unjudged",

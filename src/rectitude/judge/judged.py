@@ -12,8 +12,8 @@ import numpy as np
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
 
 Kept = TypeVar("Kept")
-_BY_ROW = ("rank", "grade", "place", "last", "taken")
-_BY_LIST = ("returned", "handed", "in_truth", "candidates", "shown")
+_BY_ROW = ("rank", "grade", "place", "last", "taken", "met")
+_BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown")
 
 
 def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
@@ -61,12 +61,17 @@ class Judged:
     relevant_from: float | None = None
     candidates: Integers | None = None
     """(lists,) items the ranker chose among; None where only given lists are known"""
+    unseen: Integers | None = None
+    """(lists,) items of the catalogue that the user had not in training; None unless a metric needs
+    their number, or where nobody says what the catalogue is"""
     last: Integers | None = None
     """(found,) the last rank that a tied item may take (its first is `rank`); None unless ties are
     averaged"""
     taken: Integers | None = None
     """(found,) the rank by which a list that is ended holds the item; None unless ties are
     averaged"""
+    met: Integers | None = None
+    """(found,) how often training holds the item; None unless a metric needs it"""
     single: Single | None = None
     """what is known beyond ranks where every list has one target; None otherwise"""
     shown: Integers | None = None
@@ -121,6 +126,7 @@ class Judged:
             returned=np.minimum(self.returned, end),
             last=None if self.last is None else np.minimum(self.last[inside], end),
             taken=None if self.taken is None else self.taken[inside],
+            met=None if self.met is None else self.met[inside],
         )
 
     @property
@@ -216,6 +222,10 @@ class Judged:
     def reachable(self, k: int | None) -> Floats:
         """(lists,) relevant items that fit the cutoff."""
         return self.relevant if k is None else np.minimum(self.relevant, k)
+
+    def reachable_returned(self, k: int | None) -> Floats:
+        """(lists,) relevant items that fit the cutoff and the list."""
+        return np.minimum(self.relevant, self.returned_upto(k))
 
     @cached_property
     def best(self) -> Ragged:

@@ -98,7 +98,7 @@ def _allowed_lists(sides: Sides, there: Flags, convention: Convention, ledger: L
         return everyone
     unknown = there & ~sides.known_users
     first = sides.label(np.flatnonzero(unknown)[0]) if unknown.any() else ""
-    fate = {"keep": "evaluated", "drop": "dropped", "error": ""}[convention.unknown_users]
+    fate = "dropped" if convention.unknown_users == "drop" else "evaluated"
     ledger.count(
         "users_unknown",
         int(unknown.sum()),
@@ -128,7 +128,7 @@ def _allowed_items(
     unknown = rows[~known]
     first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
     kept = "kept as misses" if sides.misses_unknown else "kept"
-    fate = {"keep": kept, "drop": "dropped", "error": ""}[convention.unknown_items]
+    fate = "dropped" if convention.unknown_items == "drop" else kept
     ledger.count(
         "items_unknown",
         len(unknown),

@@ -1,7 +1,26 @@
 """Metrics: pure functions from judged lists to fractions or counts, and the registry that knows
 them."""
 
-from rectitude.metrics import auc, browsing, classes, derived, ranking, targets
+from rectitude.metrics import (
+    auc,
+    browsing,
+    catalogue,
+    classes,
+    counted,
+    cumulated,
+    depth,
+    derived,
+    hit_auc,
+    interpolated,
+    labels,
+    partial_auc,
+    pooled,
+    prefixes,
+    propensity,
+    ranking,
+    reciprocal,
+    targets,
+)
 from rectitude.metrics.registry import (
     METRICS,
     Counts,
@@ -19,11 +38,23 @@ __all__ = [
     "Ratio",
     "auc",
     "browsing",
+    "catalogue",
     "classes",
     "count_metric",
+    "counted",
+    "cumulated",
+    "depth",
     "derived",
     "derived_metric",
+    "hit_auc",
+    "interpolated",
+    "labels",
     "metric",
+    "partial_auc",
+    "pooled",
+    "prefixes",
+    "propensity",
     "ranking",
+    "reciprocal",
     "targets",
 ]

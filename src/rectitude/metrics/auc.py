@@ -12,6 +12,7 @@ from rectitude.arrays import Floats
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
 from rectitude.metrics.needs import candidates_of
+from rectitude.metrics.partial_auc import list_auc
 from rectitude.metrics.registry import Ratio, metric
 from rectitude.metrics.targets import middle_rank
 
@@ -37,6 +38,22 @@ def auc(lists: Judged, k: int | None) -> Ratio:
     pairs = hits * (places - hits)
     one_kind = (pairs == 0) & (lists.relevant > 0) if k is not None else np.zeros(lists.size, bool)
     return Ratio(_wins(lists, k, hits, places), np.where(one_kind, 1.0, pairs))
+
+
+@metric(
+    "AUC within the list, undefined without hits or misses",
+    formula="as list_auc, but 0/0 where the first {k} are all hits, or none is",
+    reading="As list_auc; with undefined=nan, one list without a hit leaves no mean.",
+    use="For numbers of tools that divide by zero there; otherwise use auc with scores of all "
+    "items.",
+    cite="hanley1982meaning",
+    breaks=("perfect_is_best", "moving_up_helps"),
+)
+def list_auc_strict(lists: Judged, k: int | None) -> Ratio:
+    """As list_auc, but undefined for lists without a pair."""
+    ratio, hits = list_auc(lists, k), lists.hits(k)
+    pairs = hits * (lists.returned_upto(k) - hits) > 0
+    return Ratio(ratio.above * pairs, ratio.below * pairs)
 
 
 @metric(

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, totals
+from rectitude.arrays import Flags, Floats, Integers, running, totals
 from rectitude.errors import BadGrades, BadName
 from rectitude.judge.judged import Judged
+from rectitude.metrics.discounts import log, log_from_second
 
 Count = Callable[[Judged, int | None], Floats]
 """Something to divide by: (lists, cutoff) -> one number per list."""
-Gain = Callable[[Floats, Flags], Floats]
-"""What items are worth: (grades, which of them gain) -> gains."""
+Gain = Callable[[Floats, Flags, float], Floats]
+"""What items are worth: (grades, which of them gain, threshold or 0) -> gains."""
 GainFrom = Callable[[Judged, Floats], Flags]
 """Which grades gain."""
 Discount = Callable[[Integers, float], Floats]
@@ -48,19 +49,24 @@ def relevant(lists: Judged, k: int | None) -> Floats:
     return lists.relevant
 
 
-def binary(grades: Floats, gaining: Flags) -> Floats:
+def binary(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     """1 for an item that gains."""
     return gaining.astype(np.float64)
 
 
-def linear(grades: Floats, gaining: Flags) -> Floats:
+def linear(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     """The grade of the item."""
     return np.where(gaining, grades, 0.0)
 
 
-def exp2(grades: Floats, gaining: Flags) -> Floats:
+def exp2(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     """2 to the grade, less 1."""
     return np.exp2(np.where(gaining, grades, 0.0)) - 1.0
+
+
+def exp2_above(grades: Floats, gaining: Flags, threshold: float) -> Floats:
+    """2 to the grade's distance from the threshold plus 1, less 1."""
+    return np.exp2(np.where(gaining, grades - threshold + 1.0, 0.0)) - 1.0
 
 
 def only_relevant(lists: Judged, grades: Floats) -> Flags:
@@ -71,27 +77,6 @@ def only_relevant(lists: Judged, grades: Floats) -> Flags:
 def above_zero(lists: Judged, grades: Floats) -> Flags:
     """Grades above 0 gain, whatever the threshold."""
     return grades > 0
-
-
-def log(ranks: Integers, base: float) -> Floats:
-    """One over the logarithm of the rank plus 1."""
-    return _by_rank(ranks, lambda r: _log(r + 1, base))
-
-
-def log_from_second(ranks: Integers, base: float) -> Floats:
-    """One over the logarithm of the rank, from the second rank on."""
-    return _by_rank(ranks, lambda r: np.maximum(1.0, _log(r, base)))
-
-
-def _log(values: Floats, base: float) -> Floats:
-    return np.log2(values) if base == 2 else np.log(values) / np.log(base)
-
-
-def _by_rank(ranks: Integers, below: Callable[[Floats], Floats]) -> Floats:
-    """Weights looked up in a table, so that a rank has the same bits wherever it occurs."""
-    deepest = int(ranks.max(initial=0))
-    table = np.concatenate(([0.0], 1.0 / below(np.arange(1.0, deepest + 1))))
-    return table[ranks]
 
 
 def by_rank(lists: Judged, k: int | None, weights: Weights) -> Floats:
@@ -151,9 +136,8 @@ def ideal_reachable_returned(
     lists: Judged, k: int | None, worth: Worth, weights: Weights
 ) -> Floats:
     """The discounted gains of the truth, best first, cut at k and at the length of the list."""
-    return _best_first(
-        lists.truth.rows(), worth(lists.truth.values), lists.returned_upto(k), weights
-    )
+    best = lists.best
+    return _best_first(best.rows(), worth(best.values), lists.returned_upto(k), weights)
 
 
 def ideal_found(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
@@ -173,9 +157,10 @@ def ideal_listed(lists: Judged, k: int | None, worth: Worth, weights: Weights) -
 
 def _best_first(owners: Integers, gains: Floats, ends: Floats, weights: Weights) -> Floats:
     """The discounted gains of each list, highest first, up to the rank where it ends."""
-    order = np.lexsort((-gains, owners))
-    owners, gains = owners[order], gains[order]
-    rank = np.arange(1, len(owners) + 1) - np.searchsorted(owners, owners)
+    if np.any((gains[1:] > gains[:-1]) & (owners[1:] == owners[:-1])):
+        order = np.lexsort((-gains, owners))
+        owners, gains = owners[order], gains[order]
+    rank = running(np.ones(len(owners), bool), owners)
     kept = np.flatnonzero(rank <= ends[owners])
     return totals(owners[kept], len(ends), (gains * weights(rank))[kept])
 
@@ -243,7 +228,7 @@ def worth_of(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
     """What grades are worth in these lists, once it is known that no gain is negative."""
 
     def worth(grades: Floats) -> Floats:
-        return gain(grades, gain_from(lists, grades))
+        return gain(grades, gain_from(lists, grades), lists.relevant_from or 0.0)
 
     grades = lists.truth.values
     least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
@@ -268,10 +253,17 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "k": whole_k,
         "returned": Judged.returned_upto,
         "reachable": Judged.reachable,
+        "reachable_returned": Judged.reachable_returned,
     },
     "recall_over": {"relevant": relevant, "reachable": Judged.reachable},
-    "ap_over": {"relevant": relevant, "reachable": Judged.reachable, "k": whole_k, "found": found},
-    "gain": {"binary": binary, "linear": linear, "exp2": exp2},
+    "ap_over": {
+        "relevant": relevant,
+        "reachable": Judged.reachable,
+        "reachable_returned": Judged.reachable_returned,
+        "k": whole_k,
+        "found": found,
+    },
+    "gain": {"binary": binary, "linear": linear, "exp2": exp2, "exp2_above": exp2_above},
     "gain_from": {"relevant": only_relevant, "positive": above_zero},
     "discount": {"log": log, "log_from_second": log_from_second},
     "discount_by": {"rank": by_rank, "place": by_place},

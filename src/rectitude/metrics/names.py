@@ -1,5 +1,7 @@
 """Metric names: `ndcg@10`, `recall@{5,10,20}`, `mrr`, `ndcg[gain=exp2]@10`, `iprec@0.1`.
 
+A variant may be a formula, `ndcg[log2(rank+1)]@10`, where a framework has no other word for it.
+
 One parser; `str` of what it returns is the name again.
 """
 
@@ -13,7 +15,8 @@ from rectitude.errors import BadName
 
 LARGEST_CUTOFF = 10_000_000
 _NAME = re.compile(r"(?P<base>[A-Za-z_]\w*)(\[(?P<variants>[^\[\]]*)\])?(@(?P<at>.+))?\Z")
-_VARIANT = re.compile(r"(?P<key>[A-Za-z_]\w*|\d+\w*)(=(?P<value>[^=,\s]+))?\Z")
+_KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
+_VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>[^=,\s]+))?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,19 @@ class Name:
                 f"the cutoff of {str(self)!r} is {self.at!r}.",
                 f"a whole number from 1 to {LARGEST_CUTOFF:,}.",
                 f"write {self.base}@10, or {self.base} for the whole list.",
+            )
+        return number
+
+    @property
+    def level(self) -> float:
+        """What stands after the @ as a level, such as a share of recall: from 0 to 1."""
+        at = self.at or ""
+        number = float(at) if re.fullmatch(r"\d*\.?\d+", at) else -1.0
+        if not 0 <= number <= 1:
+            raise BadName(
+                f"the level of {str(self)!r} is {self.at!r}.",
+                "a number from 0 to 1.",
+                f"write {self.base}@0.1, for example.",
             )
         return number
 

@@ -12,6 +12,11 @@ _WANTS = {
         "the rank of every relevant item among all candidates",
         "evaluate rt.Scores(scores), rt.Embeddings(users, items) or rt.Logits(logits).",
     ),
+    "unseen": (
+        "the number of items that each user had not in training",
+        "pass train= or items=, or evaluate rt.Scores(scores).",
+    ),
+    "met": ("how often training held each item", "pass train= as a table."),
     "classes": ("one target per list", "evaluate rt.Logits(logits) with targets."),
     "logits": ("logits", "evaluate rt.Logits(logits) with targets."),
     "shown": ("the items in every place", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
@@ -32,6 +37,13 @@ def candidates_of(lists: Judged) -> Integers:
     return lists.candidates
 
 
+def unseen_of(lists: Judged) -> Integers:
+    """(lists,) items of the catalogue that the user had not in training."""
+    if lists.unseen is None:
+        raise _missing("unseen", "this metric")
+    return lists.unseen
+
+
 def single_of(lists: Judged) -> Single:
     """The lists as a classification."""
     if lists.single is None:
@@ -42,9 +54,8 @@ def single_of(lists: Judged) -> Single:
 def _is_there(lists: Judged, need: str) -> bool:
     if need == "logits":
         return lists.single is not None and lists.single.loss is not None
-    return {"scores": lists.candidates, "classes": lists.single, "shown": lists.shown}[
-        need
-    ] is not None
+    field = {"scores": "candidates", "classes": "single"}.get(need, need)
+    return getattr(lists, field) is not None
 
 
 def _missing(need: str, who: str) -> MissingNeed:

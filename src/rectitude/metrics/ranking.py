@@ -8,6 +8,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from rectitude.arrays import Floats, totals
+from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import (
     Count,
@@ -58,10 +59,12 @@ def recall(lists: Judged, k: int | None, *, recall_over: Count) -> Ratio:
 
 @metric(
     "F1",
-    formula="2 * hits in the top {k} / ({precision_over} + {recall_over}), which is 2PR / (P + R)",
+    formula="(1 + b^2) * hits in the top {k} / ({precision_over} + b^2 * {recall_over}), which is "
+    "(1 + b^2) PR / (b^2 P + R); b = {beta}",
     reading="High only when precision and recall both are; 0 without hits.",
-    use="Use it to weigh precision and recall in one number per list. It is the mean of the "
-    "lists' F1; f1_of_means is the F1 of the mean precision and recall, another number.",
+    use="Use it to weigh precision and recall in one number per list; with beta=2 recall counts "
+    "more. It is the mean of the lists' F1; f1_of_means is the F1 of the mean precision and "
+    "recall, another number.",
     cite="vanrijsbergen1979information",
     breaks=("perfect_is_best",),
     averages="closed form",
@@ -73,13 +76,16 @@ def f1(
     precision_over: Count,
     recall_over: Count,
     f1_without_hits: Denominator,
+    beta: float = 1.0,
 ) -> Ratio:
-    """Harmonic mean of precision and recall of the same list."""
+    """Harmonic mean of precision and recall of the same list, recall weighted by beta."""
+    if not 0 <= beta < np.inf:
+        raise BadName(f"beta cannot be {beta:g}.", "a number from 0 on.")
     if f1_without_hits is no_hits_undefined:
         require_order(lists, "F1 is undefined in the orders without hits")
     hits = lists.hits(k)
-    below = precision_over(lists, k) + recall_over(lists, k)
-    return Ratio(2 * hits, f1_without_hits(hits, below))
+    below = precision_over(lists, k) + beta**2 * recall_over(lists, k)
+    return Ratio((1 + beta**2) * hits, f1_without_hits(hits, below))
 
 
 @metric(
@@ -118,8 +124,12 @@ def mrr(lists: Judged, k: int | None, *, reciprocal_rank: Count) -> Ratio:
 )
 def average_precision(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
     """Mean of the precision at the ranks of the relevant items."""
-    terms = lists.once("precision at hits", lambda: lists.hit * lists.nth / lists.rank)
-    return Ratio(lists.total(terms, upto=k), ap_over(lists, k))
+    return Ratio(lists.total(precisions_at_hits(lists), upto=k), ap_over(lists, k))
+
+
+def precisions_at_hits(lists: Judged) -> Floats:
+    """(found,) the precision at the rank of a hit; 0 for other rows."""
+    return lists.once("precision at hits", lambda: lists.hit * lists.nth / lists.rank)
 
 
 @metric(
@@ -193,15 +203,20 @@ def _discounted(
 
 @metric(
     "R-precision",
-    formula="hits in the top R / R, R = relevant items of the list (ranks up to {k})",
+    formula="hits in the top R / R, R = {multiple} * relevant items of the list (rounded up from a "
+    "tenth on; ranks up to {k})",
     reading="Precision at the rank where a perfect list would have found everything.",
-    use="Use it when users have very different numbers of relevant items, and no cutoff fits all.",
+    use="Use it when users have very different numbers of relevant items, and no cutoff fits all; "
+    "with another multiple, to look less deep or deeper.",
     cite="buckley2000evaluating",
 )
-def rprec(lists: Judged, k: int | None) -> Ratio:
+def rprec(lists: Judged, k: int | None, *, multiple: float = 1.0) -> Ratio:
     """Precision at the number of relevant items."""
-    inside = lists.hit & (lists.rank <= lists.relevant[lists.list])
-    return Ratio(lists.total(inside.astype(np.float64), upto=k), lists.relevant)
+    if not 0 < multiple < np.inf:
+        raise BadName(f"multiple cannot be {multiple:g}.", "a number above 0.")
+    end = np.floor(multiple * lists.relevant + 0.9)
+    inside = lists.hit & (lists.rank <= end[lists.list])
+    return Ratio(lists.total(inside.astype(np.float64), upto=k), end)
 
 
 @metric(

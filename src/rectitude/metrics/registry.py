@@ -26,13 +26,15 @@ from rectitude.metrics.signature import about, keywords
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
 LAWS: tuple[Law, ...] = ("bounded", "perfect_is_best", "moving_up_helps")
-NEEDS = ("items", "users", "train", "scores", "logits", "classes", "shown")
+NEEDS = ("items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown")
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
 Counting = Callable[[Judged, int | None, Flags], Counts]
 """What a metric counts: (lists, cutoff, which lists count) -> counts."""
 Averages = Literal["closed form", "none"]
-Cutoff = Literal["optional", "none"]
+Cutoff = Literal["optional", "none", "level"]
+"""What stands after the @: a cutoff or nothing, nothing, or the metric's number `level`."""
+Overall = Literal["mean", "sum", "exp of the mean"]
 Reach = Literal["cutoff", "list"]
 
 
@@ -75,6 +77,8 @@ class Metric:
     averages: Averages = "none"
     """how its mean over all orders of tied items is found, where the convention wants that mean"""
     cutoff: Cutoff = "optional"
+    overall: Overall = "mean"
+    """how the values of lists become one number"""
     reach: Reach = "list"
     """how far down it looks where there is a cutoff: no further than that, or through the list"""
     counts: Counting | None = None
@@ -194,6 +198,7 @@ class Told(TypedDict, total=False):
     """"closed form" for a function that looks at `lists.last` and returns the mean over all orders
     of equals"""
     cutoff: Cutoff
+    overall: Overall
     reach: Reach
     """"cutoff" for a function that never looks below it: dense scores are then searched less
     deep"""
@@ -205,7 +210,8 @@ def metric(
     """Make a function a metric: it then works in `evaluate`, on the command line and in reports.
 
     Keywords say more about it, see `rectitude.metrics.registry.Told`: `name`, `formula`, `reading`,
-    `use`, `cite`, `bounds`, `best`, `needs`, `breaks`, `fixed`, `averages`, `cutoff`, `reach`.
+    `use`, `cite`, `bounds`, `best`, `needs`, `breaks`, `fixed`, `averages`, `cutoff`, `overall`,
+    `reach`.
     """
 
     def register(function: Callable[..., Ratio]) -> Callable[..., Ratio]:

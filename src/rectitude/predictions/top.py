@@ -118,6 +118,13 @@ def has_column(dense: Dense, table: Table) -> Flags:
     return located(*_codes(dense.items, table, "item", dense.source)) >= 0
 
 
+def has_row(dense: Dense, table: Table) -> Flags:
+    """(rows) whether the user of each row of scores occurs in a table."""
+    frame = dense.table.frame
+    own, named = _codes(frame["user" if "user" in frame.columns else "list"], table, "list", "")
+    return np.isin(own, named)
+
+
 def _codes(own: pl.Series, table: Table, role: str, source: str) -> tuple[Integers, Integers]:
     """The ids of the scores and of a table in common codes."""
     theirs = Column(table.frame[role], table.source, table.text)

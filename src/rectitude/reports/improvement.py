@@ -88,7 +88,7 @@ def _row(name: str, baseline: Result, other: Result) -> dict[str, Any]:
 
 def _shown(row: Row, side: str) -> float:
     """A value as it is written: shares in percent, all others as they are."""
-    share = row["unit"] == "pp" and row["scale"] == "fraction"
+    share = row["unit"] == "pp" and row["scale"] != "percent"
     return float(row[side]) * (100 if share else 1)
 
 

@@ -1,0 +1,223 @@
+"""Every choice of every switch in a smallest example in which it changes the outcome.
+
+tests/unit/test_switches.py runs them, and docs/generate.py prints them in docs/conventions.md: a
+choice without an example is noticed by both.
+"""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any, NamedTuple
+
+import rectitude as rt
+from rectitude.errors import (
+    BadTable,
+    DuplicateItems,
+    DuplicateTruth,
+    RectitudeError,
+    TiedItems,
+    UndefinedValue,
+    UnknownIds,
+)
+
+
+class Example(NamedTuple):
+    """What is evaluated, by which metric, and what each choice gives: a number or an error."""
+
+    lists: Any
+    truth: Any
+    metric: str  # the first of several counts
+    outcomes: dict[Any, Any]
+    also: dict[str, Any] = {}  # noqa: RUF012
+    given: dict[str, Any] = {}  # noqa: RUF012
+    says: str = ""  # what there is to see, one sentence without its full stop
+
+
+TWO_SESSIONS = {"user": [1, 1, 2], "session": [1, 2, 3], "item": ["a", "x", "x"]}
+SESSION_TRUTH = {"user": [1, 1, 2], "session": [1, 2, 3], "item": ["a", "a", "a"]}
+COLUMNS = {"user": ["u", "u"], "item": ["a", "x"], "rank": [2, 1], "score": [2.0, 1.0]}
+SECOND, THIRD, FOURTH = 1 / log2(3), 1 / log2(4), 1 / log2(5)
+
+EXAMPLES = {
+    "relevant_from": Example({"u": ["a"]}, {"u": {"a": 1, "b": 2}}, "recall",
+                             {None: 1 / 2, 2.0: 0 / 1},
+                             says="the list finds the item of grade 1, not that of grade 2"),
+    "negative_grades": Example({"u": ["n", "a"]}, {"u": {"a": 1, "n": -1}}, "bpref",
+                               {"nonrelevant": 0.0, "unjudged": 1.0, "sampled": 0.0},
+                               says="n stands above a: a loss if it was judged"),
+    "duplicate_truth": Example({"u": ["a"]}, {"user": ["u"] * 3, "item": ["a", "a", "b"]}, "recall",
+                               {"error": DuplicateTruth, "once": 1 / 2, "counted": 2 / 3},
+                               says="a stands twice in the truth, b is missed: 1 of 2, or 2 of 3"),
+    "unknown_users": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a"]}, "hit",
+                             {"keep": 1 / 2, "drop": 1 / 1, "tied": 1 / 2, "error": UnknownIds},
+                             given={"train": {"u": ["a", "x"]}},
+                             says="u was met in training and has a hit, v neither"),
+    "unknown_items": Example({"u": ["a"]}, {"u": ["a", "b"]}, "recall",
+                             {"keep": 1 / 2, "drop": 1 / 1, "lowest": 1 / 2, "error": UnknownIds},
+                             given={"items": ["a", "x"]},
+                             says="b is not in the catalogue"),
+    "order": Example({"user": ["u"] * 3, "item": ["x", "y", "a"], "rank": [1, 3, 2],
+                      "score": [1.0, 2.0, 3.0]}, {"u": ["a"]}, "mrr",
+                     {"rank": 1 / 2, "given": 1 / 3, "score": 1 / 1},
+                     says="a has the highest score, rank 2, and stands third"),
+    "ties": Example({"u": {"e": 2.0, "b": 1.0, "d": 1.0, "c": 1.0, "f": 1.0, "a": 1.0}},
+                    {"u": {"c": 1}}, "mrr",
+                    {"pessimistic": 1 / 6, "optimistic": 1 / 2, "given": 1 / 4, "error": TiedItems,
+                     "item_ascending": 1 / 4, "item_descending": 1 / 4, "average": TiedItems},
+                    says="c is relevant, after e and among five equals"),
+    "score_precision": Example({"u": {"a": 1 + 2**-40, "x": 1.0}}, {"u": ["a"]}, "mrr",
+                               {"float64": 1 / 1, "float32": 1 / 2},
+                               says="1 + 2^-40 is above 1, but not in float32"),
+    "duplicates": Example({"u": ["x", "x", "a"]}, {"u": ["a"]}, "mrr",
+                          {"error": DuplicateItems, "first": 1 / 2, "counted": 1 / 3},
+                          says="x x a: a at rank 3 of 3, or 2 of 2"),
+    "seen": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
+                    {"removed": 0, "last": 1 / 3, "kept": 1 / 1},
+                    given={"train": {0: [0]}},
+                    says="item 0 has the highest score and was met in training"),
+    "seen_items": Example(rt.Scores([[4.0, 3.0, 2.0, 1.0]]), {0: {1: 2, 3: 2}}, "map",
+                          {"all": 1 / 4, "outside_truth": (1 / 1 + 2 / 3) / 2,
+                           "relevant_outside_truth": (1 / 2 + 2 / 4) / 2},
+                          {"relevant_from": 2}, {"train": {0: {0: 1, 1: 2}}},
+                          says="0 (a low grade) and 1 were met in training; 1 and 3 are relevant"),
+    "candidates": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [2]}, "mrr",
+                          {"given": 0, "with_truth": 1 / 3}, given={"candidates": {0: [0, 1]}},
+                          says="item 2 has the lowest of three scores, and is no candidate"),
+    "list_end": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr hit@1",
+                        {"none": 1 / 2, "cutoff": 1 / 2, "last_cutoff": 0},
+                        says="a stands at rank 2, after the last cutoff that was asked for"),
+    "hit_scores": Example({"u": {"a": -1.0, "x": -2.0}}, {"u": ["a", "b"]}, "recall",
+                          {"any": 1 / 2, "positive": 0 / 2},
+                          says="a has the highest score, which is below 0; b is missed either way"),
+    "unjudged": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr", {"kept": 1 / 2, "dropped": 1 / 1}),
+    "gain": Example({"u": ["a"]}, {"u": {"a": 2}}, "dcg",
+                    {"binary": 1, "linear": 2, "exp2": 3, "exp2_above": 7}),
+    "gain_from": Example({"u": ["a", "b"]}, {"u": {"a": 1, "b": 2}}, "dcg",
+                         {"relevant": 1 / log2(3), "positive": 1 + 1 / log2(3)},
+                         {"relevant_from": 2}),
+    "discount": Example({"u": ["x", "a"]}, {"u": ["a"]}, "dcg",
+                        {"log": 1 / log2(3), "log_from_second": 1}),
+    "discount_by": Example({"u": ["x", "a"]}, {"u": ["a"]}, "dcg",
+                           {"rank": 1 / log2(3), "place": 1}),
+    "ideal": Example({"u": ["x", "a"]}, {"u": ["a", "b", "c"]}, "ndcg@4",
+                     {"reachable": SECOND / (1 + SECOND + THIRD),
+                      "reachable_returned": SECOND / (1 + SECOND),
+                      "k": SECOND / (1 + SECOND + THIRD + FOURTH),
+                      "returned": SECOND / (1 + SECOND),
+                      "found": SECOND / 1, "listed": SECOND / 1},
+                     says="a at rank 2 of 2 is the only hit; 3 are relevant, 4 asked for"),
+    "precision_over": Example({"u": ["a", "x"]}, {"u": ["a"]}, "precision@4",
+                              {"k": 1 / 4, "returned": 1 / 2, "reachable": 1 / 1,
+                               "reachable_returned": 1 / 1}),
+    "recall_over": Example({"u": ["a"]}, {"u": ["a", "b"]}, "recall@1",
+                           {"relevant": 1 / 2, "reachable": 1 / 1}),
+    "ap_over": Example({"u": ["a", "x", "y"]}, {"u": ["a", "b", "c", "d", "e"]}, "map@3",
+                       {"relevant": 1 / 5, "reachable": 1 / 3, "reachable_returned": 1 / 3,
+                        "found": 1 / 1}),
+    "reciprocal_rank": Example({"u": ["a", "b"]}, {"u": ["a", "b"]}, "mrr",
+                               {"first": 1, "sum": 1 + 1 / 2}),
+    "hit_as": Example({"u": ["a", "b"]}, {"u": ["a", "b"]}, "hit", {"any": 1, "count": 2}),
+    "f1_without_hits": Example({"u": ["x"]}, {"u": ["a"]}, "f1",
+                               {"zero": 0, "undefined": UndefinedValue}),
+    "class_average": Example(rt.Logits([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), [0, 0], "macro_recall",
+                             {"present": (1 / 2 + 0) / 2, "all": (1 / 2 + 0 + 0) / 3},
+                             says="targets 0 and 0, predictions 0 and 1; class 2 does not occur"),
+    "truth_needed": Example({"u": ["a"], "w": ["a"]}, {"u": {"a": 1}, "v": {"a": 0}}, "hit",
+                            {"relevant": 1 / 1, "judged": 1 / 2, "none": 1 / 3},
+                            says="u has a hit, v only a judgement, w only a list"),
+    "list_needed": Example(rt.Lists({"t": ["a"], "u": ["x"]}, users=["t", "u", "v"]),
+                           {"t": ["a"], "u": ["a"], "v": ["a"], "w": ["a"]}, "hit",
+                           {"none": 1 / 4, "handed": 1 / 3, "items": 1 / 2, "hit": 1 / 1},
+                           says="t hits, u misses, v was handed an empty list, w none"),
+    "without_relevant": Example({"u": ["a"]}, {"u": {"a": 0}}, "hit",
+                                {"computed": 0, "undefined": 1},
+                                {"truth_needed": "judged", "undefined": "one"},
+                                says="nothing is relevant: no hit, or 0/0, which is worth 1"),
+    "undefined": Example({"u": ["a"], "v": ["a"]}, {"u": {"a": 1, "b": 1}, "v": {"a": 0}}, "recall",
+                         {"error": UndefinedValue, "zero": (1 / 2 + 0) / 2,
+                          "one": (1 / 2 + 1) / 2, "skip": 1 / 2}, {"truth_needed": "judged"},
+                         says="recall of u is 1/2, of v 0/0"),
+    "unit": Example(TWO_SESSIONS, SESSION_TRUTH, "hit", {"list": 1 / 3, "user": (1 / 2 + 0) / 2},
+                    given={"list_key": "session"},
+                    says="user 1: hit and miss; user 2: miss"),
+    "average": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a", "b", "c"]}, "recall",
+                       {"macro": (1 / 1 + 0 / 3) / 2, "micro": (1 + 0) / (1 + 3)}),
+    "scale": Example({"u": ["x", "y", "a"]}, {"u": ["a"]}, "mrr",
+                     {"fraction": 1 / 3, "percent": 100 / 3, "float32": 11184811 / 2**25},
+                     says="the float32 nearest to 1/3 is 11184811 / 2^25"),
+    "decimals": Example({"u": ["x", "y", "a"]}, {"u": ["a"]}, "mrr",
+                        {None: 1 / 3, 2: 0.33, 0: 0.0}),
+}  # fmt: skip
+# Choices that differ from some other only in an example of their own.
+MORE = {
+    "negative_grades": [
+        Example({"u": ["n", "a"]}, {"u": {"a": 1, "n": -1}}, "mrr",
+                {"nonrelevant": 1 / 2, "unjudged": 1 / 1, "sampled": 1 / 1},
+                also={"unjudged": "dropped"}),
+    ],
+    "precision_over": [
+        Example({"u": ["a"]}, {"u": ["a", "b"]}, "precision@4",
+                {"reachable": 1 / 2, "reachable_returned": 1 / 1}),
+    ],
+    "order": [
+        Example(COLUMNS, {"u": ["a"]}, "mrr", {"auto": 1 / 2, "given": 1 / 1}),
+        Example({"user": ["u", "u"], "item": ["x", "a"], "score": [1.0, 2.0]}, {"u": ["a"]}, "mrr",
+                {"auto": 1 / 1, "rank": BadTable, "given": 1 / 2}),
+    ],
+    "ties": [
+        Example({"u": {"b": 1.0, "x": 1.0, "c": 1.0, "a": 1.0}}, {"u": ["b"]}, "mrr",
+                {"given": 1 / 1, "item_ascending": 1 / 2, "item_descending": 1 / 3,
+                 "pessimistic": 1 / 4}),
+        Example({"u": {"b": 1.0, "x": 1.0, "c": 1.0, "a": 1.0}}, {"u": ["b"]}, "recall@2",
+                {"given": 1, "item_ascending": 1, "item_descending": 0, "pessimistic": 0,
+                 "optimistic": 1, "average": 2 / 4, "error": TiedItems}),
+    ],
+    "score_precision": [
+        Example(rt.Scores([[20.0, 18.0]]), {0: [0]}, "mrr",
+                {"float64": 1 / 1, "float32": 1 / 1, "logistic": 1 / 2},
+                says="far above 0 the logistic function is 1 in float32"),
+        Example(rt.Scores([[1 + 2**-40, 1.0]]), {0: [0]}, "recall@1",
+                {"float64": 1, "logistic": 0}),
+    ],
+    "list_end": [
+        Example({"u": {"a": 1.0, "x": 1.0}}, {"u": ["a"]}, "recall@1",
+                {"none": 1 / 2, "cutoff": 1}, {"ties": "average"},
+                says="a and x are equals, a is given first: ended at rank 1, the list holds a"),
+    ],
+    "ideal": [
+        Example({"u": ["x", "a", "b"]}, {"u": ["a", "b"]}, "ndcg@2",
+                {"found": SECOND / 1, "listed": SECOND / (1 + SECOND)},
+                says="a and b are hits, at ranks 2 and 3"),
+        Example({"u": ["x", "a"]}, {"u": ["a"]}, "ndcg@2",
+                {"reachable_returned": SECOND / 1, "returned": SECOND / (1 + SECOND)}),
+    ],
+    "ap_over": [
+        Example({"u": ["a"]}, {"u": ["a", "b"]}, "map@3",
+                {"relevant": 1 / 2, "k": 1 / 3, "found": 1 / 1}),
+        Example({"u": ["a"]}, {"u": ["a", "b"]}, "map@3", {"reachable": 1 / 2, "k": 1 / 3}),
+        Example({"u": ["x", "a"]}, {"u": ["a", "b", "c"]}, "map@4",
+                {"relevant": 1 / 6, "reachable": 1 / 6, "reachable_returned": 1 / 4, "k": 1 / 8,
+                 "found": 1 / 2}, says="a at rank 2 of 2; 3 are relevant, 4 asked for"),
+    ],
+    "unknown_users": [
+        Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
+                {"keep": 1 / 1, "tied": 1 / 3}, given={"train": {1: [0, 1, 2]}},
+                says="user 0 was not met in training: his scores say nothing"),
+    ],
+    "unknown_items": [
+        Example(rt.Scores([[3.0, 2.0]]), {0: [2]}, "mrr", {"keep": 0, "lowest": 1 / 3},
+                says="item 2 has no score; as low as item 1, it comes last"),
+    ],
+}  # fmt: skip
+
+
+def outcome(example: Example, switch: str, choice: Any) -> Any:
+    """The number, or the class of the error, whether raised at once or by the metric alone."""
+    convention = {**example.also, switch: choice}
+    try:
+        evaluation = rt.evaluate(
+            example.lists, example.truth, example.metric, convention, **example.given
+        )
+        return evaluation[example.metric.split()[0]]
+    except RectitudeError as error:
+        return type(error)

@@ -1,0 +1,70 @@
+"""Options of golden cases that decide which lists and tables are handed over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rectitude.conformance.cases import changes, load
+from rectitude.conformance.run import conformance
+
+TABLES = {
+    "recommendations": {
+        "user": [1, 1, 2, 3, 3], "item": [7, 8, 7, 9, 6], "score": [2.0, 1.0, 2.0, 2.0, 1.0],
+        "position": [0, 1, 0, 0, 1],
+    },
+    "truth": {"user": [1, 2, 3], "item": [8, 7, 6], "grade": [1.0, 1.0, 1.0]},
+    "train": {"user": [4, 4, 5, 5], "item": [6, 7, 6, 8]},
+    "items": {"item": [5, 6, 7, 8, 9]},
+}  # fmt: skip
+
+
+def tree(folder: Path, profile: str, **case: Any) -> Path:
+    """A golden tree of one case: users 1 and 3 have their hit at rank 2 of 2, user 2 at 1 of 1."""
+    inputs, cases = folder / "inputs" / "lists-three", folder / "cases" / profile
+    inputs.mkdir(parents=True)
+    cases.mkdir(parents=True)
+    for name, columns in TABLES.items():
+        pl.DataFrame(columns).write_parquet(inputs / f"{name}.parquet")
+    whole = {"profile": profile, "kind": "lists", "input": "lists-three", **case}
+    (cases / "lists-three.json").write_text(json.dumps(whole))
+    return folder
+
+
+def test_users_with_lists_that_are_too_short_do_not_count(tmp_path: Path) -> None:
+    expected = {"mrr@2": (1 / 2 + 1 / 2) / 2}
+    options = {"users": "with_truth", "min_list_length": 2}
+    folder = tree(tmp_path, "replay-torch", options=options, expected=expected)
+    (case,) = load(folder)
+    assert changes(case) == {"truth_needed": "relevant", "list_needed": "items"}
+    (standing,) = conformance(folder)
+    assert (standing.compared, standing.wrong) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "value"),
+    [
+        # places 1, 0 and 1 of 5 items, in percent
+        ("recpack", "percentile_ranking", 100 * (1 / 5 + 0 / 5 + 1 / 5) / 3),
+        # 6 has 2 of 4 interactions, 7 and 8 have 1
+        ("recpack", "hit[ips]@2", (4 / 1 + 4 / 1 + 4 / 2) / 3),
+        # of 5 items one is rightly recommended, one wrongly, none missed
+        ("rectools", "accuracy@2", 4 / 5),
+    ],
+)
+def test_metrics_get_the_catalogue_and_the_training_data(
+    profile: str, name: str, value: float, tmp_path: Path
+) -> None:
+    (standing,) = conformance(tree(tmp_path, profile, options={}, expected={name: value}))
+    assert (standing.compared, standing.wrong) == (1, [])
+
+
+def test_a_catalogue_of_the_training_items_is_theirs(tmp_path: Path) -> None:
+    options = {"catalogue": "train_items"}
+    folder = tree(tmp_path, "rectools", options=options, expected={"accuracy@2": 2 / 3})
+    (standing,) = conformance(folder)
+    assert (standing.compared, standing.wrong) == (1, [])

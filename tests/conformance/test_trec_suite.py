@@ -1,0 +1,64 @@
+"""The command lines of trec_eval's own test suite, line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rectitude.cli import main
+
+SUITE = Path(os.environ.get("RECTITUDE_GOLDEN", ""), "suite", "trec_eval")
+THERE = bool(os.environ.get("RECTITUDE_GOLDEN")) and SUITE.is_dir()
+pytestmark = pytest.mark.skipif(not THERE, reason="set RECTITUDE_GOLDEN to the full golden tree")
+CASES: list[dict[str, Any]] = (
+    json.loads((SUITE / "cases.json").read_text("utf-8"))["cases"] if THERE else []
+)
+NOT_HERE = {
+    "prefs": "preferences between documents (-R prefs) are another kind of truth",
+    "qrels_prefs": "preference measures (-m all_prefs) are made of pairs of documents",
+    "qrels_jg": "judgement groups (-R qrels_jg) are several truths for one query",
+    "-Z": "z-scores compare with the means of other systems",
+}
+
+
+def reason(case: dict[str, Any]) -> str:
+    """Why a case is not computed here; empty if it is."""
+    return next((why for flag, why in NOT_HERE.items() if flag in case["flags"]), "")
+
+
+def ids(case: dict[str, Any]) -> str:
+    return f"{case['judgements']} {' '.join(case['flags'])}".strip()
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if not reason(c)], ids=ids)
+def test_the_lines_of_trec_eval_are_printed(
+    case: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = (SUITE / f"{case[side]}.xz" for side in ("judgements", "results"))
+    qrels, run = (str(file) for file in files)
+    words = ["evaluate", "--truth", qrels, "--predictions", run, "--format", "trec_eval"]
+    assert main([*words, *case["flags"]]) == 0
+    expected = [
+        f"{measure:<22}\t{query}\t{value}"
+        for query, values in case["expected"].items()
+        for measure, value in values.items()
+    ]
+    assert len(expected) == case["lines"]
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_the_cases_that_are_left_out_are_those_that_need_more_than_judged_documents() -> None:
+    left_out = [ids(case) for case in CASES if reason(case)]
+    assert left_out == [
+        "prefs.test -m all_prefs -q -R prefs",
+        "prefs.comment.test -m all_prefs -q -R prefs",
+        "qrels.test -m all_prefs -q -R qrels_prefs",
+        "qrels.123 -m qrels_jg -q -R qrels_jg",
+        "qrels.comments.123 -m qrels_jg -q -R qrels_jg",
+        "qrels.test -q -m all_trec -Z zscores_file",
+    ]
+    assert len(CASES) == 15
