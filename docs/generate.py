@@ -12,10 +12,15 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from switch_examples import EXAMPLES, MORE, Example, outcome
 
 from rectitude.convention import SWITCHES
 from rectitude.metrics import METRICS, Metric
@@ -116,29 +121,67 @@ def conventions_page() -> str:
         "A convention is one frozen value, `rt.Convention`; each field is a switch on which "
         'frameworks disagree. Set some with `convention={"ties": "optimistic"}`, start from a '
         '[profile](profiles.md) with `convention="rectools"`, or do both: '
-        '`convention={"profile": "rectools", "ideal": "reachable"}`.'
+        '`convention={"profile": "rectools", "ideal": "reachable"}`. Every switch comes with the '
+        "smallest example in which it matters; the numbers in its table are what each choice gives."
     )
     return page("Conventions", "src/rectitude/convention.py", lead, index, parts)
 
 
 def switch_entry(switch: Switch) -> str:
     """One switch."""
-    lines = [f"### {switch.name}", "", switch.about, ""]
-    setters = who_sets(switch.name)
+    setters, outcomes = who_sets(switch.name), outcomes_of(EXAMPLES[switch.name], switch)
+    numbers = sorted({*outcomes, *setters} - {None}) if not switch.choices else []
+    means = switch.choices or dict.fromkeys([None, *numbers], "")
+    heading = ["choice", "means", "example", "set by"]
+    rows = []
+    for choice, sentence in means.items():
+        label = f"**{show(choice)}** (default)" if choice == switch.default else show(choice)
+        users = ", ".join(setters.get(choice, []))
+        rows.append([label, cell(sentence), outcomes.get(choice, ""), users])
     if not switch.choices:
-        shown = "none" if switch.default is None else f"{switch.default:g}"
-        users = [f"{value:g} in {', '.join(who)}" for value, who in setters.items()]
-        return "\n".join([*lines, f"A number or none; default: {shown}.", *listed(users)])
-    lines += ["| choice | means | set by |", "|---|---|---|"]
-    for choice, sentence in switch.choices.items():
-        label = f"**`{choice}`** (default)" if choice == switch.default else f"`{choice}`"
-        lines.append(f"| {label} | {cell(sentence)} | {', '.join(setters.get(choice, []))} |")
+        heading, rows = ["number", *heading[2:]], [[row[0], *row[2:]] for row in rows]
+    lines = [f"### {switch.name}", "", switch.about, "", *table(heading, rows)]
+    lines += ["", f"Example: {example_in_words(EXAMPLES[switch.name])}."]
+    for other in MORE.get(switch.name, ()):
+        found = ", ".join(f"`{one}` {value}" for one, value in outcomes_of(other, switch).items())
+        lines += ["", f"Another: {example_in_words(other)}: {found}."]
     return "\n".join(lines)
 
 
-def listed(users: list[str]) -> list[str]:
-    """A closing sentence, if there is anything to say."""
-    return ["", f"Set by profiles: {'; '.join(users)}."] if users else []
+def table(heading: list[str], rows: list[list[str]]) -> list[str]:
+    """A Markdown table."""
+    return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *rows)]
+
+
+def outcomes_of(example: Example, switch: Switch) -> dict[Any, str]:
+    """What each choice gives in an example, run here and now; four digits, more where it takes
+    more to tell two of them apart."""
+    found = {choice: outcome(example, switch.name, choice) for choice in example.outcomes}
+    numbers = {value for value in found.values() if not isinstance(value, type)}
+    digits = next(d for d in (4, 8, 17) if len({f"{n:.{d}g}" for n in numbers}) == len(numbers))
+    return {
+        choice: f"`{value.__name__}`" if isinstance(value, type) else f"{value:.{digits}g}"
+        for choice, value in found.items()
+    }
+
+
+def example_in_words(example: Example) -> str:
+    """What is evaluated in an example."""
+    also = {**example.also, **example.given}
+    settings = "".join(f", {key} = `{written(value)}`" for key, value in also.items())
+    metrics = " after ".join(f"`{name}`" for name in example.metric.split())
+    says = f" ({example.says})" if example.says else ""
+    lists, truth = written(example.lists), written(example.truth)
+    return f"{metrics} of `{lists}` against `{truth}`{settings}{says}"
+
+
+def written(value: Any) -> str:
+    """A value as one would write it."""
+    if not is_dataclass(value):
+        return repr(value).replace("'", '"')
+    source, *more = [(f.name, getattr(value, f.name)) for f in fields(value)]
+    given = [f"{name}={written(one)}" for name, one in more if one is not None and one is not False]
+    return f"rt.{type(value).__name__}({', '.join([written(source[1]), *given])})"
 
 
 def who_sets(switch: str) -> dict[Any, list[str]]:
@@ -149,9 +192,12 @@ def who_sets(switch: str) -> dict[Any, list[str]]:
         label = f"[{name}](profiles.md#{anchor(name)})"
         if value != SWITCHES[switch].default:
             found.setdefault(value, []).append(label)
+        places: dict[Any, list[str]] = {}
         for place, settings in special(profile):
             if switch in settings:
-                found.setdefault(settings[switch], []).append(f"{label} (`{place}`)")
+                places.setdefault(settings[switch], []).append(f"`{place}`")
+        for setting, where in places.items():
+            found.setdefault(setting, []).append(f"{label} ({', '.join(where)})")
     return found
 
 
@@ -203,6 +249,10 @@ def profile_entry(name: str, profile: Profile) -> str:
             lines += ["", f"- variant `[{variant}]`: {sets}"]
         else:
             lines += ["", f"- variant `[{variant}=...]`: sets `{meaning}`"]
+    if profile.padding is not None:
+        lines += ["", f"- never recommended from dense scores: item `{profile.padding}`"]
+    for metric, words in profile.absent.items():
+        lines += ["", f"- `{metric}` is refused: there it is {words}"]
     for metric, cause in profile.known_differences.items():
         lines += ["", f"- known difference, `{metric}`: {cause}"]
     return "\n".join(lines).replace("\n\n- ", "\n- ").replace("|\n- ", "|\n\n- ")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rectitude.data.interactions import Interactions
     from rectitude.engines.local import evaluate
     from rectitude.engines.streaming import Evaluator
+    from rectitude.explanation.explain import explain
+    from rectitude.explanation.identify import identify
     from rectitude.metrics.registry import METRICS, metric
     from rectitude.predictions.dense import Embeddings, Scores
     from rectitude.predictions.lists import Lists
@@ -32,6 +34,8 @@ __all__ = [
     "Scores",
     "__version__",
     "evaluate",
+    "explain",
+    "identify",
     "metric",
 ]
 
@@ -47,6 +51,8 @@ _WHERE = {
     "Logits": "rectitude.predictions.logits",
     "Scores": "rectitude.predictions.dense",
     "evaluate": "rectitude.engines.local",
+    "explain": "rectitude.explanation.explain",
+    "identify": "rectitude.explanation.identify",
     "metric": "rectitude.metrics",
 }
 

@@ -106,7 +106,7 @@ def test_the_module_runs_as_a_command() -> None:
 
 
 def test_errors_of_the_process_go_to_stderr_with_code_2() -> None:
-    done = process("profiles", "rectool")
+    done = process("profiles", "show", "rectool")
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean 'rectools'" in done.stderr
 

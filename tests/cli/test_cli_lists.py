@@ -1,4 +1,4 @@
-"""`rectitude metrics`, `rectitude profiles` and `rectitude demo`."""
+"""`rectitude metrics` and `rectitude demo`."""
 
 from __future__ import annotations
 
@@ -50,23 +50,6 @@ def test_metrics_as_json_hold_the_definition(run: Run) -> None:
     assert one["metric"] == "dcg"
     assert one["bounds"] == [0.0, None]
     assert one["definition"].startswith("dcg@5: ")
-
-
-def test_every_profile_is_listed_and_can_be_shown(run: Run) -> None:
-    listed = run("profiles").out
-    for name in rt.PROFILES:
-        assert name in listed
-        said = run("profiles", name)
-        assert said.code == 0
-        assert said.out.startswith(f"{name}: ")
-    assert "ideal: k (" in run("profiles", "rectools").out
-    assert "hits: metric = hit, hit_as = count" in run("profiles", "ranx").out
-
-
-def test_profiles_as_json_hold_every_switch(run: Run) -> None:
-    (one,) = json.loads(run("profiles", "rectools", "--json").out)["profiles"]
-    assert one["convention"]["ideal"] == "k"
-    assert "ideal" in one["differs"]
 
 
 @pytest.fixture

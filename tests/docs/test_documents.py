@@ -25,6 +25,9 @@ WITH_BLOCKS = [
     ROOT / "CONTRIBUTING.md",
     DOCS / "smgcn.md",
     DOCS / "dense.md",
+    DOCS / "diagnose.md",
+    DOCS / "explain.md",
+    DOCS / "identify.md",
     DOCS / "next-location.md",
 ]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

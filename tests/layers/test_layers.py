@@ -41,6 +41,8 @@ PUBLIC = [
     "Scores",
     "__version__",
     "evaluate",
+    "explain",
+    "identify",
     "metric",
 ]
 

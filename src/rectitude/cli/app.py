@@ -1,7 +1,7 @@
 """The application: its verbs, how its errors are shown, and its exit codes.
 
     0    done
-    1    some metric failed, or conformance was found wanting
+    1    some metric failed, conformance was found wanting, or nothing fits
     2    bad use or bad input; nothing was written
     130  interrupted
     141  nobody reads the output any more
@@ -21,7 +21,18 @@ import typer
 from typer.core import TyperGroup
 
 from rectitude._version import __version__
-from rectitude.cli import conformance, demo, evaluate, metrics, profiles
+from rectitude.cli import (
+    conformance,
+    demo,
+    diagnose,
+    evaluate,
+    explain,
+    identify,
+    metrics,
+    profiles,
+    robustness,
+    trace,
+)
 from rectitude.cli.options import gathered, reported
 from rectitude.errors import RectitudeError, unknown_name
 
@@ -54,7 +65,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (evaluate, metrics, profiles, conformance, demo):
+for verb in (
+    evaluate,
+    explain,
+    identify,
+    trace,
+    diagnose,
+    robustness,
+    metrics,
+    profiles,
+    conformance,
+    demo,
+):
     app.command(verb.NAME, epilog=verb.EXAMPLE)(verb.run)
 
 

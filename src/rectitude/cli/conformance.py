@@ -29,7 +29,8 @@ def run(
         str, typer.Argument(metavar="DIR", help="A golden tree: cases/ and inputs/.")
     ],
     profile: Annotated[
-        list[str] | None, typer.Option(metavar="NAME ...", help="Only these profiles.")
+        list[str] | None,
+        typer.Option(metavar="NAME ...", help="Only these profiles; files of your own (.toml)."),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -52,7 +53,7 @@ def _chosen(folder: str, asked: Sequence[str]) -> list[str]:
     """The profiles of the tree, or those asked for."""
     there = sorted({path.parent.name for path in Path(folder).glob("cases/*/*.json")})
     for name in asked if there else ():
-        if name not in there:
+        if name not in there and Path(name).stem not in there:
             raise unknown_name("profile", name, there, where=folder)
     return list(dict.fromkeys(asked)) or there
 

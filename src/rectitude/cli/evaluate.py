@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rectitude.cli import trec
 from rectitude.cli.inputs import Inputs, opened, source
 from rectitude.cli.options import Conventions, convention_of, pairs, reported
 from rectitude.cli.progress import shown as shown_progress
@@ -25,7 +26,8 @@ Examples:
       --metrics "ndcg@{5,10}" recall@20 --convention rectools order=score
   rectitude evaluate --truth t.qrels --predictions bm25.run --json --output bm25.json
   rectitude evaluate --truth test.csv --scores scores.npy --train train.csv
-  rectitude evaluate --logits logits.npy --targets targets.npy --baselines"""
+  rectitude evaluate --logits logits.npy --targets targets.npy --baselines
+  rectitude evaluate --truth qrels.txt --predictions bm25.run --format trec_eval -q -m all_trec"""
 
 
 class Format(StrEnum):
@@ -37,6 +39,7 @@ class Format(StrEnum):
     LATEX = "latex"
     JSON = "json"
     SMGCN = "smgcn"
+    TREC = "trec_eval"
 
 
 def _file(words: str) -> Any:
@@ -115,6 +118,14 @@ def run(  # noqa: PLR0913  one parameter per option
     per_list: Annotated[
         Path | None, _file("Also write the values of every list (.csv or .parquet).")
     ] = None,
+    per_query: trec.PerQuery = False,
+    measures: trec.Measures = None,
+    complete: trec.Complete = False,
+    level: trec.Level = None,
+    judged_only: trec.JudgedOnly = False,
+    max_retrieved: trec.MaxRetrieved = None,
+    collection_size: trec.CollectionSize = None,
+    no_summary: trec.NoSummary = False,
 ) -> int:
     """Evaluate ranked lists, dense scores or logits against the truth.
 
@@ -141,8 +152,16 @@ def run(  # noqa: PLR0913  one parameter per option
         predictions or (), scores or (), logits or (), truth, targets, score_users, score_items,
         train_targets, baselines, padding,
     )  # fmt: skip
-    evaluations = _evaluated(inputs, given)
-    text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
+    options = trec.Options(
+        per_query, measures or (), complete, level, judged_only, max_retrieved, collection_size,
+        no_summary,
+    )  # fmt: skip
+    if shown is Format.TREC:
+        text, evaluations = trec.printed(options, convention or (), inputs, given)
+    else:
+        options.refuse(shown)
+        evaluations = _evaluated(inputs, given)
+        text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
     _deliver(text, output, per_list, evaluations)
     in_text = shown is Format.TABLE and output is None
     return _failed(evaluations, aloud=not in_text)

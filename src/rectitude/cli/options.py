@@ -14,7 +14,7 @@ from rectitude.errors import BadName
 SEVERAL = frozenset(
     {
         "--predictions", "--scores", "--logits", "--metrics", "--convention", "--columns",
-        "--profile",
+        "--profile", "--first", "--second", "--base", "--reference-convention",
     }
 )  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})

@@ -13,6 +13,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.engines.compute import Run, total_of, verdict_of, view_of
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import Part, computed, facts_of, results_of
+from rectitude.engines.unknown import settled_when_opened
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import bring_together
 from rectitude.profiles import Asked, Profile
@@ -30,10 +31,13 @@ class Trials:
     deepest: Sequence[Asked]
     runs: dict[Any, Run] = field(default_factory=dict)
 
-    def result(self, asked: Asked) -> Result:
-        """A metric under its convention; an error of `rectitude.errors` where it has no value."""
-        profile = Profile(name="trial", convention=asked.convention)
-        run = self._run(asked)
+    def result(self, asked: Asked, profile: Profile | None = None) -> Result:
+        """A metric under its convention; an error of `rectitude.errors` where it has no value.
+
+        The profile says what the parts of a derived metric are, if not what their names say.
+        """
+        profile = profile or Profile(name="trial", convention=asked.convention)
+        run = self.run(asked)
         wanted = computed([asked], profile)
         room = np.empty((len(wanted), len(run.sides.keys)))
         totals = {
@@ -49,19 +53,26 @@ class Trials:
 
     def judged(self, asked: Asked) -> Judged:
         """The lists as a metric sees them under its convention."""
-        run = self._run(asked)
+        run = self.run(asked)
         return view_of(run, asked, verdict_of(run, asked).judged)
 
     def keys(self, asked: Asked) -> Keys:
         """The lists behind the values."""
-        sides = self._run(asked).sides
+        sides = self.run(asked).sides
         return Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
 
-    def _run(self, asked: Asked) -> Run:
-        """What metrics share that were opened alike; only candidates are chosen while opening."""
+    def forget(self, beyond: int) -> None:
+        """Drop judged lists where more than so many are held."""
+        for run in self.runs.values():
+            if len(run.verdicts) > beyond:
+                run.verdicts.clear()
+                run.views.clear()
+
+    def run(self, asked: Asked) -> Run:
+        """What metrics share that were opened alike; few choices are made while opening."""
         convention = asked.convention
         offered = self.given.inputs.get("candidates") is not None
-        key = (convention.candidates, convention.seen) if offered else None
+        key = tuple(settled_when_opened(convention, offered).values())
         if key not in self.runs:
             sources = opened(self.given, self.deepest, convention)
             sides = bring_together(sources, exact_items=True)

@@ -1,0 +1,233 @@
+"""`explain`: how the gap between two numbers of the same name is made up."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Unpack
+
+from rectitude.engines.opening import Inputs, given_of
+from rectitude.errors import BadLists, RectitudeError, UndefinedValue
+from rectitude.explanation.ends import End, end_of, one_name
+from rectitude.explanation.explain.attribution import Attribution, Group, Method, attribute
+from rectitude.explanation.explain.changes import Change, change_of
+from rectitude.explanation.explain.game import Game
+from rectitude.explanation.explain.text import text
+from rectitude.explanation.explain.touched import Flip, flip
+from rectitude.storage import write_text
+
+FORMAT = "rectitude.explanation"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two numbers."""
+
+    label: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one difference adds to the gap; several where they have no value one by one."""
+
+    changes: tuple[Change, ...]
+    share: float
+    from_first: Flip
+    """it alone is changed, all else stays as in the first"""
+    from_second: Flip
+    """it alone is changed back, all else stays as in the second"""
+    error: float | None = None
+    """the standard error of the share, where it is estimated"""
+    reason: str = ""
+    """why the changes of this part are not taken one by one"""
+
+    @property
+    def label(self) -> str:
+        """The names of what changes."""
+        return " + ".join(change.name for change in self.changes)
+
+    @property
+    def touches(self) -> bool:
+        """Whether it alone changes the value of a list, which means over lists may hide."""
+        return bool(self.from_first.lists or self.from_second.lists)
+
+
+class Step(NamedTuple):
+    """A bar of a waterfall chart."""
+
+    label: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why two numbers differ: parts that add up to the gap, and what differs without effect.
+
+    Printing shows a table and sentences; `waterfall` gives the bars of a chart.
+    """
+
+    metric: str
+    first: Side
+    second: Side
+    parts: tuple[Part, ...]
+    without_effect: tuple[Change, ...]
+    method: Method
+    tried: int
+    """combinations that were evaluated"""
+    drawn: int
+    """orders from which shares were estimated; 0 if they were not"""
+    seed: int
+    lists: int
+    users: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """The second value less the first."""
+        return self.second.value - self.first.value
+
+    def waterfall(self) -> list[Step]:
+        """The bars of a chart: the first value, each part from where the last one ended, and the
+        second value."""
+        steps = [Step(self.first.label, 0.0, self.first.value)]
+        for number, part in enumerate(self.parts, 1):
+            last = number == len(self.parts)
+            start = steps[-1].end
+            end = self.second.value if last else start + part.share
+            steps.append(Step(part.label, start, end))
+        return [*steps, Step(self.second.label, 0.0, self.second.value)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation for JSON."""
+        facts = asdict(self)
+        for part, told in zip(self.parts, facts["parts"], strict=True):
+            told["label"] = part.label
+        steps = [step._asdict() for step in self.waterfall()]
+        head = {"format": FORMAT, "version": FORMAT_VERSION}
+        return {**head, **facts, "gap": self.gap, "waterfall": steps}
+
+    def to_json(self) -> str:
+        """The explanation as JSON text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explanation as JSON, whole or not at all."""
+        write_text(path, self.to_json())
+
+    def __str__(self) -> str:
+        return text(self)
+
+
+def explain(
+    predictions: object,
+    truth: object,
+    metric: str,
+    first: object,
+    second: object,
+    *,
+    other_predictions: object = None,
+    seed: int = 0,
+    **inputs: Unpack[Inputs],
+) -> Explanation:
+    """Say how the gap between a metric under two conventions is made up.
+
+    `first` and `second` are profile names, conventions, dicts of switches, or evaluations, whose
+    recorded definitions are taken. Each switch that differs gets its Shapley value, so that the
+    parts add up to `second` less `first`; with each come the users it touches. With
+    `other_predictions` the second number is theirs, and what they add is told from what the
+    conventions add. Other arguments are those of `evaluate`.
+
+    >>> lists, truth = {"ann": ["a", "b", "c"]}, {"ann": ["b", "z"]}
+    >>> parts = explain(lists, truth, "ndcg@3", "default", "rectools").parts
+    >>> [part.label for part in parts]
+    ['ideal']
+    """
+    name = one_name(metric)
+    given = given_of(predictions, truth, inputs)
+    game = Game(end_of(first, name), end_of(second, name), given, other_predictions)
+    sides = _sides(game)
+    found = attribute(game, seed)
+    keys = game.keys(frozenset())
+    return Explanation(
+        str(name), *sides, *_parts(game, found), found.method, found.tried, found.drawn, seed,
+        len(keys.keys), len(keys.users), _notes(game, sides),
+    )  # fmt: skip
+
+
+def _sides(game: Game) -> tuple[Side, Side]:
+    """Both numbers, or an error that says which of them there is not, and why."""
+    everybody = frozenset(player.name for player in game.players)
+    game.keys(frozenset())  # what is wrong with the inputs is no fault of a convention
+    sides = []
+    for which, end, coalition in (
+        ("first", game.first, frozenset[str]()),
+        ("second", game.second, everybody),
+    ):
+        try:
+            value = game.result(coalition).value
+        except RectitudeError as error:
+            raise _no_value(which, end, error) from error
+        if not abs(value) < float("inf"):
+            raise _no_value(which, end, UndefinedValue(f"it is {value}."))
+        sides.append(Side(end.label, value))
+    if game.other is not None:
+        _require_common_lists(game)
+    return sides[0], sides[1]
+
+
+def _no_value(which: str, end: End, error: RectitudeError) -> RectitudeError:
+    return type(error)(
+        f"{str(end.asked.name)!r} has no value under the {which} convention ({end.label}): "
+        f"{error.found}",
+        error.expected or "two numbers to compare.",
+        error.advice or "change that convention, or the inputs.",
+    )
+
+
+def _require_common_lists(game: Game) -> None:
+    """Refuse two predictions of which none is about the same list."""
+    here, there = (game.predicted(one) for one in (frozenset[str](), {"predictions"}))
+    if here.isdisjoint(there):
+        raise BadLists(
+            f"the two predictions have no list in common ({len(here):,} and {len(there):,} lists).",
+            "two models that predicted for the same users.",
+        )
+
+
+def _parts(game: Game, found: Attribution) -> tuple[tuple[Part, ...], tuple[Change, ...]]:
+    """Every part, the largest share first, and what changes neither the number nor any list."""
+    errors = found.shares.error or [None] * len(found.groups)
+    rows = zip(found.groups, found.shares.share, errors, strict=True)
+    parts = [_part(game, group, share, error) for group, share, error in rows]
+    idle = [_part(game, group, 0.0, 0.0 if found.shares.error else None) for group in found.idle]
+    parts += [part for part in idle if part.touches]
+    without = (change for part in idle if not part.touches for change in part.changes)
+    return tuple(sorted(parts, key=lambda part: -abs(part.share))), tuple(without)
+
+
+def _part(game: Game, group: Group, share: float, error: float | None) -> Part:
+    nobody = frozenset[str]()
+    everybody = frozenset(player.name for player in game.players)
+    return Part(
+        tuple(change_of(player) for player in group.players),
+        share,
+        flip(game, nobody, group.names),
+        flip(game, everybody, everybody - group.names),
+        error,
+        group.reason,
+    )
+
+
+def _notes(game: Game, sides: tuple[Side, Side]) -> tuple[str, ...]:
+    """Where an evaluation holds another value than these inputs give."""
+    ends = zip(("first", "second"), (game.first, game.second), sides, strict=True)
+    return tuple(
+        f"the {which} evaluation holds {end.recorded!r}, these inputs give {side.value!r}: it was "
+        "made from other inputs."
+        for which, end, side in ends
+        if end.recorded is not None and abs(end.recorded - side.value) > 1e-12
+    )

@@ -1,0 +1,140 @@
+"""Explanations as text: the gap, a table of its parts, and a sentence for each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rectitude.explanation.explain.changes import Change, shown
+from rectitude.explanation.explain.touched import Example, Flip
+from rectitude.tables import aligned
+
+if TYPE_CHECKING:
+    from rectitude.explanation.explain import Explanation, Part
+
+_LONGEST_LABEL = 60
+_ROUNDING = 1e-9
+"""what is smaller than that is not worth a column of zeros"""
+
+
+def text(found: Explanation) -> str:
+    """What `print(explanation)` shows."""
+    digits = decimals(found.gap, *(part.share for part in found.parts))
+    blocks = [_head(found, digits)]
+    if found.parts:
+        blocks.append(_table(found, digits))
+        blocks += [_sentences(part, found, digits) for part in found.parts]
+    if found.without_effect:
+        blocks.append(_without_effect(found.without_effect))
+    blocks += [f"! {note}" for note in found.notes]
+    blocks.append(_method(found))
+    return "\n\n".join(blocks)
+
+
+def decimals(*numbers: float) -> int:
+    """Enough decimals to show three digits of the largest number and one of the smallest that is
+    not rounding; at least four."""
+    sizes = [abs(number) for number in numbers if abs(number) > _ROUNDING]
+    if not sizes:
+        return 4
+    places = [-math.floor(math.log10(size)) for size in (max(sizes), min(sizes))]
+    return max(4, places[0] + 2, places[1])
+
+
+def _head(found: Explanation, digits: int) -> str:
+    sides = (("first", found.first), ("second", found.second))
+    rows = [(which, _cut(side.label), f"{side.value:.{digits}f}") for which, side in sides]
+    rows.append(("gap", "second - first", f"{found.gap:+.{digits}f}"))
+    widths = [max(len(row[n]) for row in rows) for n in range(3)]
+    lines = [
+        f"  {a.ljust(widths[0])}  {b.ljust(widths[1])}  {c.rjust(widths[2])}" for a, b, c in rows
+    ]
+    return "\n".join([found.metric, *lines])
+
+
+def _cut(label: str) -> str:
+    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 3]}..."
+
+
+def _table(found: Explanation, digits: int) -> str:
+    heading = ["part", "first", "second", "share", *(["error"] if found.drawn else []), "alone"]
+    rows = [[*heading, f"{_ones(found)} changed"]]
+    for part in found.parts:
+        row = [part.label, *(_joined(part, which) for which in ("first", "second"))]
+        row.append(f"{part.share:+.{digits}f}")
+        row += [f"{part.error or 0:.{digits}f}"] if found.drawn else []
+        row += [f"{part.from_first.effect:+.{digits}f}", _many(part.from_first, found)]
+        rows.append(row)
+    return aligned(rows)
+
+
+def _ones(found: Explanation) -> str:
+    """What is counted: users, or lists where a user has several."""
+    return "users" if found.lists == found.users else "lists"
+
+
+def _joined(part: Part, which: str) -> str:
+    return ", ".join(shown(getattr(change, which)) for change in part.changes)
+
+
+def _many(flip: Flip, found: Explanation) -> str:
+    return "" if flip.lists is None else f"{flip.lists:,} of {found.lists:,}"
+
+
+def _sentences(part: Part, found: Explanation, digits: int) -> str:
+    lines = []
+    for change in part.changes:
+        lines += [f"{change.name}: {change.about}"]
+        lines += [f"  {which}: {change.said(which)}" for which in ("first", "second")]
+    if part.reason:
+        lines.append(f"  changed together, because otherwise: {part.reason}")
+    for which, flip in (("first", part.from_first), ("second", part.from_second)):
+        lines.append(f"  it alone, from the {which}: {_flipped(flip, found, digits)}")
+    return "\n".join(lines)
+
+
+def _flipped(flip: Flip, found: Explanation, digits: int) -> str:
+    effect = f"{flip.effect:+.{digits}f}"
+    if flip.lists is None:
+        return f"{effect}; lists have no values of their own"
+    if flip.example is None:
+        return f"{effect}; no list's own value changes"
+    several = f" of {flip.users:,} users" if _ones(found) == "lists" else ""
+    changed = f"{flip.lists:,} of {found.lists:,} {_ones(found)}{several}"
+    return f"{effect}; {changed} change, {_exemplified(flip.example, found)}"
+
+
+def _exemplified(example: Example, found: Explanation) -> str:
+    whose = f"user {example.user!r}" if _ones(found) == "users" else f"list {example.list!r}"
+    of = "" if example.of == found.metric else f" in {example.of}"
+    before, after = (_value(value) for value in (example.before, example.after))
+    return f"most of all {whose}{of}: {before} -> {after}"
+
+
+def _value(value: float | None) -> str:
+    return "does not count" if value is None else f"{value:.4f}"
+
+
+def _without_effect(changes: tuple[Change, ...]) -> str:
+    said = [f"{c.name} ({shown(c.first)}, {shown(c.second)})" for c in changes]
+    return "Differ, but do not matter here: " + ", ".join(said) + "."
+
+
+def _method(found: Explanation) -> str:
+    if not found.parts and not found.without_effect:
+        return "Nothing differs: both sides define this metric the same way."
+    if not found.parts:
+        return "The numbers are the same: nothing that differs matters on these inputs."
+    many = len(found.parts)
+    if found.method == "sampled":
+        return (
+            f"Shares are Shapley values of {many} parts, estimated from {found.drawn} orders "
+            f"(seed {found.seed}) with the standard error given; they add up to the gap."
+        )
+    rest = ""
+    if found.method != "exact":
+        rest = "; what does not matter was found not to in random combinations"
+    return (
+        f"Shares are Shapley values of {many} part{'s' * (many != 1)}, exact from {found.tried:,} "
+        f"combinations: they add up to the gap{rest}."
+    )

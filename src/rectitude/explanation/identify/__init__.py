@@ -1,0 +1,239 @@
+"""`identify`: under which definition do these predictions give a reported value?"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from rectitude.aggregate.definition import choice_in_words
+from rectitude.arrays import Floats
+from rectitude.convention import SWITCHES
+from rectitude.engines.opening import Given, Inputs, given_of
+from rectitude.errors import BadName, RectitudeError
+from rectitude.explanation.ends import one_name
+from rectitude.explanation.identify.assignments import (
+    JUDGING,
+    Assignment,
+    Flip,
+    Space,
+    assignments,
+    singles,
+)
+from rectitude.explanation.identify.chance import fitting_by_chance
+from rectitude.explanation.identify.live import space_of
+from rectitude.explanation.identify.reported import Reported, reported
+from rectitude.explanation.identify.result import Identification, Level, Match, ProfileValue
+from rectitude.explanation.identify.starts import Start, Starts, starts_of
+from rectitude.explanation.identify.sweep import Outcome, values_of
+from rectitude.explanation.trials import Trials
+from rectitude.predictions.dense import Embeddings, Scores
+from rectitude.profiles import Asked, Profile
+
+_MOST_MATCHES = 100
+
+
+def identify(
+    predictions: object,
+    truth: object,
+    metric: str,
+    value: object,
+    *,
+    decimals: int | None = None,
+    tolerance: float | None = None,
+    profiles: Iterable[object] | None = None,
+    most: int = 10_000,
+    **inputs: Unpack[Inputs],
+) -> Identification:
+    """Find the assignments of switches under which predictions give a reported value.
+
+    `value` is text as it was printed (`"0.0612"`, `"6.12%"`), or a number with `decimals` or
+    `tolerance`. All profiles are tried first (or those named), then ever more changes of one, up to
+    `most` assignments. The other arguments are those of `evaluate`.
+
+    >>> found = identify({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, "mrr", "50.0%")
+    >>> found.matches[0].value
+    0.5
+    """
+    target = reported(value, decimals, tolerance)
+    _require_many(most)
+    starts = starts_of(one_name(metric), profiles)
+    given = given_of(predictions, truth, inputs)
+    opened = _Opened(given, [start.asked for start in starts.found])
+    space = _space(opened, starts.found, target)
+    tried = assignments(starts.found, space, most)
+    outcomes = values_of(tried, opened.trials, space)
+    return _identification(metric, target, starts, space, tried, outcomes)
+
+
+class _Opened:
+    """The inputs, opened once for every item that a profile holds to be padding."""
+
+    def __init__(self, given: Given, asked: Sequence[Asked]) -> None:
+        self.given = given
+        whole = asked[0].convention.replace(score_precision="logistic")  # looks at all ranks
+        self.deepest = [*asked, replace(asked[0], convention=whole)]
+        self.padded = isinstance(given.inputs["predictions"], (Scores, Embeddings))
+        self.by_padding: dict[Any, Trials] = {}
+
+    def trials(self, profile: Profile) -> Trials:
+        """The inputs as a profile sees them."""
+        padding = profile.padding if self.padded else None
+        given = replace(self.given, padding=padding)
+        return self.by_padding.setdefault(padding, Trials(given, self.deepest))
+
+
+def _require_many(most: int) -> None:
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise BadName(f"most is {most!r}.", "how many assignments to try, at least 1.")
+
+
+def _space(opened: _Opened, starts: Sequence[Start], target: Reported) -> Space:
+    """What can be changed; from percent on, too, where no fraction can be that large."""
+    first = starts[0]
+    space = space_of(opened.trials(first.profile), first.asked)
+    highest = max(start.asked.metric.bounds[1] for start in starts)
+    given = {"scale": "percent"} if abs(target.middle) > highest else {}
+    space = replace(space, padding_matters=opened.padded, given=given)
+    return replace(space, telling=_telling(opened, first, space))
+
+
+def _telling(opened: _Opened, start: Start, space: Space) -> frozenset[Flip]:
+    """The single changes of a start that give another value than it has."""
+    tried = singles(start, space)
+    own, *others = values_of(tried, opened.trials, space)
+    return frozenset(
+        flip
+        for one, value in zip(tried[1:], others, strict=True)
+        if isinstance(value, float) and value != own
+        for flip in one.changes.items()
+    )
+
+
+def _identification(
+    metric: str,
+    target: Reported,
+    starts: Starts,
+    space: Space,
+    tried: Sequence[Assignment],
+    outcomes: Sequence[Outcome],
+) -> Identification:
+    values = np.array([one if isinstance(one, float) else math.nan for one in outcomes])
+    fits = np.array([target.fits(value) for value in values.tolist()])
+    finite = np.isfinite(values)
+    if not finite.any():
+        _raise_first(outcomes)
+    matches = _matches(tried, values, np.flatnonzero(fits))
+    return Identification(
+        metric=metric,
+        value=target.text,
+        low=target.low,
+        high=target.high,
+        tried=len(tried),
+        undefined=int((~finite).sum()),
+        distinct=len(np.unique(values[finite])),
+        fitting=int(fits.sum()),
+        by_chance=(levels := _levels(tried, values, target))[-1].by_chance,
+        matches=matches,
+        nearest=None if matches else _nearest(tried, values, target),
+        profiles=_profiles(starts, tried, outcomes, target),
+        levels=levels,
+        unvaried=tuple(name for name in JUDGING if not space.live[name]),
+    )
+
+
+def _raise_first(outcomes: Sequence[Outcome]) -> None:
+    """Say why there is no value at all, as evaluating under the default would."""
+    for outcome in outcomes:
+        if isinstance(outcome, RectitudeError):
+            raise outcome
+
+
+def _levels(tried: Sequence[Assignment], values: Floats, target: Reported) -> tuple[Level, ...]:
+    """What was tried with no change, at most one, at most two, and so on."""
+    changes = np.array([len(one.changes) for one in tried])
+    levels = []
+    for most in range(int(changes.max()) + 1):
+        inside = changes <= most
+        distinct = np.unique(values[inside & np.isfinite(values)])
+        fitting = sum(map(target.fits, distinct.tolist()))
+        expected = fitting_by_chance(distinct, target.low, target.high)
+        levels.append(Level(most, int(inside.sum()), len(distinct), fitting, expected))
+    return tuple(levels)
+
+
+def _matches(
+    tried: Sequence[Assignment], values: Floats, fitting: Iterable[int]
+) -> tuple[Match, ...]:
+    """The values that fit, fewest changes first; those tried earlier first among equals."""
+    groups: dict[float, list[Assignment]] = defaultdict(list)
+    for number in fitting:
+        groups[float(values[number])].append(tried[number])
+    ranked = sorted(groups.items(), key=lambda group: len(group[1][0].changes))
+    return tuple(_match(value, same) for value, same in ranked[:_MOST_MATCHES])
+
+
+def _nearest(tried: Sequence[Assignment], values: Floats, target: Reported) -> Match:
+    number = int(np.nanargmin(np.abs(values - target.middle)))
+    same = np.flatnonzero(values == values[number])
+    return _match(float(values[number]), [tried[int(one)] for one in same])
+
+
+def _match(value: float, same: Sequence[Assignment]) -> Match:
+    """A value by the first of the assignments that give it, which has the fewest changes."""
+    first = same[0]
+    convention, before = first.asked.convention, first.start.asked.convention
+    return Match(
+        value=value,
+        start=first.start.label,
+        changes={name: (getattr(before, name), new) for name, new in first.changes.items()},
+        sentences={name: choice_in_words(name, convention) for name in first.changes},
+        profiles=tuple(label for one in same for label in one.profiles),
+        assignments=len(same),
+        alike=_alike(first, same[1:]),
+        recipe={"profile": first.start.profile.name, **first.changes},
+        metric=str(first.asked.name),
+        convention=convention.as_dict(),
+        numbers=dict(first.asked.numbers),
+    )
+
+
+def _alike(first: Assignment, others: Iterable[Assignment]) -> dict[str, tuple[Any, ...]]:
+    """The single changes that make no difference to an assignment's value."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    metric = first.asked.metric
+    matter = [n for n, s in SWITCHES.items() if s.stage != "metrics" or n in metric.obeys]
+    for one in others:
+        if one.asked.metric is not metric or one.asked.numbers != first.asked.numbers:
+            continue
+        changed = first.asked.convention.differences(one.asked.convention)
+        names = [name for name in matter if name in changed]
+        if len(names) == 1:
+            found[names[0]].append(changed[names[0]][1])
+    return {name: tuple(dict.fromkeys(choices)) for name, choices in found.items()}
+
+
+def _profiles(
+    starts: Starts, tried: Sequence[Assignment], outcomes: Sequence[Outcome], target: Reported
+) -> tuple[ProfileValue, ...]:
+    """What each profile gives as it is, or why nothing."""
+    known: dict[str, ProfileValue] = {}
+    for one, outcome in zip(tried, outcomes, strict=True):
+        for label in one.profiles:
+            known[label] = _profile_value(label, outcome, target)
+    for label, reason in starts.without.items():
+        known[label] = ProfileValue(label, None, fits=False, reason=reason)
+    order = [start.label for start in starts.found] + list(starts.without)
+    return tuple(known[label] for label in order)
+
+
+def _profile_value(label: str, outcome: Outcome, target: Reported) -> ProfileValue:
+    if isinstance(outcome, RectitudeError):
+        return ProfileValue(label, None, fits=False, reason=outcome.found)
+    if not math.isfinite(outcome):
+        return ProfileValue(label, None, fits=False, reason="undefined")
+    return ProfileValue(label, outcome, fits=target.fits(outcome))

@@ -1,0 +1,224 @@
+"""`Identification`: which definitions give a reported value, and how much that says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rectitude.explanation.identify.chance import in_words
+from rectitude.tables import aligned
+
+FORMAT = "rectitude.identification"
+FORMAT_VERSION = 1
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Assignments that give one and the same value, by the one with the fewest changes."""
+
+    value: float
+    start: str
+    """the profile that is changed, or is as it is"""
+    changes: Mapping[str, tuple[Any, Any]]
+    """switch -> what it is in the profile, what it is here"""
+    sentences: Mapping[str, str]
+    """what the changed switches say here"""
+    profiles: tuple[str, ...]
+    """the profiles that give exactly this value as they are"""
+    assignments: int
+    """how many of those tried give exactly this value"""
+    alike: Mapping[str, tuple[Any, ...]]
+    """choices of single switches that would give exactly this value as well"""
+    recipe: Mapping[str, Any]
+    """what to pass to `evaluate` as `convention=`"""
+    metric: str
+    """the name to ask for under this convention"""
+    convention: Mapping[str, Any]
+    numbers: Mapping[str, float]
+
+    @property
+    def label(self) -> str:
+        """The profile and the changes, in short."""
+        changed = (f"{switch}={new}" for switch, (_, new) in self.changes.items())
+        return ", ".join([self.start, *changed])
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What was tried with at most so many changes."""
+
+    changes: int
+    tried: int
+    distinct: int
+    """how many different values they gave"""
+    fitting: int
+    """how many of these values fit"""
+    by_chance: float | None
+    """how many would fit by chance; None if too few values were found to say"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileValue:
+    """What a profile gives, or why it gives nothing."""
+
+    profile: str
+    value: float | None
+    fits: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Identification:
+    """Which assignments of switches reproduce a reported value.
+
+    `matches` are the values that fit, fewest changes first; `by_chance` says how many of the
+    distinct values would fit if the reported one had nothing to do with them.
+    """
+
+    metric: str
+    value: str
+    low: float
+    high: float
+    tried: int
+    undefined: int
+    """how many of those tried give no value"""
+    distinct: int
+    fitting: int
+    """how many assignments fit"""
+    by_chance: float | None
+    matches: tuple[Match, ...]
+    """at most the first hundred values"""
+    nearest: Match | None
+    """the nearest value where none fits"""
+    profiles: tuple[ProfileValue, ...]
+    levels: tuple[Level, ...]
+    unvaried: tuple[str, ...]
+    """switches of which no choice changes any list here"""
+
+    def __bool__(self) -> bool:
+        return bool(self.matches)
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in words."""
+        return _verdict(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The identification for JSON."""
+        facts = asdict(self)
+        return {"format": FORMAT, "version": FORMAT_VERSION, "verdict": self.verdict, **facts}
+
+    def to_json(self) -> str:
+        """The identification as JSON text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False)
+
+    def __str__(self) -> str:
+        found = f"{self.metric} = {self.value}: from {_value(self.low)} to {_value(self.high)}"
+        lines = [found, self.verdict, "", _levels(self)]
+        lines.append("by chance: how many distinct values would fit one that is not among them")
+        for match in self.matches[:_SHOWN]:
+            lines += ["", *_match(match)]
+        more = len(self.matches) - _SHOWN
+        lines += ["", f"... and {more:,} more values that fit"] if more > 0 else []
+        lines += ["", _profiles(self)]
+        if self.unvaried:
+            lines += ["", f"no choice changes any list here: {', '.join(self.unvaried)}"]
+        return "\n".join(lines)
+
+
+def _verdict(found: Identification) -> str:
+    if not found.matches:
+        return _nothing(found)
+    best = found.matches[0]
+    changes = len(best.changes)
+    first = [match for match in found.matches if len(match.changes) == changes]
+    said = _by_profiles(first) if best.profiles else _by_changes(best, len(first))
+    return f"{said} {_chance(found, changes)}"
+
+
+def _nothing(found: Identification) -> str:
+    many = f"{found.tried:,} assignments"
+    if found.nearest is None:
+        return f"none of {many} gives a value."
+    near = found.nearest
+    return (
+        f"none of {many} gives {found.value}; nearest {_value(near.value)} with {near.label}. "
+        "The lists, the truth or the metric may be other ones."
+    )
+
+
+def _by_profiles(first: list[Match]) -> str:
+    names = [name for match in first for name in match.profiles]
+    if len(names) == 1:
+        return f"{names[0]} gives it: {_value(first[0].value)}."
+    if len(first) == 1:
+        return (
+            f"{_and(names)} give it and cannot be told apart here: their values are equal, "
+            f"{_value(first[0].value)}."
+        )
+    groups = "; ".join(f"{_and(list(m.profiles))} {_value(m.value)}" for m in first)
+    return f"{len(names)} profiles give it, by {len(first)} different values: {groups}."
+
+
+def _by_changes(best: Match, values: int) -> str:
+    changes = len(best.changes)
+    times = "one change" if changes == 1 else f"{changes} changes"
+    others = f" and {values - 1:,} other values" if values > 1 else ""
+    return f"no profile gives it. With {times} {best.label} does: {_value(best.value)}{others}."
+
+
+def _chance(found: Identification, changes: int) -> str:
+    level = next(one for one in found.levels if one.changes == changes)
+    what = "profiles" if changes == 0 else f"assignments with at most {changes} changes"
+    what = what.removesuffix("s") if changes == 1 else what
+    if level.by_chance is None:
+        return f"The {what} give too few values to say how many would fit by chance."
+    expected = level.by_chance
+    meaning = "a match is hardly chance"
+    if expected >= 0.05:
+        meaning = "a match may be chance"
+    if expected >= 0.5:
+        meaning = "a match says little, more decimals would tell"
+    number = f"{level.distinct:,} distinct values of {what}"
+    return f"Of the {number}, {in_words(expected)} would fit by chance: {meaning}."
+
+
+def _levels(found: Identification) -> str:
+    rows = [["changes", "tried", "distinct values", "fit", "by chance"]]
+    for level in found.levels:
+        chance = "" if level.by_chance is None else in_words(level.by_chance)
+        upto = "none (profiles)" if level.changes == 0 else f"at most {level.changes}"
+        rows.append([upto, f"{level.tried:,}", f"{level.distinct:,}", f"{level.fitting:,}", chance])
+    return aligned(rows)
+
+
+def _match(match: Match) -> list[str]:
+    lines = [f"{_value(match.value)}: {match.label}"]
+    lines += [f"  {s}: {match.sentences[s]}, not {old}" for s, (old, _) in match.changes.items()]
+    same = [name for name in match.profiles if name != match.start]
+    lines += [f"  the same value: {', '.join(same)}"] if same else []
+    for switch, choices in match.alike.items():
+        lines.append(f"  the same value with {switch}={' or '.join(map(str, choices))}")
+    return lines
+
+
+def _profiles(found: Identification) -> str:
+    """What the profiles give, nearest first; then those that give nothing."""
+    rows = [["profile", "value", "fits"]]
+    middle = (found.low + found.high) / 2
+    given = [(abs(one.value - middle), one) for one in found.profiles if one.value is not None]
+    for _, one in sorted(given, key=lambda pair: pair[0]):
+        rows.append([one.profile, _value(one.value or 0.0), "yes" if one.fits else ""])
+    without = [f"{one.profile}: {one.reason}" for one in found.profiles if one.value is None]
+    return "\n".join([aligned(rows), *without])
+
+
+def _value(value: float) -> str:
+    return f"{value:.8g}"
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

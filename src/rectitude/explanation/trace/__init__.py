@@ -1,0 +1,188 @@
+"""`trace`: one list and one metric, step by step, as a person would check it by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from rectitude.aggregate.definition import choice_in_words, formula
+from rectitude.aggregate.population import counted
+from rectitude.aggregate.state import UNDEFINED
+from rectitude.engines.compute import (
+    Run,
+    counts_of,
+    ratio_of,
+    require_closed_form,
+    verdict_of,
+    view_of,
+)
+from rectitude.engines.opening import Inputs, given_of, opened
+from rectitude.engines.part import facts_of
+from rectitude.errors import BadName
+from rectitude.explanation.trace.alone import Alone, alone, number_of
+from rectitude.explanation.trace.lines import Ideal, Line, Wanted, ideal_lines, lines_of, wanted_of
+from rectitude.judge.judged import Judged
+from rectitude.judge.sides import bring_together
+from rectitude.metrics.names import parse_all
+from rectitude.profiles import Asked, profile_of
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How the value of one list comes about."""
+
+    user: Any
+    metric: str
+    title: str
+    formula: str
+    profile: str
+    cutoff: int | None
+    lines: tuple[Line, ...]
+    """the list, from the first rank on; where it is long, its judged items only after that"""
+    wanted: tuple[Wanted, ...]
+    """what the truth holds"""
+    returned: int
+    relevant: int
+    reachable: int
+    """relevant items that fit the cutoff"""
+    hits: float
+    """relevant items up to the cutoff"""
+    counts: bool
+    """whether the list enters the overall value"""
+    reasons: tuple[str, ...]
+    ideal: tuple[Ideal, ...]
+    """the best list, where the metric divides by one"""
+    choices: Mapping[str, str]
+    """the metric's own switches with the sentence of the choice in force"""
+    numbers: Mapping[str, float]
+    above: float | None = None
+    below: float | None = None
+    value: float | None = None
+    """the value of the list; None where it does not count or is undefined"""
+    counted: Mapping[str, Mapping[int, int]] | None = None
+    """what the list adds to the counts of a metric that has no values per list"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The trace for JSON."""
+        return {"format": "rectitude.trace", "version": 1, **asdict(self)}
+
+    def to_json(self) -> str:
+        """The trace as JSON text; ids that JSON has no word for as text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
+
+    def __str__(self) -> str:
+        from rectitude.explanation.trace.text import text
+
+        return text(self)
+
+
+def trace(
+    predictions: object,
+    truth: object,
+    metric: str,
+    user: object,
+    convention: object = None,
+    **inputs: Unpack[Inputs],
+) -> Trace:
+    """Follow one metric through one list: the list of a user, or with `list_key` that of a key.
+
+    The arguments are those of `evaluate`, and so is the value: that of `Evaluation.per_list`.
+
+    >>> trace({"ann": ["a", "b"]}, {"ann": ["b"]}, "mrr", "ann").value
+    0.5
+    """
+    profile = profile_of(convention)
+    names = parse_all(metric)
+    if len(names) != 1:
+        raise BadName(f"{len(names)} metrics were asked for.", "one, such as 'ndcg@10'.")
+    asked = profile.resolve(names[0])
+    _require_lists(asked)
+    given = given_of(predictions, truth, inputs, profile.padding)
+    sources = opened(given, [asked], profile.convention)
+    sides = bring_together(sources, exact_items=True)
+    one = alone(sides, number_of(sides, user))
+    run = Run(one.sides, facts_of(sources), asked.cutoff, {}, {})
+    return _traced(run, asked, one, profile.label)
+
+
+def _require_lists(asked: Asked) -> None:
+    if asked.metric.kind == "derived":
+        at = "" if asked.name.at is None else f"@{asked.name.at}"
+        raise BadName(
+            f"{str(asked.name)!r} is made of the values over all lists; no list has one.",
+            f"one of its parts: {', '.join(f'{base}{at}' for base in asked.metric.of)}.",
+        )
+
+
+def _traced(run: Run, asked: Asked, one: Alone, label: str) -> Trace:
+    run.facts.require(asked.metric)
+    k, metric = asked.cutoff, asked.metric
+    judged = view_of(run, asked, verdict_of(run, asked).judged)
+    require_closed_form(asked, judged)
+    mine = judged.only(np.array([one.number]))
+    enters = bool(counted(mine, asked.convention, k)[0])
+    value: dict[str, Any] = {}
+    if metric.kind == "counts":
+        value = {"counted": _counts(asked, mine)}
+    else:
+        ratio = ratio_of(run, asked, judged)
+        fraction = (float(ratio.above[one.number]), float(ratio.below[one.number]))
+        value = dict(zip(("above", "below"), fraction, strict=True))
+        value["value"] = _value(asked, *fraction) if enters else None
+    wanted = wanted_of(one, asked, mine)
+    return Trace(
+        user=one.key,
+        metric=str(asked.name),
+        title=f"{metric.title}. {metric.about}",
+        formula=formula(asked),
+        profile=label,
+        cutoff=k,
+        lines=lines_of(run, asked, one, mine, wanted),
+        wanted=wanted,
+        returned=int(mine.returned[0]),
+        relevant=int(mine.relevant[0]),
+        reachable=int(mine.reachable(k)[0]),
+        hits=float(mine.hits(k)[0]),
+        counts=enters,
+        reasons=_reasons(asked, mine),
+        ideal=ideal_lines(run, asked, mine),
+        choices={s: choice_in_words(s, asked.convention) for s in metric.obeys},
+        numbers=dict(asked.numbers),
+        **value,
+    )
+
+
+def _value(asked: Asked, above: float, below: float) -> float | None:
+    """The fraction; what 0/0 is worth under the convention, None for nothing."""
+    if below:
+        return above / below
+    if asked.convention.average == "micro":
+        return None
+    worth = UNDEFINED.get(asked.convention.undefined)
+    return None if worth is None or np.isnan(worth) else worth
+
+
+def _counts(asked: Asked, mine: Judged) -> dict[str, dict[int, int]]:
+    found = counts_of(asked, mine).counts
+    return {
+        name: {int(place): int(counts[place]) for place in np.flatnonzero(counts)}
+        for name, counts in found.items()
+    }
+
+
+def _reasons(asked: Asked, mine: Judged) -> tuple[str, ...]:
+    """What the convention asks of a list, and whether this one has it."""
+    convention, k = asked.convention, asked.cutoff
+    without = {
+        "truth_needed": convention.replace(list_needed="none"),
+        "list_needed": convention.replace(truth_needed="none"),
+    }
+    said = []
+    for switch, rest in without.items():
+        there = counted(replace(mine), rest, k)[0]
+        said.append(f"{switch}: {choice_in_words(switch, convention)}: {'yes' if there else 'no'}")
+    return tuple(said)

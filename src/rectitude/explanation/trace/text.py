@@ -1,0 +1,134 @@
+"""A trace as text: the list, whether it counts, what is divided by what."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rectitude import tables
+
+if TYPE_CHECKING:
+    from rectitude.explanation.trace import Trace
+    from rectitude.explanation.trace.lines import Line
+
+_LISTED = 10
+_HEADINGS = {
+    "rank": "rank", "item": "item", "score": "score", "grade": "grade", "hits": "hits",
+    "gain": "gain", "discount": "discount", "adds": "adds", "total": "sum",
+}  # fmt: skip
+
+
+def text(trace: Trace) -> str:
+    """The steps, as a person would check them."""
+    head = f"{trace.metric} of {trace.user!r} = {_outcome(trace)}  (profile: {trace.profile})"
+    steps = [_list_step(trace), _counts_step(trace), *_fraction_steps(trace)]
+    numbered = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
+    formula = [trace.title, textwrap.fill(f"  = {trace.formula}", 100, subsequent_indent="    ")]
+    formula += [f"  {number} = {value:g}" for number, value in trace.numbers.items()]
+    formula += [f"  {switch}: {words}" for switch, words in trace.choices.items()]
+    return "\n".join([head, "", *formula, "", "\n\n".join(numbered)])
+
+
+def _outcome(trace: Trace) -> str:
+    if trace.value is not None:
+        return f"{trace.value:.10g}"
+    if trace.counted is not None:
+        return "no value of its own: it adds to counts"
+    return "undefined" if trace.counts else "none: the list does not count"
+
+
+def _list_step(trace: Trace) -> str:
+    facts = f"The list: {trace.returned:,} items. Relevant in the truth: {trace.relevant:,}; "
+    if trace.cutoff is None:
+        facts += f"found in the list: {trace.hits:g}."
+    else:
+        facts += f"fitting the cutoff: {trace.reachable:,}; found up to rank {trace.cutoff}: "
+        facts += f"{trace.hits:g}."
+    lines = [facts]
+    if trace.lines:
+        lines += _indented(_table(trace.lines))
+    if trace.returned > len(trace.lines):
+        lines.append("   Ranks that are not shown hold no item of the truth.")
+    lines += _missed(trace)
+    return "\n".join(lines)
+
+
+def _table(lines: Sequence[Line]) -> str:
+    """The ranks; columns that nothing stands in are left out."""
+    there = [
+        name
+        for name in _HEADINGS
+        if name in ("rank", "item") or any(getattr(line, name) is not None for line in lines)
+    ]
+    rows = [[_cell(line, name) for name in there] for line in lines]
+    return tables.aligned([[_HEADINGS[name] for name in there], *rows])
+
+
+def _cell(line: Line, name: str) -> str:
+    if name == "rank":
+        first, last = line.tied or (line.rank, line.rank)
+        return f"{first} to {last}" if first < last else str(line.rank)
+    value = getattr(line, name)
+    if value is None:
+        return ""
+    if name == "grade":
+        return f"{value:g}" if line.relevant else f"{value:g} (not relevant)"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _missed(trace: Trace) -> list[str]:
+    missed = [one for one in trace.wanted if one.relevant and one.rank is None]
+    if not missed:
+        return []
+    shown = ", ".join(f"{one.item} (grade {one.grade:g})" for one in missed[:_LISTED])
+    more = f" and {len(missed) - _LISTED:,} more" if len(missed) > _LISTED else ""
+    return [f"   Relevant, but not ranked: {shown}{more}."]
+
+
+def _counts_step(trace: Trace) -> str:
+    verdict = "The list counts:" if trace.counts else "The list does not count:"
+    return "\n".join([verdict, *(f"   {reason}" for reason in trace.reasons)])
+
+
+def _fraction_steps(trace: Trace) -> list[str]:
+    if trace.counted is not None:
+        return [_counts_said(trace)]
+    steps = [f"Above: {_sum([line.adds for line in trace.lines], trace.above)}"]
+    below = f"Below: {_sum([line.adds for line in trace.ideal], trace.below)}"
+    if trace.ideal:
+        rows = [
+            [str(one.rank), f"{one.gain:.6g}", f"{one.discount:.6g}", f"{one.adds:.6g}"]
+            for one in trace.ideal
+        ]
+        table = tables.aligned([["rank", "gain", "discount", "adds"], *rows])
+        below = "\n".join([f"{below}, the best list:", *_indented(table)])
+    steps.append(below)
+    fraction = f"{trace.above:.10g} / {trace.below:.10g}"
+    return [*steps, f"Value: {fraction} = {_divided(trace)}"]
+
+
+def _divided(trace: Trace) -> str:
+    if not trace.below:
+        worth = "undefined" if trace.value is None else f"{trace.value:g}"
+        return f"0/0, which is {worth} here"
+    return f"{(trace.above or 0.0) / trace.below:.10g}"
+
+
+def _sum(terms: Sequence[float | None], whole: float | None) -> str:
+    """The terms that are not 0 and what they add up to."""
+    there = [term for term in terms if term]
+    if len(there) < 2 or len(there) > _LISTED:
+        return f"{whole:.10g}"
+    return " + ".join(f"{term:.6g}" for term in there) + f" = {whole:.10g}"
+
+
+def _counts_said(trace: Trace) -> str:
+    said: list[str] = []
+    for name, counts in (trace.counted or {}).items():
+        said += [f"   {name}[{place}] + {count}" for place, count in counts.items()]
+    return "\n".join(["It adds to the counts of all lists:", *(said or ["   nothing"])])
+
+
+def _indented(table: str) -> list[Any]:
+    return [f"   {line}" for line in table.splitlines()]

@@ -1,0 +1,208 @@
+"""`diagnose`: the numbers that go by the name of NDCG, on the same lists, and what they say."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rectitude as rt
+from rectitude.errors import BadName, DuplicateItems, RectitudeError
+from rectitude.explanation.diagnose import Diagnosis, diagnose
+
+SECOND, THIRD = 1 / log2(3), 1 / log2(4)
+# ann finds a at rank 2 and misses b, bob finds his only item at rank 1, cid and dan find nothing
+LISTS = {"ann": ["x", "a", "y"], "bob": ["c", "x", "y"], "cid": ["x", "y", "z"]}
+TRUTH = {"ann": ["b", "a"], "bob": ["c"], "cid": ["d"], "dan": ["e"]}
+ANN = SECOND / (1 + SECOND)
+
+
+def found(**more: Any) -> Diagnosis:
+    return diagnose(LISTS, TRUTH, k=3, **more)
+
+
+def values(diagnosis: Diagnosis) -> dict[str, float | None]:
+    return {name: one.value for name, one in diagnosis.quantities.items()}
+
+
+def test_every_quantity_is_computed_on_the_same_lists() -> None:
+    every = 1 + SECOND + THIRD
+    assert values(found()) == pytest.approx({
+        "in_force": (ANN + 1) / 4,
+        "all_truth": (ANN + 1) / 4, "hit_truth": (ANN + 1) / 2,
+        "all_hits": (SECOND + 1) / 4, "hit_hits": (SECOND + 1) / 2,
+        "all_places": (SECOND / every + 1 / every) / 4,
+        "hit_places": (SECOND / every + 1 / every) / 2,
+        "all_by_truth": (SECOND + 1) / 4,  # a stands second in the truth
+    }, rel=1e-14)  # fmt: skip
+
+
+def test_hit_rate_ratio_and_lists() -> None:
+    diagnosis = found()
+    assert (diagnosis.lists, diagnosis.hit_rate) == (4, 0.5)
+    assert diagnosis.ratio == pytest.approx(1 / 0.5)
+    counted = {name: one.counted for name, one in diagnosis.quantities.items()}
+    assert counted["all_hits"] == 4
+    assert counted["hit_hits"] == 2
+
+
+def test_the_value_is_the_product_of_hit_rate_completeness_and_order() -> None:
+    diagnosis = found()
+    assert diagnosis.completeness is not None
+    assert diagnosis.order is not None
+    product = diagnosis.hit_rate * diagnosis.completeness * diagnosis.order
+    assert product == pytest.approx(diagnosis.value, rel=1e-14)
+    (said,) = [one for one in diagnosis.verdict if "(hit rate) x" in one]
+    assert "most is lost in lists without any hit" in said
+
+
+def test_ranks_of_hits() -> None:
+    ranks = found().ranks
+    assert (ranks.hits, ranks.relevant, ranks.mean, ranks.median) == (2, 5, 1.5, 1.5)
+    assert ranks.at == (1, 1, 0)
+    assert "2 hits among 5 relevant items; mean rank 1.50" in str(found())
+
+
+def test_what_the_seed_document_calls_a_correction_is_called_another_population() -> None:
+    text = " ".join(found().verdict)
+    assert "2.00 times as high" in text
+    assert "one over the hit rate: the same sum over fewer lists" in text
+    assert "Neither number is a mistake" in text
+    assert "underestimate" not in text
+    assert "an item that is missed then costs nothing, a smaller ideal makes a higher value" in text
+
+
+def test_the_convention_in_force_is_the_one_given() -> None:
+    diagnosis = found(convention="comirec")
+    assert diagnosis.value == pytest.approx((SECOND + 1) / 4)
+    assert diagnosis.quantities["all_truth"].value == pytest.approx((ANN + 1) / 4)
+    hits_only = found(convention={"list_needed": "hit"})
+    assert hits_only.value == pytest.approx((ANN + 1) / 2)
+    assert hits_only.quantities["all_truth"].counted == 4
+
+
+def test_lists_without_relevant_items_are_no_samples_where_they_are_left_out() -> None:
+    truth = {**TRUTH, "eve": {"x": 0}}
+    graded = {user: of if isinstance(of, dict) else dict.fromkeys(of, 1) for user, of in
+              truth.items()}  # fmt: skip
+    skip = {"truth_needed": "judged", "undefined": "skip"}
+    assert diagnose(LISTS, graded, 3, skip).lists == 4
+    assert diagnose(LISTS, graded, 3, {"truth_needed": "judged", "undefined": "zero"}).lists == 5
+
+
+def standing(reference: Any, **more: Any) -> tuple[str, str]:
+    diagnosis = found(reference=reference, **more)
+    assert diagnosis.reference is not None
+    return diagnosis.reference.standing, diagnosis.verdict[-1]
+
+
+def test_a_reference_that_is_the_number_in_force_is_the_same() -> None:
+    state, said = standing(f"{(ANN + 1) / 4:.5f}")
+    assert state == "same"
+    assert "the number in force to the decimals printed" in said
+
+
+def test_a_reference_that_is_another_quantity_makes_the_comparison_void() -> None:
+    state, said = standing(f"{(ANN + 1) / 2:.4f}")
+    assert state == "void"
+    assert "the comparison is void" in said
+    assert "over lists with a hit, ideal from the truth" in said
+
+
+def test_a_reference_nearer_to_another_quantity_is_doubtful() -> None:
+    for vague in (0.42, 0.41, 0.4):  # so few decimals fit many numbers
+        state, said = standing(vague)
+        assert state == "doubtful"
+        assert "nearest to NDCG over all lists, ideal from the hits" in said
+
+
+def test_a_reference_that_is_near_to_nothing_is_left_open() -> None:
+    for value, alone in ((0.01, False), (0.5, True)):
+        state, said = standing(value)
+        assert state == "open"
+        assert "nothing says whether it is the same quantity" in said
+        assert ("so that they alone could make the difference" in said) == alone
+
+
+def test_the_convention_of_a_reference_decides_whether_it_can_be_compared() -> None:
+    state, said = standing("9.185%", reference_convention="comirec-paper")
+    assert state == "void"
+    assert "ideal: found" in said
+    assert f"these lists give {(SECOND + 1) / 4:.6f}: compare that" in said
+    state, said = standing(0.3, reference_convention={"seen": "kept"})
+    assert state == "comparable", "seen says nothing about lists"
+    assert "the comparison stands" in said
+
+
+@pytest.mark.parametrize(("given", "value", "tolerance"), [
+    ("0.09185", 0.09185, 5e-6), (0.5, 0.5, 0.05), ("9.185", 0.09185, 5e-6),
+    ("9.185%", 0.09185, 5e-6), ("0.5000", 0.5, 5e-5), ("1e-2", 0.01, 5e-3),
+])  # fmt: skip
+def test_a_reference_is_as_precise_as_it_is_printed(
+    given: Any, value: float, tolerance: float
+) -> None:
+    reference = found(reference=given).reference
+    assert reference is not None
+    assert (reference.value, reference.tolerance) == pytest.approx((value, tolerance))
+
+
+@pytest.mark.parametrize("wrong", ["much", -0.1, "nan", "101", "inf", ""])
+def test_a_reference_that_is_no_ndcg_is_refused(wrong: Any) -> None:
+    with pytest.raises(BadName, match="the reference is"):
+        found(reference=wrong)
+
+
+def test_without_any_hit_there_is_a_diagnosis_too() -> None:
+    diagnosis = diagnose({"ann": ["x"]}, {"ann": ["a"]}, reference=0.2)
+    assert (diagnosis.value, diagnosis.hit_rate, diagnosis.ranks.mean) == (0.0, 0.0, None)
+    assert diagnosis.quantities["hit_truth"].value is None
+    assert diagnosis.quantities["hit_truth"].why
+    text = str(diagnosis)
+    assert "0.0% of the lists have a hit" in text
+    assert "No hits up to rank 10; 1 items are relevant." in text
+    json.dumps(diagnosis.as_dict(), allow_nan=False)
+
+
+def test_a_quantity_that_ties_make_impossible_says_why() -> None:
+    lists = {"ann": {"a": 1.0, "x": 1.0}, "bob": {"c": 1.0, "y": 0.5}}
+    diagnosis = diagnose(lists, {"ann": ["a"], "bob": ["c"]}, 2, {"ties": "average"})
+    assert diagnosis.value == pytest.approx(((1 + SECOND) / 2 + 1) / 2)
+    assert diagnosis.quantities["all_hits"].value is None
+    assert "no closed form" in diagnosis.quantities["all_hits"].why
+
+
+def test_scores_and_logits_are_diagnosed_like_lists() -> None:
+    scores = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])
+    of_scores = diagnose(rt.Scores(scores), {0: [1], 1: [2]}, 2)
+    assert of_scores.value == pytest.approx((SECOND + 1) / 2)
+    of_logits = diagnose(rt.Logits(scores), [1, 2], 2)
+    assert values(of_logits) == pytest.approx(values(of_scores))
+    assert "lists with a hit have found all that could be found" in " ".join(of_logits.verdict)
+
+
+def test_values_are_fractions_whatever_the_profile_prints() -> None:
+    assert found(convention={"scale": "percent", "decimals": 1}).value == (ANN + 1) / 4
+
+
+def test_what_cannot_be_evaluated_raises_as_it_does_in_evaluate() -> None:
+    with pytest.raises(DuplicateItems):
+        diagnose({"ann": ["x", "x"]}, {"ann": ["x"]})
+    with pytest.raises(RectitudeError):
+        diagnose({"ann": ["x"]}, {"ann": ["x"]}, k=0)
+
+
+def test_a_diagnosis_can_be_written_as_json() -> None:
+    stored = json.loads(found(reference="0.4082").to_json())
+    assert stored["quantities"]["all_hits"]["value"] == pytest.approx((SECOND + 1) / 4)
+    assert stored["reference"]["standing"]
+    assert stored["verdict"]
+
+
+def test_deep_cutoffs_are_shown_in_stretches() -> None:
+    lists = {"u": [f"i{n}" for n in range(300)]}
+    text = str(diagnose(lists, {"u": ["i0", "i15", "i60", "i250"]}, 300))
+    for stretch in ("| 11 to 20 ", "| 21 to 50 ", "| 51 to 100 ", "| 101 to 200 ", "| 201 to 300 "):
+        assert stretch in text
