@@ -203,7 +203,8 @@ def test_a_definition_names_the_choices_in_force(name: str) -> None:
     words = definition(chosen)
     assert words.startswith(f"{name}{at}: {metric.title}")
     assert "{" not in words, "a place in the formula was not filled"
-    of_means = () if metric.kind == "counts" else ("undefined", "unit", "average")
+    added_up = metric.kind == "counts" or metric.overall == "sum"
+    of_means = () if added_up else ("undefined", "unit", "average")
     for switch in (*metric.switches, "ties", "truth_needed", "list_needed", *of_means):
         choice = {**choices, **metric.fixed}[switch]
         assert f"{switch}: {choice}" in words

@@ -87,7 +87,7 @@ _USERS = {
     "has_list_and_truth": {"truth_needed": "relevant", "list_needed": "handed"},
     "judged": {"truth_needed": "judged"},
 }
-_WITHOUT_LIST = {"zero": {"list_needed": "none"}, "skip": {"list_needed": "items"}}
+_WITHOUT_LIST = {"zero": {"list_needed": "none"}, "skip": {"list_needed": "handed"}}
 _EMPTY_TARGET = {
     "zero": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "zero"},
     "one": {"truth_needed": "none", "without_relevant": "undefined", "undefined": "one"},
