@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 
 import rectitude
+from rectitude.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "src" / "rectitude").rglob("*.py"))
 HEAVY = [
     "numba",
     "pandas",
@@ -144,3 +147,25 @@ def test_wheel_holds_types_and_profiles(tmp_path: Path) -> None:
     ]
     assert [path for path in shipped if path.relative_to(sources).as_posix() not in inside] == []
     assert not [name for name in inside if not name.startswith("rectitude")]
+
+
+def profile_names(path: Path) -> list[str]:
+    """Profiles that a source names in a string of its own."""
+    names = set(PROFILES) - {"default"}
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    values = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return [value for value in values if value in names]
+
+
+def test_no_code_knows_a_profile_by_name() -> None:
+    inside = [path for path in SOURCES if path.parent.name not in ("cli", "reports")]
+    assert [(path.name, profile_names(path)) for path in inside if profile_names(path)] == []
+
+
+def test_profiles_are_named_where_people_choose_them_and_never_compared_with() -> None:
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Compare):
+                sides = [node.left, *node.comparators]
+                values = [side.value for side in sides if isinstance(side, ast.Constant)]
+                assert not set(PROFILES) & set(map(str, values)) - {"default"}, path.name
