@@ -68,3 +68,23 @@ def test_a_catalogue_of_the_training_items_is_theirs(tmp_path: Path) -> None:
     folder = tree(tmp_path, "rectools", options=options, expected={"accuracy@2": 2 / 3})
     (standing,) = conformance(folder)
     assert (standing.compared, standing.wrong) == (1, [])
+
+
+def test_a_list_that_holds_nothing_judged_still_counts(tmp_path: Path) -> None:
+    options = {"judged_only": True, "users": "judged", "without_list": "skip"}
+    folder = tree(tmp_path, "pytrec_eval", options=options, expected={"mrr": (1 + 0 + 1) / 3})
+    judged = pl.DataFrame(TABLES["truth"] | {"item": [8, 9, 6]})  # user 2 is shown 7 alone
+    judged.write_parquet(folder / "inputs" / "lists-three" / "truth.parquet")
+    (standing,) = conformance(folder)
+    assert (standing.compared, standing.wrong) == (1, [])
+
+
+def test_a_case_that_nobody_is_left_to_evaluate_is_wrong_and_stops_no_other(tmp_path: Path) -> None:
+    options = {"users": "with_truth", "min_list_length": 9}
+    folder = tree(tmp_path, "replay-torch", options=options, expected={"mrr@2": 0.5})
+    second = json.loads((folder / "cases/replay-torch/lists-three.json").read_text())
+    second |= {"options": {"users": "with_truth"}, "expected": {"mrr@2": 2 / 3}}
+    (folder / "cases/replay-torch/lists-three--all.json").write_text(json.dumps(second))
+    (standing,) = conformance(folder)
+    assert (standing.compared, standing.agree) == (2, 1)
+    assert [one.got for one in standing.wrong] == [None]

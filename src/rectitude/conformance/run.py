@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
 from rectitude.conformance.inputs import arguments, needed
+from rectitude.data.ledger import Ledger
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
 from rectitude.metrics.names import parse
@@ -87,28 +88,30 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
         standing.unsupported += case.size
         return
     for file, names in rankings(case).items():
-        known = [name for name in names if _exists(name, profile)]
+        known = [name for name in names if profile.has(name)]
         standing.unsupported += sum(_values(case, name) for name in names if name not in known)
         if known:
             convention = {"profile": profile, **switches}
             asked = in_order(case, known)
             given = arguments(case, file)
             given |= needed(case, _needs(known, profile) - set(given))
-            evaluation = evaluate(**given, metrics=asked, convention=convention)
+            evaluation = _evaluated(given, asked, convention)
             unfilled = evaluation
             if case.has_undefined_users:
                 convention |= {"undefined": "skip"}
-                unfilled = evaluate(**given, metrics=asked, convention=convention)
+                unfilled = _evaluated(given, asked, convention)
             found = compare(case, evaluation, known, unfilled)
             _count(standing, found, profile.known_differences)
 
 
-def _exists(name: str, profile: Profile) -> bool:
+def _evaluated(
+    given: Mapping[str, Any], asked: Sequence[str], convention: Mapping[str, Any]
+) -> Evaluation:
+    """The evaluation of a case; where there is none, every value is undefined."""
     try:
-        profile.resolve(parse(name)[0])
-    except RectitudeError:
-        return False
-    return True
+        return evaluate(**given, metrics=asked, convention=convention)
+    except RectitudeError as error:
+        return Evaluation({}, Ledger(), {}, dict.fromkeys(asked, error))
 
 
 def _needs(names: Iterable[str], profile: Profile) -> set[str]:
@@ -129,7 +132,7 @@ def compare(
     A user whom the case calls undefined is looked up in `unfilled`, where 0/0 is left as it is:
     some frameworks show it so, and still count it as 0 in the mean.
     """
-    rows = _rows(evaluation) if case.per_user else {}
+    rows = _rows(evaluation) if case.per_user and evaluation.lists else {}
     for name in names:
         tolerance = case.tolerance_of(name)
         if name in case.expected:

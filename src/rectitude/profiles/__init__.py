@@ -43,7 +43,7 @@ from functools import cache
 from importlib import resources
 from os import PathLike
 
-from rectitude.convention import Convention, require_switch
+from rectitude.convention import Convention
 from rectitude.errors import BadName, unknown_name
 from rectitude.profiles.comparing import Difference, compared
 from rectitude.profiles.profile import Asked, Profile
@@ -121,8 +121,6 @@ def profile_of(given: object) -> Profile:
     if isinstance(given, Mapping):
         changes = dict(given)
         start = profile_of(changes.pop("profile", "default"))
-        for switch in changes:
-            require_switch(switch)
         return start.replace(**changes)
     raise BadName(
         f"convention is a {type(given).__name__}.",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rectitude.convention import SWITCHES
-from rectitude.errors import RectitudeError
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import Name, parse_all
 from rectitude.profiles.profile import Asked, Profile
@@ -46,25 +45,10 @@ def compared(
     one: Profile, other: Profile, names: str | Iterable[str] | None = None
 ) -> list[Difference]:
     """Each metric that both profiles have, or those named, under one and under the other."""
-    if names is not None:
-        wanted = parse_all(names)
-    else:
-        wanted = [name for name in _shared(one, other) if _has(one, name) and _has(other, name)]
-    return [_difference(name, one.resolve(name), other.resolve(name)) for name in wanted]
-
-
-def _shared(one: Profile, other: Profile) -> list[Name]:
-    """Our names, and those of the frameworks that both profiles say something about."""
-    theirs = [key for key in one.metrics if key in other.metrics]
-    return parse_all(list(dict.fromkeys([*METRICS, *theirs])))
-
-
-def _has(profile: Profile, name: Name) -> bool:
-    try:
-        profile.resolve(name)
-    except RectitudeError:
-        return False
-    return True
+    if names is None:
+        shared = [*METRICS, *(key for key in one.metrics if key in other.metrics)]
+        names = [name for name in shared if one.has(name) and other.has(name)]
+    return [_difference(n, one.resolve(n), other.resolve(n)) for n in parse_all(names)]
 
 
 def _difference(name: Name, one: Asked, other: Asked) -> Difference:

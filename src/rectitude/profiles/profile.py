@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rectitude.convention import SWITCHES, Convention, parse_value
-from rectitude.errors import BadName, UnknownName, unknown_name
+from rectitude.errors import BadName, RectitudeError, UnknownName, unknown_name
 from rectitude.metrics import METRICS, Metric
 from rectitude.metrics.names import Name, parse
 
@@ -79,6 +79,14 @@ class Profile:
         own, variants = self._entry(name)
         return self._ask(name, own, variants)
 
+    def has(self, name: str) -> bool:
+        """Whether a metric name means something under this profile."""
+        try:
+            self.resolve(parse(name)[0])
+        except RectitudeError:
+            return False
+        return True
+
     def _entry(self, name: Name) -> tuple[Mapping[str, Any], Variants]:
         """What the profile says of a metric name, and the variants that are left to apply."""
         ends = ("",) if name.at is None else (f"@{name.at}", "@k", "")
@@ -93,10 +101,8 @@ class Profile:
         metric = METRICS[own.pop("metric", name.base)]
         numbers = dict(metric.parameters)
         changes: dict[str, Any] = dict(metric.fixed)
-        for key, value in own.items():
+        for key, value in {**own, **self._settings(variants, metric)}.items():
             set_value(key, value, metric, changes, numbers)
-        for variant, given in variants:
-            self._set_variant(variant, given, metric, changes, numbers)
         if metric.cutoff == "level" and name.at is not None:
             numbers["level"] = name.level
         asked = Asked(name, metric, self.convention.replace(**changes), numbers)
@@ -107,23 +113,18 @@ class Profile:
         """An error if the entry of a metric cannot be what the profile makes of it."""
         self._ask(replace(parse(key)[0], at=None), self.metrics[key], ())
 
-    def _set_variant(
-        self,
-        variant: str,
-        given: str | None,
-        metric: Metric,
-        changes: dict[str, Any],
-        numbers: dict[str, float],
-    ) -> None:
-        meaning = self.variants.get(variant, variant)
-        if isinstance(meaning, Mapping):
-            settings = dict(meaning)
-            for key, value in settings.items():
-                set_value(key, value, metric, changes, numbers)
-            return
-        if given is None:
-            raise _unknown_variant(variant, metric, self)
-        set_value(meaning, given, metric, changes, numbers)
+    def _settings(self, variants: Variants, metric: Metric) -> dict[str, Any]:
+        """The switches and numbers that variants set; of two that set the same, the later one."""
+        settings: dict[str, Any] = {}
+        for variant, given in variants:
+            meaning = self.variants.get(variant, variant)
+            if isinstance(meaning, Mapping):
+                settings |= meaning
+            elif given is None:
+                raise _unknown_variant(variant, metric, self)
+            else:
+                settings[meaning] = given
+        return settings
 
 
 def _check_cutoff(asked: Asked) -> None:
