@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal
 
 from rectitude.errors import BadName, unknown_name
 from rectitude.switch import Switch, checked, number, switch, switches_of
@@ -334,11 +334,6 @@ class Convention:
 
 
 SWITCHES: Mapping[str, Switch] = switches_of(Convention)
-
-
-def literals(name: str) -> tuple[str, ...]:
-    """The choices that the type of a switch allows (empty for a number)."""
-    return tuple(c for c in get_args(get_type_hints(Convention)[name]) if isinstance(c, str))
 
 
 def require_switch(name: str) -> Switch:

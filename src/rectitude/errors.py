@@ -19,7 +19,6 @@
     +-- MissingNeed          a metric lacks something it needs                    (ValueError)
     +-- UndefinedValue       0/0, where the convention forbids it                 (ArithmeticError)
     +-- MetricFailed         a metric raised; the others still returned           (RuntimeError)
-    +-- MissingExtra         an optional package is not installed                 (ImportError)
 
 A message has up to three parts, one line each: what was found, what was expected, what to do.
 """
@@ -124,10 +123,6 @@ class MetricFailed(RectitudeError, RuntimeError):
     """A metric raised; the others still returned."""
 
 
-class MissingExtra(RectitudeError, ImportError):
-    """An optional package is not installed."""
-
-
 def unknown_name(
     kind: str, name: str, known: Iterable[str], where: str = "", note: str = ""
 ) -> UnknownName:
@@ -146,11 +141,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
     by_lower = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), list(by_lower), n=3, cutoff=0.6)
     return " or ".join(repr(by_lower[match]) for match in close)
-
-
-def missing_extra(package: str, extra: str, purpose: str) -> MissingExtra:
-    """The error for an optional package, with the command that installs it."""
-    return MissingExtra(
-        f"{purpose} needs the package {package!r}, which is not installed.",
-        advice=f"install it with: pip install 'rectitude[{extra}]'",
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -60,6 +61,16 @@ def _attempt(path: Path, action: Callable[[], object]) -> None:
         raise UnwritableFile(
             f"{path} cannot be written: {error.strerror or error}.",
             "a file in a folder that exists and may be written to.",
+        ) from error
+
+
+def read_stored(path: str | os.PathLike[str], kind: str, expected: str) -> Any:
+    """What a JSON file holds, or an error that says what kind of file it should be."""
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableFile(
+            f"{os.fspath(path)} cannot be read as an {kind}: {error}.", expected
         ) from error
 
 

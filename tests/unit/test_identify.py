@@ -13,7 +13,7 @@ import rectitude as rt
 from rectitude.errors import BadName, MissingNeed, RectitudeError, UnknownName
 from rectitude.explanation.identify import identify, sweep
 from rectitude.explanation.identify.chance import fitting_by_chance
-from rectitude.explanation.identify.reported import reported
+from rectitude.explanation.reported import reported
 from rectitude.profiles import Profile
 
 FEW = ["trec_eval-9", "rectools", "comirec"]
@@ -70,6 +70,18 @@ def test_both_ends_of_a_rounding_interval_fit_and_nothing_beyond_does() -> None:
     target = reported("0.5", None, None)
     assert [target.fits(v) for v in (0.4499, 0.45, 0.5, 0.55, 0.5501)] == [0, 1, 1, 1, 0]
     assert not target.fits(float("nan"))
+
+
+def test_decimals_count_what_is_printed_in_percent_too() -> None:
+    assert reported("46.67%", 1, None).high == pytest.approx(0.4672, rel=1e-15)
+    assert reported("46.67%", 2, None) == reported("46.67%", None, None)
+
+
+def test_a_value_that_is_missed_narrowly_is_shown_with_all_its_digits() -> None:
+    exact = value("ndcg@5")
+    wanted = exact * (1 + 1e-12)
+    said = found("ndcg@5", wanted, tolerance=0.0, most=50).verdict
+    assert f"gives {wanted!r}; nearest {exact!r} with default" in said
 
 
 def test_tolerance_of_zero_wants_the_very_number() -> None:
@@ -316,6 +328,30 @@ def test_logits_and_metrics_of_counts_are_searched() -> None:
     exact = rt.evaluate(logits, targets, "macro_f1", {"class_average": "all"})["macro_f1"]
     result = identify(logits, targets, "macro_f1", exact, tolerance=0, profiles=[], most=100)
     assert result.matches[0].recipe == {"profile": "default", "class_average": "all"}
+
+
+def test_values_that_differ_by_rounding_are_one() -> None:
+    graded = pl.DataFrame(
+        [(user, item, 3) for user, items in (("u", "dfg"), ("v", "ace"), ("w", "cdg"))
+         for item in items],
+        schema=["user", "item", "grade"], orient="row",
+    )  # fmt: skip
+    lists = {user: list("abcdefg") for user in "uvw"}
+    one, two = (
+        rt.evaluate(lists, graded, "ndcg@7", {"gain": gain})["ndcg@7"]
+        for gain in ("binary", "exp2_above")
+    )
+    assert 0 < abs(one - two) < 1e-15
+    result = rt.identify(lists, graded, "ndcg@7", one, tolerance=1e-9, most=900)
+    assert [match.value for match in result.matches] == [one]
+    assert "exp2_above" in result.matches[0].alike["gain"]
+
+
+def test_a_metric_of_counts_is_refused_with_weights() -> None:
+    logits, targets = np.eye(4) + np.arange(4), np.array([0, 1, 2, 3])
+    weights = pl.DataFrame({"user": range(4), "weight": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.raises(BadName, match="counts whole lists, and weights= was given"):
+        rt.identify(rt.Logits(logits), targets, "weighted_f1", "0.5", most=20, weights=weights)
 
 
 def test_identification_is_plain_json() -> None:

@@ -173,7 +173,7 @@ def test_targets_outside_the_classes_follow_one_policy_and_are_counted() -> None
     assert (kept["accuracy@1"], kept["micro_f1"]) == (1 / 4, 1 / 4)
     assert (dropped["accuracy@1"], dropped["micro_f1"]) == (1 / 2, 1 / 2)
     assert kept["mean_probability"] == pytest.approx(dropped["mean_probability"] / 2, rel=1e-15)
-    with pytest.raises(UnknownIds, match=r"2 of 4 truth rows .*\(first: 5\)"):
+    with pytest.raises(UnknownIds, match=r"2 of 4 targets are outside .*\(first: 5\)"):
         rt.evaluate(rt.Logits(LOGITS), targets, names, {"unknown_items": "error"})
     loss = rt.evaluate(rt.Logits(LOGITS), targets, "cross_entropy")
     with pytest.raises(UnknownIds, match="unknown_items='drop'"):

@@ -229,7 +229,7 @@ def test_ids_are_found_whatever_their_type() -> None:
 def test_a_metric_of_means_names_its_parts() -> None:
     with pytest.raises(BadName, match=r"precision@5, recall@5"):
         trace(LISTS, TRUTH, "f1_of_means@5", "u1")
-    with pytest.raises(BadName, match="2 metrics were asked for"):
+    with pytest.raises(BadName, match="names 2 metrics"):
         trace(LISTS, TRUTH, "ndcg@{1,2}", "u1")
 
 

@@ -24,15 +24,6 @@ class Counted:
         sums = {name: mine + theirs for name, (mine, theirs) in both.items()}
         return Counted(sums, self.lists + other.lists)
 
-    def __eq__(self, other: object) -> bool:
-        """Whether all counts are equal; zeros at the end make no difference."""
-        if not isinstance(other, Counted):
-            return NotImplemented
-        pairs = (_as_long(self, other, name) for name in {*self.counts, *other.counts})
-        return self.lists == other.lists and all(np.array_equal(a, b) for a, b in pairs)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def as_dict(self) -> dict[str, Any]:
         """The counts for JSON."""
         return {"lists": self.lists, "counts": {n: c.tolist() for n, c in self.counts.items()}}

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _ALWAYS = ("order", "ties", "truth_needed", "list_needed")
 _OF_MEANS = ("undefined", "unit", "average")
-_IF_CHANGED = (
-    "score_precision", "duplicates", "unjudged", "negative_grades", "duplicate_truth",
-    "unknown_users", "unknown_items", "seen", "candidates", "list_end", "hit_scores",
-    "without_relevant", "scale", "decimals",
-)  # fmt: skip
+_IF_CHANGED = [
+    name
+    for name, switch in SWITCHES.items()
+    if switch.stage != "metrics" and name not in ("relevant_from", *_ALWAYS, *_OF_MEANS)
+]
 
 
 def definition(asked: Asked) -> str:

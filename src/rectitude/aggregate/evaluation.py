@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
-from rectitude.storage import require_format, write_text
+from rectitude.storage import read_stored, require_format, write_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,14 +213,8 @@ class Evaluation:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Evaluation:
         """An evaluation that `save` wrote."""
-        try:
-            stored = json.loads(Path(path).read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise UnreadableFile(
-                f"{os.fspath(path)} cannot be read as an evaluation: {error}.",
-                "a JSON file written by Evaluation.save or rectitude evaluate --output.",
-            ) from error
-        return from_dict(stored, os.fspath(path))
+        expected = "a JSON file written by Evaluation.save or rectitude evaluate --output."
+        return from_dict(read_stored(path, "evaluation", expected), os.fspath(path))
 
     def __str__(self) -> str:
         return show.text(self)

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rectitude.cli import files
-from rectitude.cli.inputs import Inputs, one_opened, source
-from rectitude.cli.options import Conventions, Json, convention_of, pairs
+from rectitude.cli.files import Files, OneFile, with_files
+from rectitude.cli.options import Conventions, convention_of
 
 NAME = "diagnose"
 EXAMPLE = """\b
@@ -20,12 +19,10 @@ Examples:
   rectitude diagnose --logits logits.npy --targets targets.npy --json"""
 
 
-def run(  # noqa: PLR0913  one parameter per option
-    predictions: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Ranked lists: user, item, score.")
-    ] = None,
+@with_files
+def run(
+    predictions: OneFile = None,
     *,
-    truth: files.Truth = None,
     at: Annotated[int, typer.Option(metavar="K", help="The cutoff.")] = 10,
     reference: Annotated[
         str | None, typer.Option(metavar="VALUE", help="A published value to compare with.")
@@ -35,20 +32,7 @@ def run(  # noqa: PLR0913  one parameter per option
         typer.Option(metavar="PROFILE|SWITCH=VALUE ...", help="How that value was computed."),
     ] = None,
     convention: Conventions = None,
-    scores: files.Scores = None,
-    logits: files.Logits = None,
-    targets: files.Targets = None,
-    train: files.Train = None,
-    candidates: files.Candidates = None,
-    ranking: files.Ranking = None,
-    score_users: files.ScoreUsers = None,
-    score_items: files.ScoreItems = None,
-    padding: files.Padding = None,
-    items: files.Items = None,
-    users: files.Users = None,
-    list_key: files.ListKey = "user",
-    columns: files.Columns = None,
-    as_json: Json = False,
+    files: Files,
 ) -> int:
     """Take NDCG apart, and compare it with a published value.
 
@@ -57,17 +41,11 @@ def run(  # noqa: PLR0913  one parameter per option
     """
     from rectitude.explanation.diagnose import diagnose
 
-    inputs = Inputs(
-        [predictions] if predictions else (), scores or (), logits or (), truth, targets,
-        score_users, score_items, padding=padding,
-    )  # fmt: skip
-    found, relevant = one_opened(inputs)
-    theirs = convention_of(reference_convention) if reference_convention else None
-    diagnosis = diagnose(
-        found, relevant, at, convention_of(convention or ()), reference,
-        reference_convention=theirs, train=source(train), items=items, users=users,
-        candidates=source(candidates), ranking=source(ranking), list_key=list_key,
-        columns=pairs(columns or (), "--columns", "user=visitor"),
-    )  # fmt: skip
-    typer.echo(diagnosis.to_json() if as_json else str(diagnosis))
+    found, truth = files.one_opened(predictions)
+    under, theirs = convention_of(convention or ()), None
+    if reference_convention:
+        theirs = convention_of(reference_convention, "--reference-convention")
+    files.deliver(
+        diagnose(found, truth, at, under, reference, reference_convention=theirs, **files.given())
+    )
     return 0

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli import files
-from rectitude.cli.inputs import Inputs, opened, source
-from rectitude.cli.options import Json, convention_of, pairs, reported
+from rectitude.cli.files import Files, with_files
+from rectitude.cli.options import convention_of, reported
 from rectitude.errors import BadName, RectitudeError
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
     from rectitude.explanation.explain import Explanation
+    from rectitude.explanation.explain.saved import Differences
 
 NAME = "explain"
 EXAMPLE = """\b
@@ -32,39 +33,24 @@ def _end(which: str) -> Any:
     return typer.Option(metavar="PROFILE|SWITCH=VALUE ...", help=words)
 
 
-def run(  # noqa: PLR0913  one parameter per option
+@with_files
+def run(
     named: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE]...", help="Ranked lists, or two saved evaluations (.json)."),
+        typer.Argument(metavar="FILE", help="Ranked lists, or two saved evaluations (.json)."),
     ] = None,
     *,
-    truth: files.Truth = None,
     predictions: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Ranked lists: user, item, score.")
     ] = None,
-    scores: files.Scores = None,
-    logits: files.Logits = None,
-    targets: files.Targets = None,
     other: Annotated[
         str | None, typer.Option(metavar="FILE", help="Other predictions for the second number.")
     ] = None,
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="Such as ndcg@10.")] = None,
     first: Annotated[list[str] | None, _end("first")] = None,
     second: Annotated[list[str] | None, _end("second")] = None,
-    train: files.Train = None,
-    candidates: files.Candidates = None,
-    ranking: files.Ranking = None,
-    score_users: files.ScoreUsers = None,
-    score_items: files.ScoreItems = None,
-    padding: files.Padding = None,
-    items: files.Items = None,
-    users: files.Users = None,
-    weights: files.Weights = None,
-    list_key: files.ListKey = "user",
-    columns: files.Columns = None,
     seed: Annotated[int, typer.Option(help="For shares that are estimated.")] = 0,
-    as_json: Json = False,
-    output: files.Output = None,
+    files: Files,
 ) -> int:
     """Say how the gap between two numbers is made up.
 
@@ -72,39 +58,44 @@ def run(  # noqa: PLR0913  one parameter per option
     gap; with each come the users whose value it changes. Two saved evaluations are compared by what
     they record; with the predictions and the truth, their gaps are explained.
     """
-    files.require_writable(output)
     saved = [file for file in named or () if file.endswith(".json")]
     lists = [*(file for file in named or () if file not in saved), *(predictions or ())]
-    if saved and not (lists or scores or logits):
-        files.deliver(_compared(saved, as_json), output)
+    if saved and not (lists or files.scores or files.logits):
+        files.deliver(_compared(saved))
         return 0
-    given: dict[str, Any] = {
-        "train": source(train), "items": items, "users": users, "weights": weights,
-        "list_key": list_key, "columns": pairs(columns or (), "--columns", "user=visitor"),
-        "candidates": source(candidates), "ranking": source(ranking), "seed": seed,
-    }  # fmt: skip
-    lists, dense, classes = (
-        [*kind, other] if other and kind else list(kind or ()) for kind in (lists, scores, logits)
-    )
-    inputs = Inputs(
-        lists, dense, classes, truth, targets, score_users, score_items, padding=padding
-    )
     ends = _ends(saved, first, second, other)
-    return _explained(inputs, ends, _metrics(metric, ends), given, as_json, output)
+    metrics = _metrics(metric, ends)
+    given = {**_predictions(files, lists, other), **files.given(), "seed": seed}
+    explanations = _explained(ends, metrics, given)
+    files.deliver(_Several(explanations) if len(metrics) > 1 else explanations[0])
+    return 1 if len(explanations) < len(metrics) else 0
 
 
-def _compared(saved: Sequence[str], as_json: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class _Several:
+    """Explanations in a row."""
+
+    explanations: Sequence[Explanation]
+
+    def to_json(self) -> str:
+        """All of them as JSON text."""
+        return json.dumps({"explanations": [one.as_dict() for one in self.explanations]}, indent=1)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self.explanations))
+
+
+def _compared(saved: Sequence[str]) -> Differences:
     from rectitude.explanation.explain.saved import differences
 
-    found = differences(*_loaded(saved))
-    return found.to_json() if as_json else str(found)
+    return differences(*_loaded(saved))
 
 
 def _loaded(saved: Sequence[str]) -> tuple[Evaluation, Evaluation]:
     from rectitude.aggregate.evaluation import Evaluation
 
     if len(saved) != 2:
-        raise BadName(f"{len(saved)} saved evaluation was named.", "two, to be compared.")
+        raise BadName(f"evaluations that were named: {', '.join(saved)}.", "two, to be compared.")
     return Evaluation.load(saved[0]), Evaluation.load(saved[1])
 
 
@@ -124,15 +115,15 @@ def _ends(
             "there is nothing to compare.",
             "--first and --second with different conventions, or --other predictions.",
         )
-    return _end_of(first or ()), _end_of(second or ())
+    return _end_of(first or (), "--first"), _end_of(second or (), "--second")
 
 
-def _end_of(values: Sequence[str]) -> object:
+def _end_of(values: Sequence[str], option: str) -> object:
     from rectitude.aggregate.evaluation import Evaluation
 
     if len(values) == 1 and values[0].endswith(".json"):
         return Evaluation.load(values[0])
-    return convention_of(values)
+    return convention_of(values, option)
 
 
 def _metrics(metric: str | None, ends: tuple[object, object]) -> list[str]:
@@ -148,41 +139,27 @@ def _metrics(metric: str | None, ends: tuple[object, object]) -> list[str]:
     raise BadName("no metric was named.", "--metric with a name such as ndcg@10.")
 
 
+def _predictions(files: Files, lists: Sequence[str], other: str | None) -> dict[str, Any]:
+    """The predictions and the truth by the names that `explain` has for them."""
+    found, truth = files.opened(lists, other)
+    if len(found) > 2:
+        raise BadName(f"{len(found)} predictions were named.", "one, and another as --other.")
+    names = ("predictions", "other_predictions")
+    return {**dict(zip(names, found.values(), strict=False)), "truth": truth}
+
+
 def _explained(
-    inputs: Inputs,
-    ends: tuple[object, object],
-    metrics: Sequence[str],
-    given: Mapping[str, Any],
-    as_json: bool,
-    output: Any,
-) -> int:
+    ends: tuple[object, object], metrics: Sequence[str], given: Mapping[str, Any]
+) -> list[Explanation]:
+    """Each metric explained; of several, what fails is reported and left out."""
     from rectitude.explanation.explain import explain
 
-    found, truth = opened(inputs)
-    one, *rest = found.values()
-    if len(rest) > 1:
-        raise BadName(f"{len(found)} predictions were named.", "one, and another as --other.")
-    if rest:
-        given = {**given, "other_predictions": rest[0]}
-    explanations, failed = [], 0
+    explanations = []
     for metric in metrics:
         try:
-            explanations.append(explain(one, truth, metric, *ends, **given))
+            explanations.append(explain(metric=metric, first=ends[0], second=ends[1], **given))
         except RectitudeError as error:
             if len(metrics) == 1:
                 raise
-            failed = 1
             reported(type(error).__name__, str(error))
-    files.deliver(_said(explanations, as_json), output)
-    return failed
-
-
-def _said(explanations: Sequence[Explanation], as_json: bool) -> str:
-    """One explanation as such; several in a row."""
-    if not as_json:
-        return "\n\n".join(map(str, explanations))
-    if len(explanations) == 1:
-        return explanations[0].to_json()
-    return json.dumps(
-        {"explanations": [json.loads(one.to_json()) for one in explanations]}, indent=1
-    )
+    return explanations

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rectitude.cli import files
-from rectitude.cli.inputs import Inputs, one_opened, source
-from rectitude.cli.options import Json, pairs
+from rectitude.cli.files import Files, MetricName, OneFile, Profiles, profiles_of, with_files
 
 NAME = "identify"
 EXAMPLE = """\b
@@ -16,19 +14,14 @@ Examples:
   rectitude identify recs.csv --truth test.csv --metric ndcg@10 --value 0.0612
   rectitude identify recs.csv --truth test.csv --metric recall@20 --value 12.5%
   rectitude identify recs.csv --truth test.csv --metric map@10 --value 0.06 --tolerance 1e-3 \\
-      --profiles recbole,elliot"""
+      --profiles recbole elliot"""
 
 
-def run(  # noqa: PLR0913  one parameter per option
-    predictions: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Ranked lists: user, item, score.")
-    ] = None,
+@with_files
+def run(
+    predictions: OneFile = None,
     *,
-    truth: files.Truth = None,
-    scores: files.Scores = None,
-    logits: files.Logits = None,
-    targets: files.Targets = None,
-    metric: files.MetricName,
+    metric: MetricName,
     value: Annotated[
         str, typer.Option(metavar="NUMBER", help="The reported value, with the decimals printed.")
     ],
@@ -38,22 +31,9 @@ def run(  # noqa: PLR0913  one parameter per option
     tolerance: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="How far a value may be off instead.")
     ] = None,
-    profiles: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Only these profiles; all otherwise.")
-    ] = None,
+    profiles: Profiles = None,
     most: Annotated[int, typer.Option(help="How many assignments to try.")] = 10_000,
-    train: files.Train = None,
-    candidates: files.Candidates = None,
-    ranking: files.Ranking = None,
-    score_users: files.ScoreUsers = None,
-    score_items: files.ScoreItems = None,
-    padding: files.Padding = None,
-    items: files.Items = None,
-    users: files.Users = None,
-    list_key: files.ListKey = "user",
-    columns: files.Columns = None,
-    as_json: Json = False,
-    output: files.Output = None,
+    files: Files,
 ) -> int:
     """Find the definitions under which predictions give a reported value.
 
@@ -62,22 +42,10 @@ def run(  # noqa: PLR0913  one parameter per option
     """
     from rectitude.explanation.identify import identify
 
-    files.require_writable(output)
-    given: dict[str, Any] = {
-        "decimals": decimals, "tolerance": tolerance, "train": source(train), "items": items,
-        "users": users, "candidates": source(candidates), "ranking": source(ranking),
-        "list_key": list_key, "columns": pairs(columns or (), "--columns", "user=visitor"),
-        "profiles": None if profiles is None else profiles.replace(",", " ").split(),
-        "most": most,
-    }  # fmt: skip
-    lists = () if predictions is None else (predictions,)
-    found, known = one_opened(
-        Inputs(
-            lists, scores or (), logits or (), truth, targets, score_users, score_items,
-            padding=padding,
-        )
+    found, truth = files.one_opened(predictions)
+    identification = identify(
+        found, truth, metric, value, decimals=decimals, tolerance=tolerance, most=most,
+        profiles=profiles_of(profiles), **files.given(),
     )  # fmt: skip
-    identification = identify(found, known, metric, value, **given)
-    text = identification.to_json() if as_json else str(identification)
-    files.deliver(text, output)
+    files.deliver(identification)
     return 0 if identification else 1

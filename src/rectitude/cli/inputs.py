@@ -53,14 +53,6 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
     return _scores(inputs), truth
 
 
-def one_opened(inputs: Inputs) -> tuple[Any, Any]:
-    """The predictions and the truth, for a verb that looks at one of them."""
-    found, truth = opened(inputs)
-    if len(found) > 1:
-        raise BadName(f"{len(found)} predictions were named: {', '.join(found)}.", "one.")
-    return next(iter(found.values())), truth
-
-
 def _scores(inputs: Inputs) -> dict[str, Any]:
     from rectitude.predictions.dense import Scores
 

@@ -14,7 +14,7 @@ from rectitude.errors import BadName
 SEVERAL = frozenset(
     {
         "--predictions", "--scores", "--logits", "--metrics", "--convention", "--columns",
-        "--profile", "--first", "--second", "--base", "--reference-convention",
+        "--profile", "--profiles", "--first", "--second", "--base", "--reference-convention",
     }
 )  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})
@@ -72,8 +72,8 @@ def pairs(values: Iterable[str], option: str, example: str) -> dict[str, str]:
     return found
 
 
-def convention_of(values: Sequence[str]) -> dict[str, Any]:
-    """What `--convention` says, as `evaluate` takes it: a profile, and switches to change.
+def convention_of(values: Sequence[str], option: str = "--convention") -> dict[str, Any]:
+    """What a convention option says, as `evaluate` takes it: a profile, and switches to change.
 
     >>> convention_of(["trec_eval-9", "relevant_from=2"])
     {'profile': 'trec_eval-9', 'relevant_from': 2.0}
@@ -83,10 +83,10 @@ def convention_of(values: Sequence[str]) -> dict[str, Any]:
     named = [value for value in values if "=" not in value]
     if len(named) > 1:
         raise BadName(
-            f"--convention names several profiles: {', '.join(named)}.",
+            f"{option} names several profiles: {', '.join(named)}.",
             "one profile, and switches to change as switch=value.",
         )
-    changes = pairs((v for v in values if "=" in v), "--convention", "ties=optimistic")
+    changes = pairs((v for v in values if "=" in v), option, "ties=optimistic")
     switches = {switch: parse_value(switch, text) for switch, text in changes.items()}
     return {"profile": named[0] if named else "default", **switches}
 

@@ -65,8 +65,8 @@ def _asked(words: Sequence[str]) -> tuple[str, list[str]]:
     wanted = ACTIONS[action]
     if len(names) != wanted:
         raise BadName(
-            f"profiles {action} was given {len(names)} profiles.",
-            f"{wanted}: rectitude profiles {action}{' NAME' * wanted}.",
+            f"profiles {action} was given {', '.join(names) or 'no profile'}.",
+            f"rectitude profiles {action}{' NAME' * wanted}.",
         )
     return action, names
 
@@ -173,11 +173,11 @@ def _renamed(difference: Difference) -> list[str]:
 def _pairs(pairs: Mapping[str, Any]) -> list[str]:
     """Each switch with both choices and their sentences."""
     from rectitude.convention import SWITCHES
+    from rectitude.explanation.explain.changes import shown
 
     lines = []
     for name, both in pairs.items():
-        shown = ["none" if value is None else f"{value}" for value in both]
-        lines.append(f"  {name}: {' | '.join(shown)}")
+        lines.append(f"  {name}: {' | '.join(map(shown, both))}")
         known = SWITCHES[name].choices if name in SWITCHES else {}
         lines += [f"      {value}: {known[value]}" for value in both if value in known]
     return lines

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from rectitude.cli import files
-from rectitude.cli.inputs import Inputs, opened, source
-from rectitude.cli.options import Json, convention_of, pairs
+from rectitude.cli.files import Files, MetricName, Profiles, profiles_of, with_files
+from rectitude.cli.options import convention_of
 
 NAME = "robustness"
 EXAMPLE = """\b
@@ -18,40 +17,22 @@ Examples:
   rectitude robustness --scores a.npz b.npz --truth test.csv --metric recall@20 --json"""
 
 
-def run(  # noqa: PLR0913  one parameter per option
+@with_files
+def run(
     named: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE]...", help="Ranked lists of one model each."),
+        typer.Argument(metavar="FILE", help="Ranked lists of one model each."),
     ] = None,
     *,
-    metric: files.MetricName,
-    truth: files.Truth = None,
-    scores: files.Scores = None,
-    logits: files.Logits = None,
-    targets: files.Targets = None,
-    profile: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME ...", help="Only these profiles, not all with the metric."),
-    ] = None,
+    metric: MetricName,
+    profiles: Profiles = None,
     base: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PROFILE|SWITCH=VALUE ...", help="The convention that the others are held to."
         ),
     ] = None,
-    train: files.Train = None,
-    candidates: files.Candidates = None,
-    ranking: files.Ranking = None,
-    score_users: files.ScoreUsers = None,
-    score_items: files.ScoreItems = None,
-    padding: files.Padding = None,
-    items: files.Items = None,
-    users: files.Users = None,
-    weights: files.Weights = None,
-    list_key: files.ListKey = "user",
-    columns: files.Columns = None,
-    as_json: Json = False,
-    output: files.Output = None,
+    files: Files,
 ) -> int:
     """Say under which conventions the order of models changes.
 
@@ -60,17 +41,7 @@ def run(  # noqa: PLR0913  one parameter per option
     """
     from rectitude.explanation.robustness import robustness
 
-    files.require_writable(output)
-    given: dict[str, Any] = {
-        "train": source(train), "items": items, "users": users, "weights": weights,
-        "list_key": list_key, "columns": pairs(columns or (), "--columns", "user=visitor"),
-        "candidates": source(candidates), "ranking": source(ranking),
-    }  # fmt: skip
-    inputs = Inputs(
-        named or (), scores or (), logits or (), truth, targets, score_users, score_items,
-        padding=padding,
-    )  # fmt: skip
-    models, answers = opened(inputs)
-    found = robustness(models, answers, metric, profile, convention_of(base or ()), **given)
-    files.deliver(found.to_json() if as_json else str(found), output)
+    models, truth = files.opened(named or ())
+    under = convention_of(base or (), "--base")
+    files.deliver(robustness(models, truth, metric, profiles_of(profiles), under, **files.given()))
     return 0

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rectitude.cli import files
-from rectitude.cli.inputs import Inputs, one_opened, source
-from rectitude.cli.options import Conventions, Json, convention_of, pairs
+from rectitude.cli.files import Files, MetricName, OneFile, with_files
+from rectitude.cli.options import Conventions, convention_of
 
 NAME = "trace"
 EXAMPLE = """\b
@@ -18,31 +17,16 @@ Examples:
   rectitude trace --scores scores.npz --truth test.csv --train train.csv --metric mrr --user u17"""
 
 
-def run(  # noqa: PLR0913  one parameter per option
-    predictions: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Ranked lists: user, item, score.")
-    ] = None,
+@with_files
+def run(
+    predictions: OneFile = None,
     *,
-    truth: files.Truth = None,
-    metric: files.MetricName,
+    metric: MetricName,
     user: Annotated[
         str, typer.Option(metavar="ID", help="The user, or with --list-key the key of the list.")
     ],
     convention: Conventions = None,
-    scores: files.Scores = None,
-    logits: files.Logits = None,
-    targets: files.Targets = None,
-    train: files.Train = None,
-    candidates: files.Candidates = None,
-    ranking: files.Ranking = None,
-    score_users: files.ScoreUsers = None,
-    score_items: files.ScoreItems = None,
-    padding: files.Padding = None,
-    items: files.Items = None,
-    users: files.Users = None,
-    list_key: files.ListKey = "user",
-    columns: files.Columns = None,
-    as_json: Json = False,
+    files: Files,
 ) -> int:
     """Follow one metric through one list, step by step.
 
@@ -51,15 +35,7 @@ def run(  # noqa: PLR0913  one parameter per option
     """
     from rectitude.explanation.trace import trace
 
-    inputs = Inputs(
-        [predictions] if predictions else (), scores or (), logits or (), truth, targets,
-        score_users, score_items, padding=padding,
-    )  # fmt: skip
-    found, relevant = one_opened(inputs)
-    traced = trace(
-        found, relevant, metric, user, convention_of(convention or ()), train=source(train),
-        items=items, users=users, candidates=source(candidates), ranking=source(ranking),
-        list_key=list_key, columns=pairs(columns or (), "--columns", "user=visitor"),
-    )  # fmt: skip
-    typer.echo(traced.to_json() if as_json else str(traced))
+    found, truth = files.one_opened(predictions)
+    under = convention_of(convention or ())
+    files.deliver(trace(found, truth, metric, user, under, **files.given()))
     return 0

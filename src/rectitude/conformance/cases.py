@@ -114,9 +114,7 @@ def changes(case: Case) -> dict[str, Any] | None:
     options cannot be evaluated here."""
     options = case.options
     offered = "candidates" in options or options.get("users") != "in_candidates"
-    if set(options) - _HANDLED.get(case.kind, set()) or not offered:
-        return None
-    if case.kind not in _HANDLED:
+    if case.kind not in _HANDLED or set(options) - _HANDLED[case.kind] or not offered:
         return None
     switches: dict[str, Any] = {name: options[name] for name in _RENAMED if name in options}
     switches |= _USERS.get(options.get("users", ""), {})

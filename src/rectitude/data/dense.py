@@ -36,6 +36,10 @@ class Cells:
     start: Integers
     column: Integers
 
+    def rows(self) -> Integers:
+        """The row of each cell."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
     def columns(self, size: int) -> Integers:
         """The columns, out of so many, that have a cell in some row."""
         step = max(_CACHED, size)
@@ -79,6 +83,13 @@ class Dense:
     def source(self) -> str:
         """The scores in words."""
         return self.table.source
+
+    def spans(self) -> Iterator[tuple[int, int, Block]]:
+        """Each block with its first row and the one after its last."""
+        first = 0
+        for block in self.blocks():
+            yield first, first + len(block), block
+            first += len(block)
 
 
 def array_blocks(array: NDArray[Any]) -> Callable[[], Iterator[Block]]:

@@ -12,7 +12,13 @@ from rectitude.arrays import Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.table import Table
-from rectitude.predictions.top import by_row, from_table, has_column
+from rectitude.predictions.top import (
+    from_table,
+    has_column,
+    keys_of,
+    with_keys,
+    without_padding,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,8 +26,8 @@ if TYPE_CHECKING:
 
 def outside(dense: Dense, given: Cells, table: Table) -> Cells:
     """The cells that a table does not name."""
-    left = np.setdiff1d(_keys(dense, given), _named_by(dense, table), assume_unique=True)
-    return by_row(dense, left // dense.columns, left % dense.columns)
+    left = np.setdiff1d(keys_of(dense, given), _named_by(dense, table), assume_unique=True)
+    return with_keys(dense, left)
 
 
 def ranked(
@@ -29,38 +35,28 @@ def ranked(
 ) -> Cells:
     """The cells to be ranked: the candidates, and the truth if it goes with them, less what was
     seen."""
-    chosen = _keys(dense, offered)
+    chosen = keys_of(dense, offered)
     if convention.candidates == "with_truth":
         chosen = np.union1d(chosen, _named_by(dense, truth))
     if seen is not None and convention.seen == "removed":
-        chosen = np.setdiff1d(chosen, _keys(dense, seen), assume_unique=True)
-    if dense.padding is not None:
-        chosen = chosen[chosen % dense.columns != dense.padding]
-    return by_row(dense, chosen // dense.columns, chosen % dense.columns)
+        chosen = np.setdiff1d(chosen, keys_of(dense, seen), assume_unique=True)
+    return with_keys(dense, without_padding(dense, chosen))
 
 
 def _named_by(dense: Dense, table: Table) -> Integers:
     inside = replace(table, frame=table.frame.filter(has_column(dense, table)))
-    return _keys(dense, from_table(dense, inside, "candidates"))
-
-
-def _keys(dense: Dense, given: Cells) -> Integers:
-    rows = np.repeat(np.arange(dense.rows), np.diff(given.start))
-    return rows * dense.columns + given.column
+    return keys_of(dense, from_table(dense, inside, "candidates"))
 
 
 def gathered(dense: Dense, chosen: Cells) -> Table:
     """The scores of some cells as lists."""
     score = np.empty(len(chosen.column))
-    rows = np.repeat(np.arange(dense.rows), np.diff(chosen.start))
-    first = 0
-    for block in dense.blocks():
-        last = first + len(block)
+    rows = chosen.rows()
+    for first, last, block in dense.spans():
         here = slice(int(chosen.start[first]), int(chosen.start[last]))
         score[here] = block[rows[here] - first, chosen.column[here]]
         if dense.progress is not None:
             dense.progress(last, dense.rows)
-        first = last
     largest = np.finfo(np.float64).max  # lists have finite scores; the order stays the same
     score = np.clip(score, -largest, largest)
     columns = {**named(dense, rows, chosen.column), "score": score}

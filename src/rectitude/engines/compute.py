@@ -42,6 +42,8 @@ class Run(NamedTuple):
     last_cutoff: int | None
     verdicts: dict[tuple[Any, ...], Verdict]
     views: dict[tuple[Any, ...], Judged]
+    tie_bounds: bool = True
+    """whether the worst and the best that ties allow are wanted, too"""
 
 
 def judging(
@@ -58,12 +60,24 @@ def verdict_of(run: Run, asked: Asked) -> Verdict:
     needs = tuple(need for need in asked.metric.requires if need in _COUNTED)
     wanted = judging(asked.convention, shown, needs)
     if wanted not in run.verdicts:
-        try:
-            run.verdicts[wanted] = judge(run.sides, asked.convention, Ledger(), shown, needs)
-        except Collision:
-            exact = bring_together(run.sides.sources, exact_items=True)
-            run.verdicts[wanted] = judge(exact, asked.convention, Ledger(), shown, needs)
+        given = (asked.convention, Ledger(), shown, needs)
+        _, run.verdicts[wanted] = judged_by_ids(run.sides, *given)
     return run.verdicts[wanted]
+
+
+def judged_by_ids(
+    sides: Sides,
+    convention: Convention,
+    ledger: Ledger,
+    shown: int | None = None,
+    needs: tuple[str, ...] = (),
+) -> tuple[Sides, Verdict]:
+    """The verdict, and the sides that it is on: brought together anew where hashes collide."""
+    try:
+        return sides, judge(sides, convention, ledger, shown, needs)
+    except Collision:
+        exact = bring_together(sides.sources, exact_items=True)
+        return exact, judge(exact, convention, ledger, shown, needs)
 
 
 def _shown(asked: Asked) -> int | None:
@@ -100,7 +114,7 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
         room.fill(float("nan"))
         return Total(counts_of(asked, lists))
     done = _tally(run, asked, lists, spread, room)
-    return Total(done.state, _bounds(run, asked, verdict, done))
+    return Total(done.state, _bounds(run, asked, verdict, done) if run.tie_bounds else None)
 
 
 def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
@@ -170,10 +184,8 @@ def ratio_of(run: Run, asked: Asked, lists: Judged) -> Ratio:
         require_in(lists, asked.metric)
         given = given_to(asked, run.facts)
         ratio = values_of(asked.metric.function, lists, asked.cutoff, **given)
-        if asked.convention.without_relevant == "undefined":
-            told = lists.relevant > 0
-            ratio = Ratio(ratio.above * told, ratio.below * told)
-        return ratio
+        whole = asked.convention.without_relevant == "computed"
+        return ratio if whole else ratio.where(lists.relevant > 0)
 
 
 def _bounds(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> tuple[State, State] | None:

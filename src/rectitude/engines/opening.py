@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import Any, TypedDict, get_args
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from rectitude.predictions.logits import Logits, whole_targets
 from rectitude.predictions.rows import column_of
 from rectitude.predictions.top import by_position, cells, from_table
 from rectitude.profiles import Asked
-
-if TYPE_CHECKING:
-    pass
 
 
 class Inputs(TypedDict, total=False):

@@ -27,6 +27,7 @@ from rectitude.engines.compute import (
     Run,
     blamed,
     given_to,
+    judged_by_ids,
     judging,
     parts_of,
     total_of,
@@ -36,8 +37,7 @@ from rectitude.engines.fingerprint import fingerprint as content
 from rectitude.engines.unknown import require_settled
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.judge.account import account
-from rectitude.judge.join import Verdict, judge
-from rectitude.judge.sides import Collision, Sides, bring_together
+from rectitude.judge.sides import Sides, bring_together
 from rectitude.metrics.facts import Facts
 from rectitude.profiles import Asked, Profile
 
@@ -84,7 +84,7 @@ def part_of(
     """Judge the lists and add up every wanted metric (see `computed`)."""
     ledger = Ledger()
     exact = any(one.convention.ties.startswith("item") for one in wanted.values())
-    sides, verdict = _judged(sources, profile.convention, ledger, exact)
+    sides, verdict = judged_by_ids(bring_together(sources, exact), profile.convention, ledger)
     cutoffs = [one.cutoff for one in asked if one.cutoff is not None]
     account(sides, verdict.judged, max(cutoffs, default=None), ledger)
     last = cutoffs[-1] if cutoffs else None
@@ -127,17 +127,6 @@ def _judge_first(run: Run, wanted: Mapping[str, Asked]) -> None:
             verdict_of(run, one)
         except RectitudeError:  # said again when the metric is computed
             continue
-
-
-def _judged(
-    sources: Sources, convention: Convention, ledger: Ledger, exact: bool
-) -> tuple[Sides, Verdict]:
-    try:
-        sides = bring_together(sources, exact)
-        return sides, judge(sides, convention, ledger)
-    except Collision:
-        sides = bring_together(sources, exact_items=True)
-        return sides, judge(sides, convention, ledger)
 
 
 def results_of(

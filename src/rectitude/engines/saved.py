@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from rectitude.engines.batches import Batches
 from rectitude.engines.streaming import Evaluator
 from rectitude.errors import BadIds, UnknownName, UnreadableFile
 from rectitude.profiles import Profile
-from rectitude.storage import require_format, write_text
+from rectitude.storage import read_stored, require_format, write_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,12 +51,7 @@ def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Evaluator:
     """An evaluator as `save` wrote it."""
     where = os.fspath(path)
-    try:
-        stored = json.loads(Path(path).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise UnreadableFile(
-            f"{where} cannot be read as an evaluator: {error}.", "a file of Evaluator.save."
-        ) from error
+    stored = read_stored(path, "evaluator", "a file of Evaluator.save.")
     stored = require_format(stored, where, "evaluator", FORMAT_VERSION)
     try:
         evaluator = _evaluator(stored)

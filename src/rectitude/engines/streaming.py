@@ -50,11 +50,13 @@ class Evaluator:
         self.intervals = intervals
         self.per_list = per_list
         self.asked = [self.profile.resolve(name) for name in parse_all(self.names)]
-        wanted = computed(self.asked, self.profile)
-        self._bounds = {name: b for name, one in wanted.items() if (b := _bounds(name, one))}
-        self._wanted = {name: _by_list(one) for name, one in wanted.items()}
-        for bounds in self._bounds.values():
-            self._wanted |= bounds
+        self._computed = computed(self.asked, self.profile)
+        self._bounds = {name: _bounds(name, one) for name, one in self._computed.items()}
+        self._of_bounds = {
+            name: one for both in self._bounds.values() for name, one in both.items()
+        }
+        by_list = {name: _by_list(one) for name, one in self._computed.items()}
+        self._wanted = by_list | self._of_bounds
         self.reset()
 
     def reset(self) -> None:
@@ -91,9 +93,8 @@ class Evaluator:
         wanted = list(self._wanted.values())
         sources = opened(given, wanted, self.profile.convention)
         part = part_of(sources, self.asked, self.profile, self._wanted, self.intervals)
-        bounds = {name for both in self._bounds.values() for name in both}
         for name, error in part.failures.items():
-            if name not in bounds:  # else there is a value, without bounds
+            if name not in self._of_bounds:  # else there is a value, without bounds
                 raise error
         self._take(part.totals, part.ledger, part.manifest, self._kept_of(part), 1)
 
@@ -116,11 +117,10 @@ class Evaluator:
         if not self.batches:
             raise NothingToEvaluate("no batch has been added.", "an update before compute.")
         totals = dict(self.totals)
-        for name, one in computed(self.asked, self.profile).items():
+        for name, one in self._computed.items():
             rest = totals[name].sum
             if one.convention.unit == "user" and isinstance(rest, State):
-                names = self._bounds.get(name, {})
-                bounds = [self._by_user(bound) for bound in names if bound in totals]
+                bounds = [self._by_user(bound) for bound in self._bounds[name] if bound in totals]
                 both = (bounds[0], bounds[1]) if len(bounds) == 2 else None
                 totals[name] = Total(self._by_user(name), both)
         shown = self.kept if self.per_list == "kept" else Batches()
@@ -154,11 +154,9 @@ class Evaluator:
 
     def _kept_of(self, part: Part) -> Batches:
         """The values per list that must be kept of a batch."""
-        names = {name for both in self._bounds.values() for name in both}
-        for name, one in computed(self.asked, self.profile).items():
-            if self.per_list == "kept" or one.convention.unit == "user":
-                names.add(name)
-        names &= set(part.values)
+        every = self.per_list == "kept"
+        own = [n for n, one in self._computed.items() if every or one.convention.unit == "user"]
+        names = [name for name in (*self._of_bounds, *own) if name in part.values]
         return Batches.of(part.keys, {name: part.values[name] for name in names})
 
     def _take(

@@ -90,15 +90,13 @@ def with_unknown(dense: Dense, truth: Table, train: Table | None, convention: Co
     more = 0 if missing is None else len(missing)
 
     def blocks() -> Iterator[Block]:
-        first = 0
-        for block in dense.blocks():
+        for first, last, block in dense.spans():
             real = block if dense.padding is None else np.delete(block, dense.padding, axis=1)
             lowest = np.repeat(real.min(axis=1, keepdims=True), more, axis=1)
             wide = np.concatenate((block, lowest), axis=1)
             if known is not None:
-                wide[~known[first : first + len(block)]] = 0
+                wide[~known[first:last]] = 0
             yield wide
-            first += len(block)
 
     items = dense.items if missing is None else dense.items.append(missing)
     return replace(dense, columns=dense.columns + more, items=items, blocks=blocks)

@@ -8,7 +8,7 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.convention import Convention, parse_value
 from rectitude.errors import BadName, RectitudeError
 from rectitude.metrics import METRICS
-from rectitude.metrics.names import Name, parse
+from rectitude.metrics.names import Name, parse_all
 from rectitude.profiles import PROFILES, Asked, Profile, profile_of
 
 
@@ -26,7 +26,7 @@ class End:
 
 def one_name(metric: str) -> Name:
     """The one metric that a text names."""
-    names = parse(metric)
+    names = parse_all(metric)
     if len(names) != 1:
         raise BadName(
             f"{metric!r} names {len(names)} metrics.", "one, such as 'ndcg@10'.", "one at a time."

@@ -16,9 +16,8 @@ from rectitude.engines.opening import Given, Inputs, given_of
 from rectitude.engines.part import computed
 from rectitude.errors import BadLists, BadName, RectitudeError
 from rectitude.explanation.ends import End, end_of, one_name
-from rectitude.explanation.explain.game import VERDICTS_KEPT, takes_padding
 from rectitude.explanation.explain.text import decimals
-from rectitude.explanation.trials import Trials
+from rectitude.explanation.trials import Opened, Trials, close
 from rectitude.explanation.variants import under_flips, under_profiles
 from rectitude.tables import aligned
 
@@ -124,20 +123,18 @@ def _chosen(
 def _values(given: Given, ends: Sequence[End]) -> dict[str, float | str]:
     """The value of a model under each convention, or why there is none."""
     deepest = [one for end in ends for one in computed([end.asked], end.profile).values()]
-    padded = takes_padding(given.inputs["predictions"])
-    trials: dict[object, Trials] = {}
+    opened = Opened(given, deepest)
     found: dict[str, float | str] = {}
     for end in sorted(ends, key=lambda end: str(judging(end.asked.convention))):
-        padding = end.profile.padding if padded else None
-        trial = trials.setdefault(padding, Trials(replace(given, padding=padding), deepest))
-        trial.forget(beyond=VERDICTS_KEPT)
-        found[end.label] = _value(trial, end)
+        trials = opened.trials(end.profile)
+        trials.forget()
+        found[end.label] = _value(trials, end)
     return found
 
 
-def _value(trial: Trials, end: End) -> float | str:
+def _value(trials: Trials, end: End) -> float | str:
     try:
-        value = trial.result(end.asked, end.profile).value
+        value = trials.result(end.asked, end.profile).value
     except RectitudeError as error:
         return error.found
     return value if math.isfinite(value) else f"the value is {value}."
@@ -174,16 +171,11 @@ def _standing(kind: Kind, label: str, values: dict[str, float], best: str) -> St
     models = sorted(values, key=lambda model: -values[model] if best == "high" else values[model])
     order: list[list[str]] = []
     for model in models:
-        if order and _close(values[order[-1][0]], values[model]):
+        if order and close(values[order[-1][0]], values[model]):
             order[-1].append(model)
         else:
             order.append([model])
     return Standing(kind, label, values, tuple(tuple(equal) for equal in order))
-
-
-def _close(one: float, other: float) -> bool:
-    """Whether two values are equal but for the rounding of floating-point numbers."""
-    return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
 
 
 def _changed(base: Standing, other: Standing) -> tuple[Pair, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rectitude.aggregate.evaluation import Keys, Result
+from rectitude.arrays import Floats
 from rectitude.data.ledger import Ledger
 from rectitude.engines.compute import Run, total_of, verdict_of, view_of
 from rectitude.engines.opening import Given, opened
@@ -16,7 +17,37 @@ from rectitude.engines.part import Part, computed, facts_of, results_of
 from rectitude.engines.unknown import settled_when_opened
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import bring_together
+from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.profiles import Asked, Profile
+
+VERDICTS_KEPT = 12
+"""judged lists take room; few are enough where conventions come in the order of their judging"""
+
+
+def close(one: float | Floats, other: float | Floats) -> Any:
+    """Whether values are equal but for the rounding of floating-point numbers; NaN equals NaN."""
+    return np.isclose(one, other, rtol=1e-14, atol=1e-15, equal_nan=True)
+
+
+@dataclass
+class Opened:
+    """Inputs that are opened once for every item that a profile holds to be padding."""
+
+    given: Given
+    deepest: Sequence[Asked]
+    by_padding: dict[Any, Trials] = field(default_factory=dict)
+
+    def trials(self, profile: Profile) -> Trials:
+        """The inputs as a profile sees them."""
+        padding = profile.padding if takes_padding(self.given.inputs["predictions"]) else None
+        if padding not in self.by_padding:
+            self.by_padding[padding] = Trials(replace(self.given, padding=padding), self.deepest)
+        return self.by_padding[padding]
+
+
+def takes_padding(predictions: object) -> bool:
+    """Whether a profile's padding item is left out of these predictions."""
+    return isinstance(predictions, Scores | Embeddings) and predictions.padding is None
 
 
 @dataclass
@@ -61,10 +92,10 @@ class Trials:
         sides = self.run(asked).sides
         return Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
 
-    def forget(self, beyond: int) -> None:
-        """Drop judged lists where more than so many are held."""
+    def forget(self) -> None:
+        """Drop judged lists where many are held."""
         for run in self.runs.values():
-            if len(run.verdicts) > beyond:
+            if len(run.verdicts) > VERDICTS_KEPT:
                 run.verdicts.clear()
                 run.views.clear()
 
@@ -76,5 +107,6 @@ class Trials:
         if key not in self.runs:
             sources = opened(self.given, self.deepest, convention)
             sides = bring_together(sources, exact_items=True)
-            self.runs[key] = Run(sides, facts_of(sources), asked.cutoff, {}, {})
+            facts = facts_of(sources)
+            self.runs[key] = Run(sides, facts, asked.cutoff, {}, {}, tie_bounds=False)
         return self.runs[key]._replace(last_cutoff=asked.cutoff)

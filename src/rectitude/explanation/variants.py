@@ -16,7 +16,7 @@ from rectitude.metrics.names import Name
 from rectitude.profiles import PROFILES
 from rectitude.switch import Switch
 
-_THRESHOLDS = 5
+_THRESHOLDS = 10
 """so many grades are tried as the lowest relevant one"""
 
 
@@ -43,15 +43,18 @@ def under_flips(start: End, grades: Floats) -> Iterator[End]:
 
 def _choices(switch: Switch, grades: Floats) -> list[Any]:
     if switch.name == "relevant_from":
-        return _thresholds(grades)
+        return thresholds(grades)
     return [choice for choice in switch.choices if choice != "error"]
 
 
-def _thresholds(grades: Floats) -> list[float]:
-    """Grades above the lowest, which could be the lowest relevant one; some if there are many."""
-    found = np.unique(grades[grades > 0])[1:]
-    places = np.linspace(0, len(found) - 1, min(len(found), _THRESHOLDS)).round().astype(int)
-    return [float(found[place]) for place in places]
+def thresholds(grades: Floats) -> list[float]:
+    """Grades that could be the lowest relevant one, beside the lowest above 0, which is so without;
+    whole numbers where there are many."""
+    levels = np.unique(grades[grades > 0])[1:]
+    if len(levels) > _THRESHOLDS:
+        whole = np.arange(1, _THRESHOLDS + 1)
+        levels = whole[(whole >= levels[0]) & (whole <= levels[-1])]
+    return [float(level) for level in levels]
 
 
 def _flipped(start: End, switch: str, choice: Any) -> Iterator[End]:

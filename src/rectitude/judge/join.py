@@ -14,12 +14,11 @@ from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluat
 from rectitude.judge.dense import Ranked, rank_dense, require_sortable, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
-from rectitude.judge.met import times_met
 from rectitude.judge.ranks import ranks, undecided
 from rectitude.judge.shown import shown_in_lists, shown_in_scores
 from rectitude.judge.sides import Collision, Sides
+from rectitude.judge.training import times_met, unseen_items
 from rectitude.judge.truth import Truth, truth_under
-from rectitude.judge.unseen import unseen_items
 from rectitude.predictions.order import describe, order_of, require_finite, sort_key
 
 

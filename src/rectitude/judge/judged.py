@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,11 +14,18 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, runnin
 Kept = TypeVar("Kept")
 _BY_ROW = ("rank", "grade", "place", "last", "taken", "met")
 _BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown")
+_OF_SINGLE = ("target", "top", "loss")
 
 
 def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
     """Which grades are relevant: those from the threshold on, or all above 0."""
     return grades > 0 if relevant_from is None else grades >= relevant_from
+
+
+def _taken(of: object, names: Sequence[str], which: Integers) -> dict[str, Any]:
+    """Some entries of some columns; None for a column that is not there."""
+    columns = {name: getattr(of, name) for name in names}
+    return {name: None if c is None else c[which] for name, c in columns.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +89,8 @@ class Judged:
 
     def at_threshold(self, relevant_from: float | None) -> Judged:
         """The same ranks, with other grades counting as relevant."""
-        return (
-            self
-            if relevant_from == self.relevant_from
-            else replace(self, relevant_from=relevant_from)
-        )
+        same = relevant_from == self.relevant_from
+        return self if same else replace(self, relevant_from=relevant_from)
 
     def only(self, lists: Integers) -> Judged:
         """Some of the lists, numbered anew; they must ascend."""
@@ -97,37 +101,23 @@ class Judged:
         ends = np.cumsum(lengths)
         shift = self.truth.offsets[lists] - (ends - lengths)
         values = self.truth.values[np.arange(int(lengths.sum())) + np.repeat(shift, lengths)]
-
-        def taken(column: Any, which: Integers) -> Any:
-            return None if column is None else column[which]
-
-        single = self.single
-        if single is not None:
-            target, top, loss = (taken(c, lists) for c in (single.target, single.top, single.loss))
-            single = Single(target, top, single.classes, loss)
+        single = self.single and replace(self.single, **_taken(self.single, _OF_SINGLE, lists))
         return replace(
             self,
             list=number[self.list[rows]],
             truth=Ragged(np.append(0, ends), values),
             single=single,
-            **{name: taken(getattr(self, name), rows) for name in _BY_ROW},
-            **{name: taken(getattr(self, name), lists) for name in _BY_LIST},
+            **_taken(self, _BY_ROW, rows),
+            **_taken(self, _BY_LIST, lists),
         )
 
     def ended(self, end: int) -> Judged:
         """The same lists, ended at a rank."""
         inside = np.flatnonzero((self.rank if self.taken is None else self.taken) <= end)
-        return replace(
-            self,
-            list=self.list[inside],
-            rank=self.rank[inside],
-            grade=self.grade[inside],
-            place=self.place[inside],
-            returned=np.minimum(self.returned, end),
-            last=None if self.last is None else np.minimum(self.last[inside], end),
-            taken=None if self.taken is None else self.taken[inside],
-            met=None if self.met is None else self.met[inside],
-        )
+        kept = _taken(self, ("list", *_BY_ROW), inside)
+        if self.last is not None:
+            kept["last"] = np.minimum(kept["last"], end)
+        return replace(self, returned=np.minimum(self.returned, end), **kept)
 
     @property
     def size(self) -> int:

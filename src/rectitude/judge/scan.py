@@ -19,7 +19,14 @@ from rectitude.data.dense import Block, Cells, Dense
 from rectitude.dense.rows import MASKED, Wanted, count, single
 from rectitude.errors import BadScores
 from rectitude.judge.sides import Sides
-from rectitude.predictions.top import located, wanted, with_padding
+from rectitude.predictions.top import (
+    keys_of,
+    located,
+    wanted,
+    with_keys,
+    with_padding,
+    without_padding,
+)
 
 
 class Firsts(NamedTuple):
@@ -58,17 +65,13 @@ class Reading(NamedTuple):
 
 def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
     """The reading that a convention needs, made once."""
-    by_item = convention.ties.startswith("item") and not _ascending(sides)
+    codes = sides.items.codes["predictions"].whole
+    by_item = convention.ties.startswith("item") and not np.all(codes[1:] > codes[:-1])
     key = (convention.seen, convention.score_precision, by_item, convention.hit_scores)
     if key not in sides.readings:
         sides.readings[key] = _read(sides, dense, convention, by_item)
     made: Reading = sides.readings[key]
     return made
-
-
-def _ascending(sides: Sides) -> bool:
-    codes = sides.items.codes["predictions"].whole
-    return bool(np.all(codes[1:] > codes[:-1]))
 
 
 def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> Reading:
@@ -164,16 +167,14 @@ class _Scan:
 
     def blocks(self) -> Iterator[tuple[int, int, Block, slice, Wanted]]:
         """Each block with its first and last row, and its pairs."""
-        first, start = 0, self.asked.start
-        for given in self.dense.blocks():
-            last = first + len(given)
+        start = self.asked.start
+        for first, last, given in self.dense.spans():
             block = compared(given, self.precision)
             here = slice(int(start[first]), int(start[last]))
             mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
             yield first, last, block, here, mine
             if self.dense.progress is not None:
                 self.dense.progress(last, self.dense.rows)
-            first = last
 
     def scores(self) -> None:
         """Count in every row."""
@@ -249,11 +250,9 @@ def _masked_last(scan: _Scan, ranked: Integers, seen: Cells) -> Integers:
     The padding stays out.
     """
     dense, sequence = scan.dense, scan.sequence
-    owner = np.repeat(np.arange(dense.rows), np.diff(seen.start))
-    real = seen.column != (-1 if dense.padding is None else dense.padding)
+    seen = with_keys(dense, without_padding(dense, keys_of(dense, seen)))
     nth = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
-    owner, keys = owner[real], np.sort((owner * dense.columns + nth[seen.column])[real])
-    start = np.searchsorted(owner, np.arange(dense.rows + 1))
+    keys, start = np.sort(seen.rows() * dense.columns + nth[seen.column]), seen.start
     rows = np.repeat(np.arange(dense.rows), np.diff(scan.asked.start))
     mine = rows * dense.columns + nth[scan.asked.column]
     there = (scan.asked.column >= 0) & np.isin(mine, keys)

@@ -15,7 +15,13 @@ from rectitude.dense.rows import best
 from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.scan import compared, reading
 from rectitude.judge.sides import Sides
-from rectitude.predictions.top import by_row, wanted, with_padding
+from rectitude.predictions.top import (
+    keys_of,
+    wanted,
+    with_keys,
+    with_padding,
+    without_padding,
+)
 
 
 def shown_in_scores(
@@ -26,12 +32,14 @@ def shown_in_scores(
     if sides.sources.recorded is not None:
         return _recorded(sides.sources.recorded[:, :k], found.row, k)
     seen = None if convention.seen == "kept" else sides.sources.seen
-    judged = by_row(dense, found.row[matches.list], matches.position)
+    judged = found.row[matches.list] * dense.columns + matches.position
     order = _order(sides, convention)
-    masked = _union(dense, with_padding(dense, seen), judged)
-    others = _best_others(dense, masked, order, convention, k)
-    if convention.seen == "last" and sides.sources.seen is not None:
-        rest = _turned(_without(dense, sides.sources.seen, judged), np.argsort(order))
+    masked = with_padding(dense, seen)
+    keys = judged if masked is None else np.concatenate((keys_of(dense, masked), judged))
+    others = _best_others(dense, with_keys(dense, keys), order, convention, k)
+    if convention.seen == "last" and seen is not None:
+        left = np.setdiff1d(without_padding(dense, keys_of(dense, seen)), judged)
+        rest = _turned(with_keys(dense, left), np.argsort(order))
         others = _filled(others, Cells(rest.start, order[rest.column]))
     row = np.maximum(found.row, 0)
     others = np.where((found.row >= 0)[:, None], others[row], -1)
@@ -61,48 +69,25 @@ def _best_others(
     as_they_are = bool(np.all(order[1:] > order[:-1]))
     turned = masked if as_they_are else _turned(masked, np.argsort(order))
     columns = np.full((dense.rows, k), -1)
-    first = 0
-    for given in dense.blocks():
-        last = first + len(given)
+    for first, last, given in dense.spans():
         block = compared(given, convention.score_precision)
         block = block if as_they_are else np.ascontiguousarray(block[:, order])
         top = best(block, wanted(turned, first, last), k)
         columns[first:last] = np.where(top >= 0, order[top], -1)
-        first = last
     return columns
 
 
 def _turned(cells: Cells, places: Integers) -> Cells:
     """The cells with their columns renamed, ascending again in every row."""
-    owner = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))
     columns = places[cells.column]
-    return Cells(cells.start, columns[np.lexsort((columns, owner))])
-
-
-def _union(dense: Dense, one: Cells | None, other: Cells) -> Cells:
-    if one is None:
-        return other
-    both = [(np.repeat(np.arange(dense.rows), np.diff(c.start)), c.column) for c in (one, other)]
-    rows, columns = (np.concatenate(parts) for parts in zip(*both, strict=True))
-    return by_row(dense, rows, columns)
-
-
-def _without(dense: Dense, cells: Cells, judged: Cells) -> Cells:
-    """The cells that are neither judged nor padding."""
-    owner = np.repeat(np.arange(dense.rows), np.diff(cells.start))
-    keys = owner * dense.columns + cells.column
-    theirs = np.repeat(np.arange(dense.rows), np.diff(judged.start)) * dense.columns + judged.column
-    keep = ~np.isin(keys, theirs) & (
-        cells.column != (-1 if dense.padding is None else dense.padding)
-    )
-    return by_row(dense, owner[keep], cells.column[keep].astype(np.int64))
+    return Cells(cells.start, columns[np.lexsort((columns, cells.rows()))])
 
 
 def _filled(columns: Integers, cells: Cells) -> Integers:
     """Empty places at the end, filled with the cells of the row."""
     k = columns.shape[1]
     free = (columns >= 0).sum(axis=1)
-    owner = np.repeat(np.arange(len(columns)), np.diff(cells.start))
+    owner = cells.rows()
     place = np.arange(len(owner)) - cells.start[owner] + free[owner]
     inside = place < k
     filled = columns.copy()

@@ -83,11 +83,6 @@ class Sides:
         return "train" if trained or self.sources.dense is None else "the scores"
 
     @property
-    def misses_unknown(self) -> bool:
-        """Whether nobody can recommend an item that is not known."""
-        return self.catalogue != "train"
-
-    @property
     def by_user(self) -> bool:
         """Whether the key of a list is its user."""
         return self.sources.key == "user"
@@ -203,12 +198,8 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
         left_out=everywhere - len(universe),
         absent=_absent(users, people),
         foreign=foreign,
-        listless=None if "truth" in space.runs else _listless(users, people, used),
+        listless=None if "truth" in space.runs else users.ids.labels(np.delete(people, used)),
     )
-
-
-def _listless(users: _Space, people: Integers, used: Integers) -> pl.Series:
-    return users.ids.labels(np.delete(people, used))
 
 
 def _has(table: Table, column: str) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers, Pieces
 from rectitude.convention import Convention
-from rectitude.data.ledger import Ledger
+from rectitude.data.ledger import Ledger, Weight
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
 from rectitude.grouping import Grouped
 from rectitude.judge.match import repeat_flags, repeats
@@ -96,24 +96,11 @@ def _allowed_lists(sides: Sides, there: Flags, convention: Convention, ledger: L
     everyone = np.ones(len(there), bool)
     if sides.known_users is None:
         return everyone
-    unknown = there & ~sides.known_users
-    first = sides.label(np.flatnonzero(unknown)[0]) if unknown.any() else ""
-    fate = "dropped" if convention.unknown_users == "drop" else "evaluated"
-    ledger.count(
-        "users_unknown",
-        int(unknown.sum()),
-        f"users in the truth are not in train: {fate}",
-        int(there.sum()),
-        first,
-        "warning" if convention.unknown_users == "drop" else "notice",
-    )
-    if unknown.any() and convention.unknown_users == "error":
-        raise UnknownIds(
-            f"{int(unknown.sum())} of {int(there.sum())} users in the truth are not in train "
-            f"(first: {first}).",
-            "every user to be known, as unknown_users='error' says.",
-            "set unknown_users='keep' or 'drop'.",
-        )
+    unknown = np.flatnonzero(there & ~sides.known_users)
+    first = sides.label(unknown[0]) if len(unknown) else ""
+    about, choice = "users in the truth are not in train", convention.unknown_users
+    found = (len(unknown), int(there.sum()), first)
+    _account_for_unknown("user", about, "evaluated", choice, found, ledger)
     return sides.known_users | ~there if convention.unknown_users == "drop" else everyone
 
 
@@ -127,24 +114,27 @@ def _allowed_items(
     known = sides.known_items[rows]
     unknown = rows[~known]
     first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
-    kept = "kept as misses" if sides.misses_unknown else "kept"
-    fate = "dropped" if convention.unknown_items == "drop" else kept
-    ledger.count(
-        "items_unknown",
-        len(unknown),
-        f"{_outside(sides)}: {fate}",
-        size,
-        first,
-        "warning" if convention.unknown_items == "drop" else "notice",
-    )
-    if len(unknown) and convention.unknown_items == "error":
+    # What train lacks can still be recommended; what the catalogue or the scores lack cannot.
+    kept = "kept" if sides.catalogue == "train" else "kept as misses"
+    about, choice = _outside(sides), convention.unknown_items
+    _account_for_unknown("item", about, kept, choice, (len(unknown), size, first), ledger)
+    return known if choice == "drop" else everything
+
+
+def _account_for_unknown(
+    what: str, about: str, kept: str, choice: str, found: tuple[int, int, str], ledger: Ledger
+) -> None:
+    """Count users or items that are not known, `found` of so many, or refuse them."""
+    weight: Weight = "warning" if choice == "drop" else "notice"
+    fate = "dropped" if choice == "drop" else kept
+    count, size, first = found
+    ledger.count(f"{what}s_unknown", count, f"{about}: {fate}", size, first, weight)
+    if count and choice == "error":
         raise UnknownIds(
-            f"{len(unknown)} of {len(rows)} truth rows name an item that is not in the catalogue "
-            f"(first: {first}).",
-            "every item to be known, as unknown_items='error' says.",
-            "set unknown_items='keep' or 'drop'.",
+            f"{count} of {size} {about} (first: {first}).",
+            f"every {what} to be known, as unknown_{what}s='error' says.",
+            f"set unknown_{what}s='keep' or 'drop'.",
         )
-    return known if convention.unknown_items == "drop" else everything
 
 
 def _outside(sides: Sides) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 from rectitude.arrays import Floats
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
-from rectitude.metrics.needs import candidates_of
-from rectitude.metrics.partial_auc import list_auc
+from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Ratio, metric
 from rectitude.metrics.targets import middle_rank
 
@@ -41,22 +40,6 @@ def auc(lists: Judged, k: int | None) -> Ratio:
 
 
 @metric(
-    "AUC within the list, undefined without hits or misses",
-    formula="as list_auc, but 0/0 where the first {k} are all hits, or none is",
-    reading="As list_auc; with undefined=nan, one list without a hit leaves no mean.",
-    use="For numbers of tools that divide by zero there; otherwise use auc with scores of all "
-    "items.",
-    cite="hanley1982meaning",
-    breaks=("perfect_is_best", "moving_up_helps"),
-)
-def list_auc_strict(lists: Judged, k: int | None) -> Ratio:
-    """As list_auc, but undefined for lists without a pair."""
-    ratio, hits = list_auc(lists, k), lists.hits(k)
-    pairs = hits * (lists.returned_upto(k) - hits) > 0
-    return Ratio(ratio.above * pairs, ratio.below * pairs)
-
-
-@metric(
     "Group AUC",
     formula="auc of every list, weighted by its relevant items: sum of R * auc / sum of R "
     "(ranks up to {k})",
@@ -71,9 +54,8 @@ def list_auc_strict(lists: Judged, k: int | None) -> Ratio:
 def gauc(lists: Judged, k: int | None) -> Ratio:
     """AUC of each list, weighted by its relevant items."""
     area, weight = auc(lists, k), lists.hits(None)
-    defined = area.below > 0
-    value = area.above / np.where(defined, area.below, 1.0)
-    return Ratio(weight * value, np.where(defined, weight, 0.0))
+    value = area.above / np.where(area.below > 0, area.below, 1.0)
+    return Ratio(weight * value, weight).where(area.below > 0)
 
 
 @metric(
@@ -90,7 +72,7 @@ def gauc(lists: Judged, k: int | None) -> Ratio:
 def limited_auc(lists: Judged, k: int | None) -> Ratio:
     """Area under the ROC curve where nothing is known of the order below the cutoff."""
     places, hits, relevant = _places(lists, k), lists.hits(k), lists.hits(None)
-    others = candidates_of(lists) - relevant
+    others = needed(lists.candidates, "scores") - relevant
     unlisted = others - (places - hits)
     above = _wins(lists, k, hits, places) + (hits + relevant) / 2 * unlisted
     return Ratio(above, relevant * others)
@@ -118,7 +100,7 @@ def lrap(lists: Judged, k: int | None) -> Ratio:
 
 def _places(lists: Judged, k: int | None) -> Floats:
     """(lists,) how many candidates stand up to the cutoff."""
-    candidates = candidates_of(lists)
+    candidates = needed(lists.candidates, "scores")
     return (candidates if k is None else np.minimum(candidates, k)).astype(np.float64)
 
 

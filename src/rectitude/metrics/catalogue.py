@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.errors import MissingNeed
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import whole_k
 from rectitude.metrics.facts import Facts
@@ -27,7 +26,7 @@ from rectitude.metrics.registry import Ratio, metric
 )
 def catalogue_accuracy(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     """Share of the catalogue that is rightly recommended or rightly left out."""
-    size = _size(facts)
+    size = facts.catalogue
     wrong = whole_k(lists, k) + lists.relevant - 2 * lists.hits(k)  # listed or relevant, not both
     return Ratio(size - wrong, np.full(lists.size, float(size)))
 
@@ -47,7 +46,7 @@ def catalogue_accuracy(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
 )
 def catalogue_mcc(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     """Correlation of recommended and relevant over the catalogue."""
-    size, places, relevant = _size(facts), whole_k(lists, k), lists.relevant
+    size, places, relevant = facts.catalogue, whole_k(lists, k), lists.relevant
     product = places * relevant * (size - places) * (size - relevant)
     above = np.where(product > 0, lists.hits(k) * size - places * relevant, 0.0)
     return Ratio(above, np.where(product == 0, 1.0, np.sqrt(np.maximum(product, 0.0))))
@@ -69,14 +68,7 @@ def catalogue_mcc(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
 )
 def percentile_ranking(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     """How far down the catalogue relevant items stand."""
-    size = _size(facts)
+    size = facts.catalogue
     found = lists.total(np.where(lists.hit, (lists.rank - 1) / size, 0.0))
     elsewhere = (np.maximum(lists.returned - 1, 0) / size + 1) / 2
     return Ratio(found + (lists.relevant - lists.hits(None)) * elsewhere, lists.relevant)
-
-
-def _size(facts: Facts) -> int:
-    """How many items the catalogue holds."""
-    if facts.items is None:
-        raise MissingNeed("there is no catalogue.", advice="pass items= to evaluate.")
-    return int(facts.items["item"].n_unique())

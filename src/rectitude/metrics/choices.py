@@ -127,9 +127,8 @@ def ideal_reachable(lists: Judged, k: int | None, worth: Worth, weights: Weights
     if not len(best.values) or best.values.min() == best.values.max():
         count = (lists.judged if k is None else np.minimum(lists.judged, k)).astype(np.int64)
         return _running_sum(int(count.max(initial=0)), worth(best.values[:1]), weights)[count]
-    rank = np.arange(len(best.values)) - np.repeat(best.offsets[:-1], best.lengths) + 1
-    kept = slice(None) if k is None else np.flatnonzero(rank <= k)
-    return totals(best.rows()[kept], lists.size, (worth(best.values) * weights(rank))[kept])
+    ends = np.full(lists.size, np.inf if k is None else k)
+    return _best_first(best.rows(), worth(best.values), ends, weights)
 
 
 def ideal_reachable_returned(

@@ -75,14 +75,14 @@ def rndcg(
     """Mean of NDCG over the ranks at which the ideal list comes to a lower grade."""
     lists = lists if k is None else lists.ended(k)
     _, found, levels, best = _discounted(lists, gain, gain_from, discount)
-    owner, told = lists.best.rows(), lists.relevant > 0
+    owner = lists.best.rows()
     lower = np.append((owner[1:] != owner[:-1]) | (levels[1:] < levels[:-1]), True)[: len(owner)]
     falls = np.flatnonzero((levels > 0) & lower)
     here = _upto(lists, found, owner[falls], _places(lists)[falls])
     each = here / accumulated(np.add, best, owner)[falls]
     end = lists.returned > totals(owner[levels > 0], lists.size) + 1
     above = totals(owner[falls], lists.size, each) + end * _whole(lists, found, best)
-    return Ratio(above * told, (totals(owner[falls], lists.size) + end) * told)
+    return Ratio(above, totals(owner[falls], lists.size) + end).where(lists.relevant > 0)
 
 
 _TINY = np.finfo(float).tiny

@@ -21,6 +21,11 @@ class Facts:
     users: pl.DataFrame | None = None
     train: pl.DataFrame | None = None
 
+    @property
+    def catalogue(self) -> int:
+        """How many items the catalogue holds."""
+        return 0 if self.items is None else int(self.items["item"].n_unique())
+
     def require(self, metric: Metric) -> None:
         """An error if the metric needs a table that is not there."""
         wants = {

@@ -7,7 +7,7 @@ import numpy as np
 from rectitude.arrays import Floats
 from rectitude.judge.judged import Judged
 from rectitude.metrics.facts import Facts
-from rectitude.metrics.needs import unseen_of
+from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Ratio, metric
 
 
@@ -72,14 +72,13 @@ def pooled_hit_auc(lists: Judged, k: int | None) -> Ratio:
 )
 def hits_per_item(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     """Hits over the size of the catalogue."""
-    size = 0 if facts.items is None else facts.items["item"].n_unique()
-    return Ratio(lists.hits(k), np.full(lists.size, float(size)))
+    return Ratio(lists.hits(k), np.full(lists.size, float(facts.catalogue)))
 
 
 def _areas(lists: Judged, k: int | None, below: Floats) -> Ratio:
     """The terms of each list over something; 0/0 where a hit has nothing to be compared with."""
-    others = unseen_of(lists) - lists.relevant + 1
+    others = needed(lists.unseen, "unseen") - lists.relevant + 1
     void = (others == 0) & (lists.hits(k) > 0)
     size = np.where(others == 0, 1.0, others)[lists.list]
     terms = lists.hit * (size - (lists.rank - lists.nth)) / size
-    return Ratio(np.where(void, 0.0, lists.total(terms, upto=k)), np.where(void, 0.0, below))
+    return Ratio(lists.total(terms, upto=k), below).where(~void)

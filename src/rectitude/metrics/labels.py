@@ -6,7 +6,7 @@ import numpy as np
 
 from rectitude.judge.judged import Judged
 from rectitude.metrics.auc import auc
-from rectitude.metrics.needs import candidates_of
+from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Ratio, metric
 
 
@@ -29,7 +29,7 @@ def coverage_error(lists: Judged, k: int | None) -> Ratio:
     last = np.zeros(lists.size)
     np.maximum.at(last, lists.list[lists.hit], lists.rank[lists.hit].astype(float))
     ranked = (lists.relevant > 0) & (lists.hits(None) == lists.relevant)
-    return Ratio(np.where(ranked, last, 0.0), ranked.astype(np.float64))
+    return Ratio.of(last).where(ranked)
 
 
 @metric(
@@ -66,5 +66,5 @@ def label_ranking_loss(lists: Judged, k: int | None) -> Ratio:
 )
 def fall_out(lists: Judged, k: int | None) -> Ratio:
     """Share of the items that are not relevant that were recommended."""
-    others = candidates_of(lists) - lists.hits(None)
+    others = needed(lists.candidates, "scores") - lists.hits(None)
     return Ratio(lists.returned_upto(k) - lists.hits(k), others)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from rectitude.arrays import Integers
+from typing import TypeVar
+
 from rectitude.errors import MissingNeed
-from rectitude.judge.judged import Judged, Single
+from rectitude.judge.judged import Judged
 from rectitude.metrics.registry import Metric
+
+Found = TypeVar("Found")
 
 _WANTS = {
     "scores": (
@@ -30,25 +33,11 @@ def require_in(lists: Judged, metric: Metric) -> None:
             raise _missing(need, f"metric {metric.name!r}")
 
 
-def candidates_of(lists: Judged) -> Integers:
-    """(lists,) how many items the ranker chose among."""
-    if lists.candidates is None:
-        raise _missing("scores", "this metric")
-    return lists.candidates
-
-
-def unseen_of(lists: Judged) -> Integers:
-    """(lists,) items of the catalogue that the user had not in training."""
-    if lists.unseen is None:
-        raise _missing("unseen", "this metric")
-    return lists.unseen
-
-
-def single_of(lists: Judged) -> Single:
-    """The lists as a classification."""
-    if lists.single is None:
-        raise _missing("classes", "this metric")
-    return lists.single
+def needed(found: Found | None, need: str) -> Found:
+    """What a metric needs of the lists, or an error where it is not there."""
+    if found is None:
+        raise _missing(need, "this metric")
+    return found
 
 
 def _is_there(lists: Judged, need: str) -> bool:

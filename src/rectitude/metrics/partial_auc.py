@@ -31,6 +31,21 @@ def list_auc(lists: Judged, k: int | None) -> Ratio:
 
 
 @metric(
+    "AUC within the list, undefined without hits or misses",
+    formula="as list_auc, but 0/0 where the first {k} are all hits, or none is",
+    reading="As list_auc; with undefined=nan, one list without a hit leaves no mean.",
+    use="For numbers of tools that divide by zero there; otherwise use auc with scores of all "
+    "items.",
+    cite="hanley1982meaning",
+    breaks=("perfect_is_best", "moving_up_helps"),
+)
+def list_auc_strict(lists: Judged, k: int | None) -> Ratio:
+    """As list_auc, but undefined for lists without a pair."""
+    hits = lists.hits(k)
+    return list_auc(lists, k).where((hits > 0) & (hits < lists.returned_upto(k)))
+
+
+@metric(
     "Partial AUC",
     formula="for each relevant item, the first {k} misses of the list that stand below it / "
     "({k} * relevant items); without a cutoff, all misses of the list",
@@ -58,9 +73,9 @@ def pauc(lists: Judged, k: int | None) -> Ratio:
 )
 def pauc_strict(lists: Judged, k: int | None) -> Ratio:
     """As pauc, but undefined for lists that end too early to know it."""
-    ratio, hits = pauc(lists, k), lists.hits(None)
+    hits = lists.hits(None)
     known = (lists.returned - hits >= _limit(lists, k)) | (hits == lists.relevant)
-    return Ratio(ratio.above * known, ratio.below * known)
+    return pauc(lists, k).where(known)
 
 
 @metric(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.errors import MissingNeed
 from rectitude.judge.judged import Judged
 from rectitude.metrics.facts import Facts
+from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Ratio, metric
 
 
@@ -26,7 +26,6 @@ def propensity_hits(
     lists: Judged, k: int | None, *, facts: Facts, largest: float = 10_000.0
 ) -> Ratio:
     """Hits, each weighted by how seldom training held the item."""
-    if lists.met is None or facts.train is None:
-        raise MissingNeed("nothing is known of training.", advice="pass train= to evaluate.")
-    weight = np.minimum(facts.train.height / np.maximum(lists.met, 1), largest)
-    return Ratio.of(lists.total(np.where(lists.hit & (lists.met > 0), weight, 0.0), upto=k))
+    met, train = needed(lists.met, "met"), needed(facts.train, "met")
+    weight = np.minimum(train.height / np.maximum(met, 1), largest)
+    return Ratio.of(lists.total(np.where(lists.hit & (met > 0), weight, 0.0), upto=k))

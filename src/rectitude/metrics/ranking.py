@@ -83,8 +83,7 @@ def f1(
         raise BadName(f"beta cannot be {beta:g}.", "a number from 0 on.")
     if f1_without_hits is no_hits_undefined:
         require_order(lists, "F1 is undefined in the orders without hits")
-    hits = lists.hits(k)
-    below = precision_over(lists, k) + beta**2 * recall_over(lists, k)
+    hits, below = lists.hits(k), precision_over(lists, k) + beta**2 * recall_over(lists, k)
     return Ratio((1 + beta**2) * hits, f1_without_hits(hits, below))
 
 
@@ -253,7 +252,7 @@ def bpref_strict(lists: Judged, k: int | None) -> Ratio:
     _, fewest = _wrong_above(lists)
     void = totals(lists.list, lists.size, (lists.hit & (fewest == 0)).astype(float)) > 0
     below = np.where(lists.relevant == 0, 1.0, ratio.below)
-    return Ratio(np.where(void, 0.0, ratio.above), np.where(void, 0.0, below))
+    return Ratio(ratio.above, below).where(~void)
 
 
 def _wrong_above(lists: Judged) -> tuple[Floats, Floats]:

@@ -25,7 +25,6 @@ from rectitude.metrics.signature import about, keywords
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
-LAWS: tuple[Law, ...] = ("bounded", "perfect_is_best", "moving_up_helps")
 NEEDS = ("items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown")
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
@@ -50,6 +49,10 @@ class Ratio:
     def of(values: Floats) -> Ratio:
         """Values that are not fractions of anything: over 1."""
         return Ratio(values, np.ones(len(values)))
+
+    def where(self, defined: Flags) -> Ratio:
+        """These fractions for some lists, and 0/0 for the others."""
+        return Ratio(np.where(defined, self.above, 0.0), np.where(defined, self.below, 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import numpy as np
 from rectitude.arrays import Flags, Floats
 from rectitude.errors import UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
-from rectitude.metrics.needs import single_of
+from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
 
 
@@ -44,7 +44,7 @@ def mean_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean of the ranks of the relevant items."""
     ranks = lists.total(np.where(lists.hit, middle_rank(lists), 0.0))
     ranked = (lists.relevant > 0) & (lists.hits(None) == lists.relevant)
-    return Ratio(np.where(ranked, ranks, 0.0), np.where(ranked, lists.relevant, 0.0))
+    return Ratio(ranks, lists.relevant).where(ranked)
 
 
 def middle_rank(lists: Judged) -> Floats:
@@ -104,7 +104,7 @@ def cross_entropy(lists: Judged, k: int | None) -> Ratio:
     told = lists.relevant > 0
     loss = _losses(lists, told)
     _require_finite(lists, told & np.isinf(loss))
-    return Ratio(np.where(told, loss, 0.0), told.astype(np.float64))
+    return Ratio.of(loss).where(told)
 
 
 @metric(
@@ -121,12 +121,12 @@ def cross_entropy(lists: Judged, k: int | None) -> Ratio:
 def mean_probability(lists: Judged, k: int | None) -> Ratio:
     """Probability of the target."""
     told = lists.relevant > 0
-    return Ratio(np.where(told, np.exp(-_losses(lists, told)), 0.0), told.astype(np.float64))
+    return Ratio.of(np.exp(-_losses(lists, told))).where(told)
 
 
 def _losses(lists: Judged, told: Flags) -> Floats:
     """(lists,) the losses, which exist unless logits are infinite."""
-    loss = single_of(lists).loss
+    loss = needed(lists.single, "classes").loss
     loss = np.full(lists.size, np.inf) if loss is None else loss
     missing = told & np.isnan(loss)
     if missing.any():
@@ -140,7 +140,7 @@ def _losses(lists: Judged, told: Flags) -> Floats:
 
 def _require_finite(lists: Judged, infinite: Flags) -> None:
     """An error where a target has the probability 0: outside the classes, or a logit of -inf."""
-    single = single_of(lists)
+    single = needed(lists.single, "classes")
     outside = infinite & (single.target == single.classes)
     if outside.any():
         raise UnknownIds(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers
-from rectitude.data.dense import Block, Dense, array_blocks, ready
+from rectitude.data.dense import Block, Dense, ready
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
-from rectitude.predictions.rows import checked_blocks, dense, first_columns, names_of, table_of
+from rectitude.predictions.rows import dense, in_order, names_of, rows_of, table_of
 from rectitude.predictions.top import top
 
 _PRODUCT_BYTES = 1 << 27
@@ -43,13 +42,13 @@ class Scores:
     def opened(self) -> Dense:
         """The scores as blocks of rows."""
         held, users, items = self._held()
-        if callable(held):
-            return self._from_function(held, users, items)
-        array = matrix(held, "scores", (2, 3))
-        words = f"scores ({' x '.join(map(str, array.shape))}, {array.dtype})"
-        table = table_of(users, self.lists, len(array), words)
-        names = names_of(items, array.shape[-1], "items", "columns")
-        return dense(array_blocks(array), table, names, "scores", self.padding)
+        key = users if self.lists is None else self.lists
+        announced = len(in_order(key, "users")) if callable(held) and key is not None else None
+        asked = "users= with the user of each row, in order."
+        blocks, rows, columns, words = rows_of(held, announced, "scores", asked)
+        table = table_of(users, self.lists, rows, words)
+        names = names_of(items, columns, "items", "columns")
+        return dense(blocks, table, names, "scores", self.padding)
 
     def _held(self) -> tuple[object, object | None, object | None]:
         if not isinstance(self.source, (str, PathLike)):
@@ -65,21 +64,6 @@ class Scores:
         own = {side: arrays.get(side) for side in ("users", "items")}
         users = self.users if self.users is not None else own["users"]
         return arrays[name], users, self.items if self.items is not None else own["items"]
-
-    def _from_function(
-        self, function: Callable[[], object], users: object | None, items: object | None
-    ) -> Dense:
-        if users is None and self.lists is None:
-            raise BadScores(
-                "scores come from a function, which does not say how many rows there are.",
-                "users= with the user of each row, in order.",
-            )
-        columns = first_columns(function, "scores")
-        table = table_of(users, self.lists, None, "scores (function)")
-        rows = table.frame.height
-        names = names_of(items, columns, "items", "columns")
-        blocks = partial(checked_blocks, function, rows, columns, "scores")
-        return dense(blocks, table, names, "scores", self.padding)
 
     def top(self, k: int, train: object = None) -> Integers:
         """(rows, k) the columns of the best items of each row, best first; -1 where there is none.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from os import PathLike
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rectitude.arrays import Floats, Integers
-from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks
+from rectitude.data.dense import COPIED_BYTES, Block, Dense
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
-from rectitude.predictions.rows import checked_blocks, dense, first_columns, names_of, table_of
+from rectitude.predictions.rows import dense, names_of, rows_of, table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +38,10 @@ class Logits:
                 raise BadScores(
                     f"{self.source} holds {', '.join(sorted(arrays))}.", "an array named 'logits'."
                 )
-        if callable(held):
-            return self._from_function(held)
-        array = matrix(held, "logits")
-        words = f"logits ({len(array)} x {array.shape[1]}, {array.dtype})"
-        return _dense(array_blocks(array), len(array), array.shape[1], words)
-
-    def _from_function(self, function: Callable[[], object]) -> Dense:
-        if self.rows is None:
-            raise BadScores(
-                "logits come from a function, which does not say how many rows there are.",
-                "rows= with their number.",
-            )
-        rows, columns = self.rows, first_columns(function, "logits")
-        words = f"logits ({rows} x {columns}, function)"
-        blocks = partial(checked_blocks, function, rows, columns, "logits")
-        return _dense(blocks, rows, columns, words)
+        asked = "rows= with their number."
+        blocks, rows, columns, words = rows_of(held, self.rows, "logits", asked)
+        names = names_of(None, columns, "classes", "columns")
+        return dense(blocks, table_of(None, None, rows, words), names, "logits")
 
     @staticmethod
     def majority(targets: object, classes: int, rows: int | None = None) -> Logits:
@@ -103,8 +88,7 @@ def _apart(scores: Floats) -> Floats:
     """The scores, those that are equal made different by the smallest steps, lower class first."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    nth = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    nth = np.arange(len(order)) - np.searchsorted(-ordered, -ordered)
     apart = np.empty_like(scores)
     apart[order] = ordered - nth * np.spacing(np.abs(ordered).max())
     return apart
@@ -117,11 +101,6 @@ def _require_some(rows: int, classes: int) -> None:
         )
 
 
-def _dense(blocks: Callable[[], Iterator[Block]], rows: int, columns: int, words: str) -> Dense:
-    table = table_of(None, None, rows, words)
-    return dense(blocks, table, names_of(None, columns, "classes", "columns"), "logits")
-
-
 def whole_targets(targets: object, rows: int | None) -> Integers:
     """Targets as numbers from 0, one for each row, or an error that names the first bad one."""
     array = matrix(targets, "targets", (1,))
@@ -131,28 +110,15 @@ def whole_targets(targets: object, rows: int | None) -> Integers:
         )
     if array.dtype == np.uint64:  # what int64 cannot hold is outside any classes all the same
         array = np.minimum(array, np.iinfo(np.int64).max)
-    whole = array.astype(np.int64) if array.dtype.kind != "f" else _whole(array)
-    negative = whole < 0
-    if negative.any():
-        row = int(np.flatnonzero(negative)[0])
-        raise BadScores(
-            f"{int(negative.sum())} of {len(array)} targets are negative "
-            f"(first: row {row}, {array[row]}).",
-            "class numbers from 0.",
-            "leave rows out that have no target.",
-        )
-    return whole
-
-
-def _whole(array: NDArray[Any]) -> Integers:
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # a NaN is no whole number
         whole = array.astype(np.int64)
-        wrong = ~(whole == array)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise BadScores(
-            f"{int(wrong.sum())} of {len(array)} targets are no whole numbers "
-            f"(first: row {row}, {array[row]}).",
-            "class numbers from 0.",
-        )
+    for wrong, what in ((whole != array, "no whole numbers"), (whole < 0, "negative")):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise BadScores(
+                f"{int(wrong.sum())} of {len(array)} targets are {what} "
+                f"(first: row {row}, {array[row]}).",
+                "class numbers from 0.",
+                "leave rows out that have no target.",
+            )
     return whole

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rectitude.data.dense import COPIED_BYTES, Block, Dense, ready
+from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks, ready
 from rectitude.data.matrices import matrix
 from rectitude.data.series import series
 from rectitude.data.table import ROW_NUMBER, Table
@@ -21,6 +22,31 @@ if TYPE_CHECKING:
 
 Kind = Literal["scores", "logits"]
 _SHAPES: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
+
+
+class Rows(NamedTuple):
+    """Rows of scores, wherever they come from."""
+
+    blocks: Callable[[], Iterator[Block]]
+    rows: int
+    columns: int
+    words: str
+
+
+def rows_of(held: object, announced: int | None, kind: Kind, asked: str) -> Rows:
+    """The rows of an array, or of a function, which must be announced: `asked` says where."""
+    if not callable(held):
+        array = matrix(held, kind, _SHAPES[kind])
+        shape = " x ".join(map(str, array.shape))
+        words = f"{kind} ({shape}, {array.dtype})"
+        return Rows(array_blocks(array), len(array), array.shape[-1], words)
+    if announced is None:
+        raise BadScores(
+            f"{kind} come from a function, which does not say how many rows there are.", asked
+        )
+    columns = first_columns(held, kind)
+    blocks = partial(checked_blocks, held, announced, columns, kind)
+    return Rows(blocks, announced, columns, f"{kind} ({announced} x {columns}, function)")
 
 
 def called(function: Callable[[], object], what: str) -> Iterator[Any]:
@@ -139,17 +165,16 @@ def _repeated(ids: pl.Series) -> pl.Series:
     return pl.Series([times[type(value), value] > 1 for value in ids.to_list()])
 
 
-def table_of(users: object | None, lists: object | None, rows: int | None, words: str) -> Table:
+def table_of(users: object | None, lists: object | None, rows: int, words: str) -> Table:
     """One row for each row of scores."""
     import polars as pl
 
     key = lists if lists is not None else users
-    size = rows if rows is not None else len(in_order(key, "users"))
-    columns = {"list": names_of(key, size, "lists" if lists is not None else "users", "rows")}
+    columns = {"list": names_of(key, rows, "lists" if lists is not None else "users", "rows")}
     if lists is not None and users is not None:
         owners = in_order(users, "users")
-        if len(owners) != size:
-            raise BadScores(f"users names {len(owners)}, and there are {size} rows.", "one each.")
+        if len(owners) != rows:
+            raise BadScores(f"users names {len(owners)}, and there are {rows} rows.", "one each.")
         columns["user"] = owners
     frame = pl.DataFrame({role: column.alias(role) for role, column in columns.items()})
     known = {**dict.fromkeys(columns, ""), "list": ROW_NUMBER if key is None else ""}

@@ -16,8 +16,6 @@ from rectitude.errors import BadName, BadTable
 from rectitude.grouping import group
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.table import Table, What
 
 
@@ -27,11 +25,8 @@ def top(dense: Dense, k: int, train: object = None) -> Integers:
         raise BadName(f"the best {k} items were asked for.", "a number from 1 on.")
     masked = with_padding(dense, None if train is None else cells(dense, train, "train"))
     found = np.full((dense.rows, k), -1, np.int64)
-    first = 0
-    for block in dense.blocks():
-        last = first + len(block)
+    for first, last, block in dense.spans():
         found[first:last] = best(block, wanted(masked, first, last), k)
-        first = last
     return found
 
 
@@ -47,22 +42,28 @@ def with_padding(dense: Dense, given: Cells | None) -> Cells | None:
     """The cells, and that of the padding column in every row."""
     if dense.padding is None:
         return given
-    rows = np.arange(dense.rows)
-    column = np.full(dense.rows, dense.padding)
-    if given is not None:
-        rows = np.concatenate((np.repeat(rows, np.diff(given.start)), rows))
-        column = np.concatenate((given.column, column))
-    return by_row(dense, rows, column)
+    padding = np.arange(dense.rows) * dense.columns + dense.padding
+    known = padding[:0] if given is None else keys_of(dense, given)
+    return with_keys(dense, np.concatenate((known, padding)))
 
 
-def by_row(dense: Dense, rows: Integers, columns: Integers) -> Cells:
-    """Cells brought together by row, each once."""
-    keys = rows * dense.columns + columns
+def keys_of(dense: Dense, given: Cells) -> Integers:
+    """A number for each cell of the matrix, ascending row by row."""
+    return given.rows() * dense.columns + given.column
+
+
+def with_keys(dense: Dense, keys: Integers) -> Cells:
+    """The cells that have these numbers, each once."""
     if not np.all(keys[1:] > keys[:-1]):
         keys = np.unique(keys)
     rows = keys // dense.columns
     start = np.searchsorted(rows, np.arange(dense.rows + 1))
     return Cells(start, keys - rows * dense.columns)
+
+
+def without_padding(dense: Dense, keys: Integers) -> Integers:
+    """The numbers of cells outside the padding column."""
+    return keys if dense.padding is None else keys[keys % dense.columns != dense.padding]
 
 
 def cells(dense: Dense, given: object, what: What) -> Cells:
@@ -102,35 +103,39 @@ def from_table(dense: Dense, table: Table, what: What) -> Cells:
     """
     frame = dense.table.frame
     key = "list" if what == "candidates" or "user" not in frame.columns else "user"
-    owner, named = _codes(frame[key], table, "list", dense.source)
+    owner, named = codes_of(Column(frame[key], dense.source), table, "list")
     universe = distinct(owner)
     mine = group(universe, None, Pieces(named), len(named)).repeated(places(universe, owner))
     rows, where = mine.expand()
     at = mine.rows(where)
-    column = located(*_codes(dense.items, table, "item", dense.source))[at]
+    column = _columns(dense, table)[at]
     if column.min(initial=0) < 0:
         raise _unknown(table, at, column < 0)
-    return by_row(dense, rows, column)
+    return with_keys(dense, rows * dense.columns + column)
 
 
 def has_column(dense: Dense, table: Table) -> Flags:
     """(rows) whether the item of each row of a table has a column."""
-    return located(*_codes(dense.items, table, "item", dense.source)) >= 0
+    return _columns(dense, table) >= 0
 
 
 def has_row(dense: Dense, table: Table) -> Flags:
     """(rows) whether the user of each row of scores occurs in a table."""
     frame = dense.table.frame
-    own, named = _codes(frame["user" if "user" in frame.columns else "list"], table, "list", "")
-    return np.isin(own, named)
+    users = frame["user" if "user" in frame.columns else "list"]
+    return np.isin(*codes_of(Column(users, dense.source), table, "list"))
 
 
-def _codes(own: pl.Series, table: Table, role: str, source: str) -> tuple[Integers, Integers]:
-    """The ids of the scores and of a table in common codes."""
+def _columns(dense: Dense, table: Table) -> Integers:
+    """(rows) the column of the item of each row of a table, -1 where it has none."""
+    return located(*codes_of(Column(dense.items, dense.source), table, "item"))
+
+
+def codes_of(own: Column, table: Table, role: str) -> tuple[Integers, Integers]:
+    """Some ids, and those of a table, in common codes."""
     theirs = Column(table.frame[role], table.source, table.text)
-    sides = {"scores": Column(own, source), "table": theirs}
-    ids = align(sides, "user" if role == "list" else "item")
-    return ids.codes["scores"].whole, ids.codes["table"].whole
+    codes = align({"own": own, "table": theirs}, "user" if role == "list" else "item").codes
+    return codes["own"].whole, codes["table"].whole
 
 
 def located(known: Integers, codes: Integers) -> Integers:

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from rectitude.aggregate.population import counted
+from rectitude.arrays import Floats
 from rectitude.convention import Convention
 from rectitude.engines.opening import Inputs, given_of
 from rectitude.errors import RectitudeError
@@ -27,7 +28,7 @@ from rectitude.profiles import Asked, profile_of
 IDEALS = {
     "truth": ("reachable", "ideal from the truth"),
     "hits": ("found", "ideal from the hits: items missed cost nothing"),
-    "places": ("k", "ideal of a hit at every rank"),
+    "ranks": ("k", "ideal of a hit at every rank"),
 }
 """The ideal lists that are tried: the choice of the switch, and its words."""
 LISTS = {"all": "over all lists", "hit": "over lists with a hit"}
@@ -128,7 +129,8 @@ def diagnose(
     comparison = None
     if reference is not None:
         comparison = _compared(trials, reference, quantities, asked, theirs)
-    rate, ranks = _hit_rate(lists, everyone, k), _ranks(lists, everyone, k)
+    weights = trials.keys(everyone).weights
+    rate, ranks = _hit_rate(lists, everyone, k, weights), _ranks(lists, everyone, k)
     return _diagnosis(asked, profile.label, quantities, rate, ranks, comparison)
 
 
@@ -207,11 +209,12 @@ def _values(quantities: Mapping[str, Quantity]) -> dict[str, tuple[str, float]]:
     }
 
 
-def _hit_rate(lists: Judged, asked: Asked, k: int) -> float:
-    """The share of the lists that count that have a hit, or may have one where ties are
-    averaged."""
+def _hit_rate(lists: Judged, asked: Asked, k: int, weights: Floats | None) -> float:
+    """The share of the lists that count that have a hit, or may have one where ties are averaged,
+    by their weights."""
     counts = counted(lists, asked.convention, k)
-    return float((lists.hits(k) > 0)[counts].mean())
+    weighed = None if weights is None else weights[counts]
+    return float(np.average(lists.hits(k)[counts] > 0, weights=weighed))
 
 
 def _ranks(lists: Judged, asked: Asked, k: int) -> Ranks:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from rectitude.convention import SWITCHES
 from rectitude.errors import BadName
+from rectitude.explanation.reported import Reported, reported
 from rectitude.profiles import Asked
 
 _NEAR = 0.05
@@ -50,8 +50,9 @@ def compared_with(
     `differs` are the switches in which the convention of the published value is another, None if
     that convention is not known; `own` is the value that it gives here.
     """
-    value, tolerance = _read(reference)
-    fits = [name for name, (_, one) in quantities.items() if abs(one - value) <= tolerance]
+    printed = _read(reference)
+    value, tolerance = printed.middle, (printed.high - printed.low) / 2
+    fits = [name for name, (_, one) in quantities.items() if printed.fits(one)]
     nearest = min(quantities, key=lambda name: abs(quantities[name][1] - value))
     in_force = quantities["in_force"][1] if "in_force" in quantities else None
     same = own is not None and in_force is not None and abs(own - in_force) <= tolerance
@@ -75,21 +76,18 @@ def _near(value: float, other: float) -> bool:
     return abs(value - other) <= _NEAR * other
 
 
-def _read(reference: float | str) -> tuple[float, float]:
-    """The value as a fraction, and half a unit of its last printed decimal; above 1 it is taken as
-    percent."""
+def _read(reference: float | str) -> Reported:
+    """The value as a fraction, to the decimals printed; above 1 it is taken as percent."""
     text = str(reference).strip()
-    percent = text.endswith("%")
     try:
-        number = Decimal(text.rstrip("% "))
-    except InvalidOperation:
-        number = Decimal(-1)
-    if not number.is_finite() or not 0 <= number <= 100:
+        found = reported(text, None, None)
+        if found.middle > 1 and not text.endswith("%"):
+            found = reported(f"{text}%", None, None)
+    except BadName:
+        found = Reported(text, -1.0, -1.0)
+    if not 0 <= found.middle <= 1:
         raise BadName(f"the reference is {text!r}.", "a number such as 0.09185, or 9.185%.")
-    exponent = number.as_tuple().exponent
-    unit = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
-    divisor = 100 if percent or number > 1 else 1
-    return float(number / divisor), float(unit / 2 / divisor)
+    return found
 
 
 def differing(asked: Asked, theirs: Asked) -> dict[str, tuple[object, object]]:

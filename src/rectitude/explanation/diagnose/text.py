@@ -26,13 +26,19 @@ _LOST = {
 def text(found: Diagnosis) -> str:
     """The numbers, where hits stand, and what follows."""
     shown = "undefined" if found.value is None else f"{found.value:.6f}"
-    head = f"{found.metric} = {shown}  (profile: {found.profile}, {found.lists:,} lists)"
-    parts = [head, _table(found), _ranks(found.ranks)]
+    head = f"{found.metric} = {shown}  (profile: {found.profile}; lists: {found.lists:,})"
+    parts = [head, *_missing(found), _table(found), _ranks(found.ranks)]
     verdict = "\n".join(
         textwrap.fill(sentence, 100, initial_indent="- ", subsequent_indent="  ")
         for sentence in found.verdict
     )
     return "\n\n".join([*parts, f"Verdict\n{verdict}"])
+
+
+def _missing(found: Diagnosis) -> list[str]:
+    """Why some of the numbers are not there; that no list has a hit is said anyway."""
+    reasons = dict.fromkeys(one.why for one in found.quantities.values() if one.why)
+    return ["\n".join(f"! {why}" for why in reasons)] if reasons and found.hit_rate else []
 
 
 def _table(found: Diagnosis) -> str:
@@ -42,7 +48,7 @@ def _table(found: Diagnosis) -> str:
 
     rows = [["ideal from", "over all lists", "over lists with a hit", "ratio"]]
     for ideal, words in (
-        ("truth", "the truth"), ("hits", "the hits"), ("places", "a hit at every rank"),
+        ("truth", "the truth"), ("hits", "the hits"), ("ranks", "a hit at every rank"),
     ):  # fmt: skip
         one, other = (found.quantities[f"{lists}_{ideal}"].value for lists in ("all", "hit"))
         ratio = "" if not one or other is None else f"{other / one:.4f}"
@@ -53,15 +59,14 @@ def _table(found: Diagnosis) -> str:
 
 def _ranks(ranks: Ranks) -> str:
     if ranks.mean is None or ranks.median is None:
-        return f"No hits up to rank {len(ranks.at)}; {ranks.relevant:,} items are relevant."
+        return f"hits up to rank {len(ranks.at)}: none; relevant items: {ranks.relevant:,}"
     rows = [["rank", "hits", "share"]]
     for first, last in _stretches(len(ranks.at)):
         hits = sum(ranks.at[first - 1 : last])
         label = str(first) if first == last else f"{first} to {last}"
         rows.append([label, f"{hits:,}", f"{hits / ranks.hits:.1%}"])
-    said = f"{ranks.hits:,} hits among {ranks.relevant:,} relevant items; mean rank "
-    said += f"{ranks.mean:.2f}, median {ranks.median:g}"
-    return f"{said}\n\n{tables.aligned(rows)}"
+    said = f"hits: {ranks.hits:,}; relevant items: {ranks.relevant:,}; rank of hits: mean "
+    return f"{said}{ranks.mean:.2f}, median {ranks.median:g}\n\n{tables.aligned(rows)}"
 
 
 def _stretches(k: int) -> list[tuple[int, int]]:
@@ -84,17 +89,21 @@ def verdict(found: Diagnosis) -> tuple[str, ...]:
 
 def _population_said(found: Diagnosis) -> str:
     everyone, some = (found.quantities[f"{whom}_truth"].value for whom in ("all", "hit"))
+    if not found.hit_rate:
+        return "No list has a hit, so that NDCG over lists with a hit is not defined."
+    if found.hit_rate == 1:
+        return "Every list has a hit: NDCG over lists with a hit is the same."
     share = f"{found.hit_rate:.1%} of the lists have a hit"
     if some is None or everyone is None or found.ratio is None:
-        return f"{share}, so that NDCG over lists with a hit is not defined."
+        return f"{share}."
     exact = abs(found.ratio * found.hit_rate - 1) < _CLOSE
     because = (
         "one over the hit rate: the same sum over fewer lists" if exact else "over fewer lists"
     )
     return (
         f"{share}. Over those alone NDCG is {found.ratio:.2f} times as high ({some:.6f}), "
-        f"{because}. Neither number is a mistake of the other, but only the one over all lists "
-        f"({everyone:.6f}) counts misses; the other rises when hard lists are missed altogether."
+        f"{because}. Both are right, but only the one over all lists ({everyone:.6f}) counts "
+        "misses; the other rises when hard lists are missed altogether."
     )
 
 

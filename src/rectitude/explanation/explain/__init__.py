@@ -161,7 +161,8 @@ def explain(
 def _sides(game: Game) -> tuple[Side, Side]:
     """Both numbers, or an error that says which of them there is not, and why."""
     everybody = frozenset(player.name for player in game.players)
-    game.keys(frozenset())  # what is wrong with the inputs is no fault of a convention
+    for other in (set[str](), {"predictions"} if game.other is not None else set[str]()):
+        game.keys(other)  # what is wrong with the inputs is no fault of a convention
     sides = []
     for which, end, coalition in (
         ("first", game.first, frozenset[str]()),
@@ -223,11 +224,15 @@ def _part(game: Game, group: Group, share: float, error: float | None) -> Part:
 
 
 def _notes(game: Game, sides: tuple[Side, Side]) -> tuple[str, ...]:
-    """Where an evaluation holds another value than these inputs give."""
+    """Where an evaluation holds another value than these inputs give, and where the two numbers are
+    shown on two scales."""
     ends = zip(("first", "second"), (game.first, game.second), sides, strict=True)
-    return tuple(
+    notes = [
         f"the {which} evaluation holds {end.recorded!r}, these inputs give {side.value!r}: it was "
         "made from other inputs."
         for which, end, side in ends
         if end.recorded is not None and abs(end.recorded - side.value) > 1e-12
-    )
+    ]
+    if any(player.name == "scale" for player in game.players):
+        notes.append("one number is in percent, the other is not: set scale alike on both sides.")
+    return tuple(notes)

@@ -21,6 +21,7 @@ from rectitude.explanation.explain.shapley import (
     sampled,
     to_merge,
 )
+from rectitude.explanation.trials import close
 
 Method = Literal["exact", "exact but for idle switches", "sampled"]
 EXACT = 10
@@ -171,8 +172,10 @@ def _alone(active: Sequence[Group], groups: Sequence[Group], values: _Values) ->
     joined = [_joined(active, number) for number in numbers]
     values.fill(joined)
     everybody = _joined(groups, (1 << len(groups)) - 1)
-    complete = all(values.of(one) is not None for one in joined)
-    return complete and values.of(joined[-1]) == values.of(everybody)
+    alone, whole = values.of(joined[-1]), values.of(everybody)
+    if alone is None or whole is None or any(values.of(one) is None for one in joined):
+        return False
+    return bool(close(alone, whole))
 
 
 def _sampled(groups: Sequence[Group], values: _Values, seed: int) -> Attribution:

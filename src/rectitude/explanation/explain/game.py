@@ -17,16 +17,13 @@ from rectitude.engines.opening import Given
 from rectitude.engines.part import computed
 from rectitude.errors import RectitudeError
 from rectitude.explanation.ends import End
-from rectitude.explanation.trials import Trials
+from rectitude.explanation.trials import Opened, Trials, takes_padding
 from rectitude.metrics import Metric
-from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.profiles import Asked, Profile
 
 Kind = Literal["switch", "number", "formula", "padding", "predictions"]
 Coalition = Set[str]
 """The names of the players whose value is that of the second end."""
-VERDICTS_KEPT = 12
-"""judged lists take room; as coalitions come in the order of their judging, few are enough"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class Game:
     second: End
     given: Given
     other: object = None
-    trials: dict[tuple[bool, bool], Trials] = field(default_factory=dict)
+    opened: dict[bool, Opened] = field(default_factory=dict)
 
     @cached_property
     def players(self) -> tuple[Player, ...]:
@@ -92,15 +89,15 @@ class Game:
 
     def trial(self, coalition: Coalition) -> Trials:
         """The inputs that a coalition is evaluated on."""
-        key = ("predictions" in coalition, "padding" in coalition)
-        if key not in self.trials:
-            given = replace(self.given, padding=(self.first, self.second)[key[1]].profile.padding)
-            if key[0]:
-                given = replace(given, inputs={**given.inputs, "predictions": self.other})
-            self.trials[key] = Trials(given, list(self._deepest()))
-        trial = self.trials[key]
-        trial.forget(beyond=VERDICTS_KEPT)
-        return trial
+        other = "predictions" in coalition
+        if other not in self.opened:
+            changed = {"predictions": self.other} if other else {}
+            given = replace(self.given, inputs={**self.given.inputs, **changed})
+            self.opened[other] = Opened(given, list(self._deepest()))
+        end = self.second if "padding" in coalition else self.first
+        trials = self.opened[other].trials(end.profile)
+        trials.forget()
+        return trials
 
     def _asked(self, coalition: Coalition) -> tuple[Asked, Profile]:
         asked = _mixed(self.first.asked, self.second.asked, coalition)
@@ -156,12 +153,6 @@ class Game:
             for formula in (frozenset[str](), frozenset({"formula"})):
                 asked, profile = self._asked(coalition | formula)
                 yield from computed([asked], profile).values()
-
-
-def takes_padding(predictions: object) -> bool:
-    """Whether a profile's padding item is left out of these predictions."""
-    dense = isinstance(predictions, Scores | Embeddings)
-    return dense and getattr(predictions, "padding", None) is None
 
 
 def _source(predictions: object, which: str) -> str:

@@ -15,6 +15,7 @@ from math import factorial
 import numpy as np
 
 from rectitude.aggregate.exact import UNIT_BITS, quotient, units
+from rectitude.explanation.trials import close
 
 Order = tuple[int, ...]
 """Players in the order in which they join."""
@@ -78,13 +79,14 @@ def sampled(values: Mapping[int, float], drawn: Sequence[Order]) -> Shares:
 
 
 def idle(values: Mapping[int, float], players: int) -> list[int]:
-    """The players who change no known coalition by joining it."""
+    """The players who change no known coalition by joining it, but for rounding."""
     return [
         player
         for player in range(players)
         if all(
-            value == values.get(coalition | 1 << player, value)
+            value == other or close(value, other)
             for coalition, value in values.items()
+            for other in [values.get(coalition | 1 << player, value)]
         )
     ]
 

@@ -63,7 +63,7 @@ def _table(found: Explanation, digits: int) -> str:
         row = [part.label, *(_joined(part, which) for which in ("first", "second"))]
         row.append(f"{part.share:+.{digits}f}")
         row += [f"{part.error or 0:.{digits}f}"] if found.drawn else []
-        row += [f"{part.from_first.effect:+.{digits}f}", _many(part.from_first, found)]
+        row += [f"{part.from_first.effect:+z.{digits}f}", _many(part.from_first, found)]
         rows.append(row)
     return aligned(rows)
 
@@ -94,14 +94,14 @@ def _sentences(part: Part, found: Explanation, digits: int) -> str:
 
 
 def _flipped(flip: Flip, found: Explanation, digits: int) -> str:
-    effect = f"{flip.effect:+.{digits}f}"
+    effect = f"{flip.effect:+z.{digits}f}"
     if flip.lists is None:
         return f"{effect}; lists have no values of their own"
     if flip.example is None:
         return f"{effect}; no list's own value changes"
-    several = f" of {flip.users:,} users" if _ones(found) == "lists" else ""
-    changed = f"{flip.lists:,} of {found.lists:,} {_ones(found)}{several}"
-    return f"{effect}; {changed} change, {_exemplified(flip.example, found)}"
+    whose = f" (of {flip.users:,} users)" if _ones(found) == "lists" else ""
+    changed = f"{flip.lists:,} of {found.lists:,} {_ones(found)} change{whose}"
+    return f"{effect}; {changed}, {_exemplified(flip.example, found)}"
 
 
 def _exemplified(example: Example, found: Explanation) -> str:

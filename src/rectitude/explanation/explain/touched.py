@@ -11,6 +11,7 @@ import numpy as np
 from rectitude.aggregate.evaluation import Keys
 from rectitude.arrays import Floats
 from rectitude.explanation.explain.game import Coalition, Game
+from rectitude.explanation.trials import close
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def flip(game: Game, before: Coalition, after: Coalition) -> Flip:
     two = one._replace(values=np.array([theirs[name] for name in names]))
     if here.keys is not there.keys:
         one, two = _aligned(one, _lists(there, two.values))
-    changed = (one.values != two.values) & ~(np.isnan(one.values) & np.isnan(two.values))
+    changed = ~close(one.values, two.values)
     touched = np.flatnonzero(changed.any(axis=0))
     users = len({one.users[n] for n in touched})
     return Flip(new, new - old, len(touched), users, _example(one, two, changed, names))

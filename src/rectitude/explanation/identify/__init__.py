@@ -13,7 +13,7 @@ import numpy as np
 from rectitude.aggregate.definition import choice_in_words
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES
-from rectitude.engines.opening import Given, Inputs, given_of
+from rectitude.engines.opening import Inputs, given_of
 from rectitude.errors import BadName, RectitudeError
 from rectitude.explanation.ends import one_name
 from rectitude.explanation.identify.assignments import (
@@ -26,13 +26,12 @@ from rectitude.explanation.identify.assignments import (
 )
 from rectitude.explanation.identify.chance import fitting_by_chance
 from rectitude.explanation.identify.live import space_of
-from rectitude.explanation.identify.reported import Reported, reported
 from rectitude.explanation.identify.result import Identification, Level, Match, ProfileValue
 from rectitude.explanation.identify.starts import Start, Starts, starts_of
 from rectitude.explanation.identify.sweep import Outcome, values_of
-from rectitude.explanation.trials import Trials
-from rectitude.predictions.dense import Embeddings, Scores
-from rectitude.profiles import Asked, Profile
+from rectitude.explanation.reported import Reported, reported
+from rectitude.explanation.trials import Opened, close, takes_padding
+from rectitude.profiles import Asked
 
 _MOST_MATCHES = 100
 
@@ -63,28 +62,18 @@ def identify(
     _require_many(most)
     starts = starts_of(one_name(metric), profiles)
     given = given_of(predictions, truth, inputs)
-    opened = _Opened(given, [start.asked for start in starts.found])
+    opened = Opened(given, _deepest(starts.found))
     space = _space(opened, starts.found, target)
     tried = assignments(starts.found, space, most)
     outcomes = values_of(tried, opened.trials, space)
     return _identification(metric, target, starts, space, tried, outcomes)
 
 
-class _Opened:
-    """The inputs, opened once for every item that a profile holds to be padding."""
-
-    def __init__(self, given: Given, asked: Sequence[Asked]) -> None:
-        self.given = given
-        whole = asked[0].convention.replace(score_precision="logistic")  # looks at all ranks
-        self.deepest = [*asked, replace(asked[0], convention=whole)]
-        self.padded = isinstance(given.inputs["predictions"], (Scores, Embeddings))
-        self.by_padding: dict[Any, Trials] = {}
-
-    def trials(self, profile: Profile) -> Trials:
-        """The inputs as a profile sees them."""
-        padding = profile.padding if self.padded else None
-        given = replace(self.given, padding=padding)
-        return self.by_padding.setdefault(padding, Trials(given, self.deepest))
+def _deepest(starts: Sequence[Start]) -> list[Asked]:
+    """What is tried from each start, and one that looks at all ranks."""
+    first = starts[0].asked
+    whole = first.convention.replace(score_precision="logistic")
+    return [*(start.asked for start in starts), replace(first, convention=whole)]
 
 
 def _require_many(most: int) -> None:
@@ -92,24 +81,25 @@ def _require_many(most: int) -> None:
         raise BadName(f"most is {most!r}.", "how many assignments to try, at least 1.")
 
 
-def _space(opened: _Opened, starts: Sequence[Start], target: Reported) -> Space:
+def _space(opened: Opened, starts: Sequence[Start], target: Reported) -> Space:
     """What can be changed; from percent on, too, where no fraction can be that large."""
     first = starts[0]
     space = space_of(opened.trials(first.profile), first.asked)
     highest = max(start.asked.metric.bounds[1] for start in starts)
     given = {"scale": "percent"} if abs(target.middle) > highest else {}
-    space = replace(space, padding_matters=opened.padded, given=given)
+    padded = takes_padding(opened.given.inputs["predictions"])
+    space = replace(space, padding_matters=padded, given=given)
     return replace(space, telling=_telling(opened, first, space))
 
 
-def _telling(opened: _Opened, start: Start, space: Space) -> frozenset[Flip]:
+def _telling(opened: Opened, start: Start, space: Space) -> frozenset[Flip]:
     """The single changes of a start that give another value than it has."""
     tried = singles(start, space)
     own, *others = values_of(tried, opened.trials, space)
     return frozenset(
         flip
         for one, value in zip(tried[1:], others, strict=True)
-        if isinstance(value, float) and value != own
+        if isinstance(value, float) and not (isinstance(own, float) and close(value, own))
         for flip in one.changes.items()
     )
 
@@ -122,7 +112,7 @@ def _identification(
     tried: Sequence[Assignment],
     outcomes: Sequence[Outcome],
 ) -> Identification:
-    values = np.array([one if isinstance(one, float) else math.nan for one in outcomes])
+    values = _rounded([one if isinstance(one, float) else math.nan for one in outcomes])
     fits = np.array([target.fits(value) for value in values.tolist()])
     finite = np.isfinite(values)
     if not finite.any():
@@ -144,6 +134,18 @@ def _identification(
         levels=levels,
         unvaried=tuple(name for name in JUDGING if not space.live[name]),
     )
+
+
+def _rounded(given: Sequence[float]) -> Floats:
+    """Values, with one for all that differ by rounding only: that of the first."""
+    values = np.array(given)
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    group = np.cumsum(np.r_[True, ~close(ascending[1:], ascending[:-1])]) - 1
+    first = np.full(len(values), len(values))
+    np.minimum.at(first, group, order)
+    values[order] = values[first[group]]
+    return values
 
 
 def _raise_first(outcomes: Sequence[Outcome]) -> None:

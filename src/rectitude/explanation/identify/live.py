@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.engines.compute import verdict_of
 from rectitude.errors import RectitudeError
 from rectitude.explanation.identify.assignments import JUDGING, Flip, Space
 from rectitude.explanation.trials import Trials
+from rectitude.explanation.variants import thresholds
 from rectitude.judge.judged import Judged
 from rectitude.profiles import Asked
 
 _ALONE = ("negative_grades", "duplicate_truth", "unknown_users", "unknown_items", "duplicates")
 """switches that say what becomes of certain rows, and nothing where there are none"""
 _MAKE_TIES = ("order", "score_precision", "seen", "candidates")
-_MOST_THRESHOLDS = 10
 
 
 def space_of(trials: Trials, asked: Asked) -> Space:
@@ -33,7 +32,8 @@ def space_of(trials: Trials, asked: Asked) -> Space:
     live: dict[str, Sequence[Any]] = {name: _live(name, base, marks) for name in JUDGING}
     if any(live[name] for name in _MAKE_TIES):
         live["ties"] = [c for c in SWITCHES["ties"].choices if marks["ties", c] is not None]
-    live["relevant_from"] = _thresholds(lists.truth.values)
+    grades = thresholds(lists.truth.values)
+    live["relevant_from"] = [None, *grades] if grades else ()
     live["list_end"] = ("none", "cutoff") if asked.cutoff is not None else ()
     equal = {flip: getattr(base, flip[0]) for flip in _equal(base, marks)}
     equal["list_end", "last_cutoff"] = "cutoff"  # there is no other cutoff than the metric's
@@ -117,13 +117,3 @@ def _equal(base: Convention, marks: Mapping[Flip, bytes | None]) -> list[Flip]:
         if moot and not _live(name, base, marks):
             found += [(name, choice) for choice in choices]
     return found
-
-
-def _thresholds(grades: Floats) -> Sequence[float | None]:
-    """No threshold, and one at every grade but the lowest that is relevant without; whole numbers
-    where there are many grades."""
-    levels = np.unique(grades[grades > 0])[1:]
-    if len(levels) > _MOST_THRESHOLDS:
-        whole = np.arange(1, _MOST_THRESHOLDS + 1)
-        levels = whole[(whole >= levels[0]) & (whole <= levels[-1])]
-    return (None, *map(float, levels)) if len(levels) else ()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rectitude.explanation.explain.changes import shown
 from rectitude.explanation.identify.chance import in_words
 from rectitude.tables import aligned
 
@@ -27,11 +28,11 @@ class Match:
     sentences: Mapping[str, str]
     """what the changed switches say here"""
     profiles: tuple[str, ...]
-    """the profiles that give exactly this value as they are"""
+    """the profiles that give this value, but for rounding, as they are"""
     assignments: int
-    """how many of those tried give exactly this value"""
+    """how many of those tried give this value"""
     alike: Mapping[str, tuple[Any, ...]]
-    """choices of single switches that would give exactly this value as well"""
+    """choices of single switches that would give this value as well"""
     recipe: Mapping[str, Any]
     """what to pass to `evaluate` as `convention=`"""
     metric: str
@@ -42,7 +43,7 @@ class Match:
     @property
     def label(self) -> str:
         """The profile and the changes, in short."""
-        changed = (f"{switch}={new}" for switch, (_, new) in self.changes.items())
+        changed = (f"{switch}={shown(new)}" for switch, (_, new) in self.changes.items())
         return ", ".join([self.start, *changed])
 
 
@@ -116,7 +117,8 @@ class Identification:
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
     def __str__(self) -> str:
-        found = f"{self.metric} = {self.value}: from {_value(self.low)} to {_value(self.high)}"
+        low, high = _apart(self.low, self.high)
+        found = f"{self.metric} = {self.value}: from {low} to {high}"
         lines = [found, self.verdict, "", _levels(self)]
         lines.append("by chance: how many distinct values would fit one that is not among them")
         for match in self.matches[:_SHOWN]:
@@ -145,7 +147,8 @@ def _nothing(found: Identification) -> str:
         return f"none of {many} gives a value."
     near = found.nearest
     return (
-        f"none of {many} gives {found.value}; nearest {_value(near.value)} with {near.label}. "
+        f"none of {many} gives {found.value}; nearest {_near(found, near.value)} with "
+        f"{near.label}. "
         "The lists, the truth or the metric may be other ones."
     )
 
@@ -197,12 +200,13 @@ def _levels(found: Identification) -> str:
 
 def _match(match: Match) -> list[str]:
     lines = [f"{_value(match.value)}: {match.label}"]
-    lines += [f"  {s}: {match.sentences[s]}, not {old}" for s, (old, _) in match.changes.items()]
+    lines += [
+        f"  {s}: {match.sentences[s]}, not {shown(old)}" for s, (old, _) in match.changes.items()
+    ]
     same = [name for name in match.profiles if name != match.start]
     lines += [f"  the same value: {', '.join(same)}"] if same else []
-    for switch, choices in match.alike.items():
-        lines.append(f"  the same value with {switch}={' or '.join(map(str, choices))}")
-    return lines
+    alike = (f"{one}={' or '.join(map(shown, some))}" for one, some in match.alike.items())
+    return [*lines, f"  the same value with {', '.join(alike)}"] if match.alike else lines
 
 
 def _profiles(found: Identification) -> str:
@@ -218,6 +222,17 @@ def _profiles(found: Identification) -> str:
 
 def _value(value: float) -> str:
     return f"{value:.8g}"
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Two values with as many digits as tell them apart."""
+    short = _value(one), _value(other)
+    return short if one == other or short[0] != short[1] else (repr(one), repr(other))
+
+
+def _near(found: Identification, value: float) -> str:
+    """A value outside the interval, so that it cannot be mistaken for one inside."""
+    return max((_apart(value, end)[0] for end in (found.low, found.high)), key=len)
 
 
 def _and(names: list[str]) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import State, tally
@@ -16,10 +18,10 @@ from rectitude.arrays import together
 from rectitude.engines.compute import (
     Run,
     blamed,
-    counts_of,
     parts_of,
     ratio_of,
     require_closed_form,
+    total_of,
     verdict_of,
     view_of,
 )
@@ -141,7 +143,7 @@ class _Sheet:
         lists = view_of(self.run, asked, judged)
         require_closed_form(asked, lists)
         if asked.metric.kind == "counts":
-            return counts_of(asked, lists)
+            return total_of(self.run, asked, False, np.empty(len(lists.relevant))).sum
         if name not in self.ratios:
             ratio = ratio_of(self.run, asked, lists)
             while len(self.ratios) >= _RATIOS_KEPT:

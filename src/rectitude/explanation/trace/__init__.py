@@ -23,11 +23,11 @@ from rectitude.engines.compute import (
 from rectitude.engines.opening import Inputs, given_of, opened
 from rectitude.engines.part import facts_of
 from rectitude.errors import BadName
+from rectitude.explanation.ends import one_name
 from rectitude.explanation.trace.alone import Alone, alone, number_of
 from rectitude.explanation.trace.lines import Ideal, Line, Wanted, ideal_lines, lines_of, wanted_of
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import bring_together
-from rectitude.metrics.names import parse_all
 from rectitude.profiles import Asked, profile_of
 
 
@@ -96,10 +96,7 @@ def trace(
     0.5
     """
     profile = profile_of(convention)
-    names = parse_all(metric)
-    if len(names) != 1:
-        raise BadName(f"{len(names)} metrics were asked for.", "one, such as 'ndcg@10'.")
-    asked = profile.resolve(names[0])
+    asked = profile.resolve(one_name(metric))
     _require_lists(asked)
     given = given_of(predictions, truth, inputs, profile.padding)
     sources = opened(given, [asked], profile.convention)

@@ -32,7 +32,8 @@ class Reported:
 
 
 def reported(value: object, decimals: int | None, tolerance: float | None) -> Reported:
-    """What a printed value says: to the decimals it shows, or as near as the tolerance.
+    """What a printed value says: to the decimals it shows or `decimals` says, or as near as the
+    tolerance, which is a fraction also where the value is printed in percent.
 
     >>> reported("6.12%", None, None)
     Reported(text='6.12%', low=0.06115, high=0.06125)
@@ -44,7 +45,7 @@ def reported(value: object, decimals: int | None, tolerance: float | None) -> Re
         half = _tolerance(tolerance)
         exact = Fraction(float(number))  # a tolerance of 0 asks for this very float64
         return Reported(text, float(exact - half), float(exact + half))
-    places = shown if decimals is None else _decimals(decimals)
+    places = shown if decimals is None else _decimals(decimals) + 2 * text.endswith("%")
     if places is None:
         raise BadName(
             f"the value {text} is a number, which does not say how many decimals were printed.",
