@@ -76,7 +76,7 @@ def wanted(what: What, columns: Mapping[str, str], list_key: str) -> Wanted:
     for role in named:
         if role not in ROLES:
             raise unknown_name("role", role, [*ROLES, list_key], where="columns=")
-    if what in ("train", "items", "users"):
+    if what in ("train", "log", "items", "users"):
         # Here the key of a table is always the user, whatever lists are keyed by.
         key = named.pop("list", None)
         if key is not None:

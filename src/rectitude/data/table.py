@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 ROW_NUMBER = "row number"
 """The column of ids that are nothing but the numbers of rows."""
-What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates"]
+What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates", "log"]
 
 
 @dataclass(frozen=True, slots=True)

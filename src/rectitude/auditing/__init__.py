@@ -1,0 +1,1 @@
+"""Auditing: what is wrong with a split and with predictions, and what that does to the numbers."""
