@@ -33,6 +33,8 @@ class Wanted:
     what: What
     named: Mapping[str, str]
     list_key: str = "user"
+    form: str = ""
+    """The format of a file, if it was named."""
 
     @property
     def keyed(self) -> bool:
@@ -68,7 +70,7 @@ class Wanted:
         return "user" if role == "list" else role
 
 
-def wanted(what: What, columns: Mapping[str, str], list_key: str) -> Wanted:
+def wanted(what: What, columns: Mapping[str, str], list_key: str, form: str = "") -> Wanted:
     """What is wanted, with the roles in `columns` checked and put in canonical terms."""
     named = {str(role): str(name) for role, name in columns.items()}
     if list_key not in ROLES and list_key in named:
@@ -81,7 +83,7 @@ def wanted(what: What, columns: Mapping[str, str], list_key: str) -> Wanted:
         key = named.pop("list", None)
         if key is not None:
             named.setdefault("user", key)
-    return Wanted(what, named, list_key)
+    return Wanted(what, named, list_key, form)
 
 
 def recognise(source: Source, want: Wanted) -> dict[str, str]:
