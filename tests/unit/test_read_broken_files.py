@@ -141,6 +141,6 @@ def test_binary_data_is_no_text(write: Writer) -> None:
     assert "csv" in str(caught.value)
 
 
-def test_json_is_refused(write: Writer) -> None:
-    with pytest.raises(UnreadableFile, match="is JSON"):
-        read(write("r.json", '{"u": ["a"]}'), "predictions")
+def test_json_that_is_cut_short_names_the_place(write: Writer) -> None:
+    with pytest.raises(UnreadableFile, match=r"is not JSON \(line 2, column"):
+        read(write("r.json", '{"u":\n ["a"'), "predictions")

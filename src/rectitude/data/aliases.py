@@ -32,6 +32,10 @@ GRADE = (
     "grade", "rating", "ratings", "relevance", "rel", "label", "gain", "weight", "score", "stars",
     "overall", "preference", "y_true",
 )  # fmt: skip
+TIMESTAMP = (
+    "timestamp", "time", "ts", "datetime", "date", "event_time", "event_timestamp", "unix_time",
+    "unixReviewTime", "created_at", "InvoiceDate",
+)  # fmt: skip
 WEIGHT = ("weight", "weights", "list_weight", "sample_weight")
 
 ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -41,6 +45,7 @@ ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "rank": (RANK,),
     "grade": (GRADE,),
     "weight": (WEIGHT,),
+    "timestamp": (TIMESTAMP,),
 }
 ROLES = ("list", "user", "item", "score", "rank", "grade", "weight", "timestamp")
 """All roles, in the order of the columns of a table."""
@@ -54,6 +59,7 @@ POSITIONS: Mapping[What, tuple[str, ...]] = {
     "users": ("list",),
     "weights": ("list", "weight"),
     "candidates": ("list", "item"),
+    "log": ("list", "item", "grade", "timestamp"),
 }
 NEEDED: Mapping[What, tuple[str, ...]] = {
     "predictions": ("item",),
@@ -63,6 +69,7 @@ NEEDED: Mapping[What, tuple[str, ...]] = {
     "users": (),
     "weights": ("weight",),
     "candidates": ("item",),
+    "log": ("item",),
 }
 WELCOME: Mapping[What, tuple[str, ...]] = {
     "predictions": ("score", "rank"),
@@ -72,6 +79,7 @@ WELCOME: Mapping[What, tuple[str, ...]] = {
     "users": (),
     "weights": (),
     "candidates": (),
+    "log": ("grade", "timestamp"),
 }
 KEPT_WHOLE: tuple[What, ...] = ("items", "users")
 NAMED_ONLY: Mapping[What, tuple[str, ...]] = {"truth": ("timestamp",), "train": ("timestamp",)}

@@ -33,6 +33,8 @@ class Wanted:
     what: What
     named: Mapping[str, str]
     list_key: str = "user"
+    form: str = ""
+    """The format of a file, if it was named."""
 
     @property
     def keyed(self) -> bool:
@@ -68,7 +70,7 @@ class Wanted:
         return "user" if role == "list" else role
 
 
-def wanted(what: What, columns: Mapping[str, str], list_key: str) -> Wanted:
+def wanted(what: What, columns: Mapping[str, str], list_key: str, form: str = "") -> Wanted:
     """What is wanted, with the roles in `columns` checked and put in canonical terms."""
     named = {str(role): str(name) for role, name in columns.items()}
     if list_key not in ROLES and list_key in named:
@@ -76,12 +78,12 @@ def wanted(what: What, columns: Mapping[str, str], list_key: str) -> Wanted:
     for role in named:
         if role not in ROLES:
             raise unknown_name("role", role, [*ROLES, list_key], where="columns=")
-    if what in ("train", "items", "users"):
+    if what in ("train", "log", "items", "users"):
         # Here the key of a table is always the user, whatever lists are keyed by.
         key = named.pop("list", None)
         if key is not None:
             named.setdefault("user", key)
-    return Wanted(what, named, list_key)
+    return Wanted(what, named, list_key, form)
 
 
 def recognise(source: Source, want: Wanted) -> dict[str, str]:

@@ -22,6 +22,8 @@ class Interactions:
     timestamp: str | None = None
     list_key: str | None = None
     weight: str | None = None
+    format: str | None = None
+    """The format of a file, such as "recbole", in place of what its content suggests."""
 
     @property
     def columns(self) -> Mapping[str, str]:

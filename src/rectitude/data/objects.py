@@ -73,10 +73,15 @@ def open_sparse(matrix: Any, want: Wanted) -> Source:
     columns = {
         "list": pl.Series(np.repeat(rows, np.diff(csr.indptr))),
         "item": pl.Series(csr.indices.astype(np.int64)),
-        POSITIONS[want.what][-1]: series(csr.data, "data"),
+        **{role: series(csr.data, "data") for role in _number(want)},
     }
     handed = pl.Series("list", rows) if want.what == "predictions" else None
     return _anonymous("sparse matrix", columns, handed=handed)
+
+
+def _number(want: Wanted) -> list[str]:
+    """The role of a number that comes with a user and an item; candidates have none."""
+    return [role for role in POSITIONS[want.what] if role in ("score", "grade", "weight")]
 
 
 def _anonymous(
@@ -168,10 +173,10 @@ def _numbers(mapping: Mapping[Any, Mapping[Any, object]], want: Wanted) -> Sourc
     columns = {
         "list": owners,
         "item": from_values(list(chain.from_iterable(mapping.values())), "item"),
-        POSITIONS[want.what][-1]: from_values(
-            list(chain.from_iterable(inner.values() for inner in mapping.values())), "number"
-        ),
     }
+    for role in _number(want):
+        values = chain.from_iterable(inner.values() for inner in mapping.values())
+        columns[role] = from_values(list(values), role)
     return _anonymous("dict of dicts", columns, handed=keys)
 
 

@@ -33,17 +33,19 @@ def read(
     columns: Mapping[str, str] | None = None,
     hints: Mapping[str, str] | None = None,
     list_key: str = "user",
+    form: str = "",
 ) -> Table:
     """A source as a table with canonical columns.
 
     `columns` names columns by role (user, item, score, rank, grade, weight, list); the others are
     recognised by their names. `hints` do the same for several tables at once: a name counts where
     there is such a column. `list_key` is the column that tells lists apart, by default the user.
+    `form` names the format of a file, in place of what its content suggests.
     """
     if is_wrapped(source):
-        return _read_wrapped(source, what, columns or {}, hints or {}, list_key)
+        return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form)
     named, hints = dict(columns or {}), dict(hints or {})
-    opened = _opened(source, wanted(what, hints | named, list_key))
+    opened = _opened(source, wanted(what, hints | named, list_key, form))
     there = {role: name for role, name in hints.items() if name in opened.names}
     want = wanted(what, there | named, list_key)
     chosen = recognise(opened, want)
@@ -56,6 +58,7 @@ def read(
         given=rows.given,
         text=opened.text,
         handed=rows.handed,
+        recognised=opened.recognised,
     )
 
 
@@ -65,10 +68,12 @@ def _read_wrapped(
     columns: Mapping[str, str],
     hints: Mapping[str, str],
     list_key: str,
+    form: str,
 ) -> Table:
     """What is inside, with the names, the order and the lists that the wrapper states."""
     named = {**wrapper.columns, **columns}
-    table = read(wrapper.source, what, columns=named, hints=hints, list_key=list_key)
+    form = form or getattr(wrapper, "format", None) or ""
+    table = read(wrapper.source, what, columns=named, hints=hints, list_key=list_key, form=form)
     handed = table.handed if wrapper.users is None else series(wrapper.users, "list")
     return replace(table, given=table.given or wrapper.ordered, handed=handed)
 
@@ -76,6 +81,11 @@ def _read_wrapped(
 def _opened(source: object, want: Wanted) -> Source:
     if isinstance(source, (str, PathLike)):
         return open_file(Path(fspath(source)).expanduser(), want)
+    if want.form:
+        raise BadTable(
+            f"format={want.form!r} was given, and {want.what} is a {type(source).__name__}.",
+            "a path: formats are those of files.",
+        )
     if isinstance(source, Mapping):
         return open_mapping(source, want)
     if isinstance(source, list):

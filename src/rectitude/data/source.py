@@ -30,3 +30,5 @@ class Source:
     handed: pl.Series | None = None
     hint: str = ""
     """What to say beside an error about its columns."""
+    recognised: str = ""
+    """The format of a file, and what says that it is one."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 ROW_NUMBER = "row number"
 """The column of ids that are nothing but the numbers of rows."""
-What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates"]
+What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates", "log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Table:
     """Ids come from untyped text: they are String, and may take the type of the other side."""
     handed: pl.Series | None
     """Keys of all lists handed over, also empty ones; None if unknown."""
+    recognised: str = ""
+    """The format of a file, and why it was taken for one; empty for what was in memory."""
 
 
 class Wrapped(Protocol):

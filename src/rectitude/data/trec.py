@@ -26,18 +26,20 @@ LAYOUTS = {
 }
 
 
-def is_trec(name: str, suffix: str, head: bytes, what: What) -> bool:
-    """Whether a file is a run (for predictions) or qrels (for truth), by its name or its lines."""
-    if what not in ("predictions", "truth", "train"):
-        return False
+def sniff_trec(name: str, suffix: str, head: bytes, what: What) -> str | None:
+    """Why a file is a run (for predictions) or qrels (for truth): its name or its lines."""
+    if what not in ("predictions", "truth", "train", "log"):
+        return None
     if suffix in SUFFIXES or (suffix == ".txt" and "qrels" in name.lower().split(".")):
-        return True
+        return "its name says so"
     lines = head.decode("utf-8-sig", errors="replace").splitlines()[:100]
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
     if what == "predictions":
-        return bool(rows) and all(_is_run(row) for row in rows[:-1] or rows)
+        run = bool(rows) and all(_is_run(row) for row in rows[:-1] or rows)
+        return "the second field of every line is Q0" if run else None
     # One line such as `7 0 3 5` may as well be user, item, rating, time: two are asked for.
-    return len(rows) > 1 and all(_is_qrels(row) for row in rows[:-1])
+    qrels = len(rows) > 1 and all(_is_qrels(row) for row in rows[:-1])
+    return "lines have four fields, the second always 0" if qrels else None
 
 
 def open_trec(path: Path, data: bytes | None, head: bytes, want: Wanted) -> Source:

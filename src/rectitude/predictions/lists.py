@@ -25,6 +25,7 @@ class Lists:
     list_key: str | None = None
     users: object | None = None
     ordered: bool = False
+    format: str | None = None
 
     @property
     def columns(self) -> Mapping[str, str]:

@@ -1,0 +1,79 @@
+"""`audit`: checks a split and predictions, and measures what each finding does to the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from rectitude.auditing import in_folds, in_lists, in_scores, in_split, shift  # noqa: F401
+from rectitude.auditing.audit import Audit
+from rectitude.auditing.finding import Finding
+from rectitude.auditing.measure import measured
+from rectitude.auditing.opening import Handed, opened
+from rectitude.auditing.parts import Parts
+from rectitude.auditing.registry import CHECKS, Check, checked
+
+__all__ = ["CHECKS", "Audit", "Check", "Finding", "audit"]
+
+METRICS = ("ndcg@10", "recall@10")
+
+
+def audit(
+    train: object = None,
+    truth: object = None,
+    predictions: object = None,
+    *,
+    validation: object = None,
+    items: object = None,
+    users: object = None,
+    metrics: str | Iterable[str] = METRICS,
+    convention: object = None,
+    folds: object = None,
+    columns: Mapping[str, str] | None = None,
+) -> Audit:
+    """Check a split and, if there are any, predictions.
+
+    Each part is anything that `evaluate` takes; `predictions` may be ranked lists, `Scores` or
+    `Embeddings`; `train` may be a whole `Split`. `folds` are the truths of several folds: a dict by
+    name, or a list. What a finding does is measured by evaluating with and without the rows or
+    users that it names. Without predictions, the most popular items of train stand in for them.
+
+    >>> found = audit({"ann": ["a", "b"]}, {"ann": ["b", "c"]}, {"ann": ["c", "b"]})
+    >>> found["truth_in_train"].count
+    1
+    """
+    handed = Handed(train, truth, predictions, validation, items, users, folds, columns)
+    parts = opened(handed, metrics, convention)
+    base = measured(parts, parts.base)
+    findings, skipped = checked(replace(parts, bounds=base.ties), base)
+    return Audit(
+        findings=findings,
+        skipped=skipped,
+        values=base.values,
+        failures=base.failures,
+        profile=parts.asked.label,
+        relaxed=parts.relaxed,
+        sizes=_sizes(parts),
+        measured_on=_measured_on(parts),
+    )
+
+
+def _sizes(parts: Parts) -> dict[str, int]:
+    """The rows of every part that was handed over."""
+    tables = {
+        "train": parts.train, "validation": parts.validation, "truth": parts.truth,
+        "predictions": parts.lists,
+    }  # fmt: skip
+    sizes = {name: table.height for name, table in tables.items() if table is not None}
+    if parts.scored is not None:
+        sizes["predictions"] = parts.scored.cells
+    return sizes | {f"fold {name}": fold.height for name, fold in parts.folds.items()}
+
+
+def _measured_on(parts: Parts) -> str:
+    """What the effects were measured on, in words."""
+    if parts.base is None:
+        return "nothing: that takes a truth, and predictions or train"
+    if parts.lists is None:
+        return "the most popular items of train, as no predictions were given"
+    return "the predictions"

@@ -1,0 +1,229 @@
+"""Checks of the split itself: what train, validation and truth have in common, and should not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rectitude.auditing.finding import Found, Severity
+from rectitude.auditing.ordered import once
+from rectitude.auditing.pairs import PAIR
+from rectitude.auditing.parts import Case, Compared, Parts, present
+from rectitude.auditing.popular import popular_lists
+from rectitude.auditing.registry import check
+from rectitude.auditing.times import TIME, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NEARLY_ALL = 0.9
+"""where so many rows of one part are in another, they have not just come back"""
+
+
+@check(
+    "train", "truth",
+    advice="remove these rows from one of the two; if users come back to items, say so beside the "
+    "result and keep items that were seen in the lists.",
+)  # fmt: skip
+def truth_in_train(parts: Parts) -> Found:
+    """The same user and item in the truth and in train."""
+    train, truth = _both(parts, "truth")
+    rows = truth.join(train, on=PAIR, how="semi", maintain_order="left")
+    return _shared(
+        parts, rows, "truth rows are in train as well", truth.height,
+        parts.without_truth(train, PAIR), _same_events(rows, train),
+    )  # fmt: skip
+
+
+@check(
+    "train", "validation",
+    advice="train without the validation rows: a model is chosen by what it has learnt by heart.",
+)  # fmt: skip
+def validation_in_train(parts: Parts) -> Found:
+    """The same user and item in validation and in train; measured against validation."""
+    train, validation = _both(parts, "validation")
+    rows = validation.join(train, on=PAIR, how="semi", maintain_order="left")
+    rest = validation.join(train, on=PAIR, how="anti", maintain_order="left")
+    return _shared(
+        parts, rows, "validation rows are in train as well", validation.height,
+        _against(parts, validation, rest), _same_events(rows, train),
+    )  # fmt: skip
+
+
+@check(
+    "validation", "truth",
+    advice="keep them apart: what was used to choose a model cannot judge it.",
+)  # fmt: skip
+def truth_in_validation(parts: Parts) -> Found:
+    """The same user and item in the truth and in validation."""
+    truth, validation = present(parts.truth), present(parts.validation)
+    rows = truth.join(validation, on=PAIR, how="semi", maintain_order="left")
+    return _shared(
+        parts, rows, "truth rows are in validation as well", truth.height,
+        parts.without_truth(validation, PAIR), _same_events(rows, validation),
+    )  # fmt: skip
+
+
+@check(
+    "train", "truth", "timestamps",
+    advice="split by time, each user's last interactions to the truth: here the model knows what "
+    "the user did later.",
+)  # fmt: skip
+def older_than_own_train(parts: Parts) -> Found:
+    """Truth rows from before the last training row of the same user."""
+    import polars as pl
+
+    train, truth = _both(parts, "truth")
+    last = train.group_by("user").agg(pl.col(TIME).max().alias("last"))
+    timed = truth.join(last, on="user", how="left", maintain_order="left")
+    older = (pl.col(TIME) < pl.col("last")).fill_null(False)
+    rows = timed.filter(older)
+    return Found(
+        rows.height, truth.height, "truth rows are older than a training row of the same user",
+        example=_when(parts, rows), compare=parts.without_truth(rows, [PAIR, TIME]),
+    )  # fmt: skip
+
+
+@check(
+    "train", "truth", "timestamps",
+    advice="split at one point in time for all users, if the result is to say how the model does "
+    "on what comes next: here it knows what others did later.",
+)  # fmt: skip
+def older_than_train(parts: Parts) -> Found:
+    """Truth rows from before the last training row of anybody."""
+    import polars as pl
+
+    train, truth = _both(parts, "truth")
+    timed = truth.with_columns(last=pl.lit(train[TIME].max(), dtype=train[TIME].dtype))
+    older = (pl.col(TIME) < pl.col("last")).fill_null(False)
+    rows = timed.filter(older)
+    return Found(
+        rows.height, truth.height, "truth rows are older than the last training row of all",
+        "notice", _when(parts, rows), parts.without_truth(rows, [PAIR, TIME]),
+    )  # fmt: skip
+
+
+@check(
+    "train", "truth",
+    advice="decide what they are to count: unknown_users keeps or drops them, and the result "
+    "should say which.",
+)  # fmt: skip
+def unknown_users(parts: Parts) -> Found:
+    """Users of the truth that train does not have."""
+    train, truth = _both(parts, "truth")
+    users = truth.select("user").unique(maintain_order=True)
+    unknown = users.join(train, on="user", how="anti", maintain_order="left")
+    return Found(
+        unknown.height, users.height, "users of the truth are not in train", "notice",
+        parts.first(unknown), parts.without_users(unknown),
+    )  # fmt: skip
+
+
+@check(
+    "train", "truth",
+    advice="decide what they are to count: unknown_items keeps or drops them; no model can "
+    "learn them from train.",
+)  # fmt: skip
+def unknown_items(parts: Parts) -> Found:
+    """Truth rows of items that train does not have."""
+    train, truth = _both(parts, "truth")
+    return _of_items(parts, truth, train, "truth rows are of items that are not in train")
+
+
+@check(
+    "catalogue", "truth",
+    advice="complete the catalogue, or drop these rows: nobody could have recommended them.",
+)  # fmt: skip
+def truth_outside_catalogue(parts: Parts) -> Found:
+    """Truth rows of items that the catalogue does not have."""
+    return _of_items(
+        parts, present(parts.truth), present(parts.catalogue),
+        "truth rows are of items outside the catalogue",
+    )  # fmt: skip
+
+
+@check("truth", advice="keep one row of each pair, or say what repeats mean: duplicate_truth.")
+def duplicate_truth(parts: Parts) -> Found:
+    """Rows of the truth whose user and item stood there before."""
+    truth = present(parts.truth)
+    rows = _repeats(truth)
+    asked = parts.asked.convention.duplicate_truth
+    counted = {"duplicate_truth": "counted" if asked == "error" else asked}
+    compare = None
+    if parts.base is not None:
+        as_is = replace(parts.base, truth=truth, switches=counted)
+        compare = (as_is, replace(parts.base, truth=once(truth)))
+    return Found(
+        rows.height, truth.height,
+        "truth rows repeat a pair; as is, each of them counts",
+        "notice" if parts.usual_repeats else "serious", parts.first(rows), compare,
+    )  # fmt: skip
+
+
+@check(
+    "train",
+    advice="nothing, if users come back to items; else keep one row of each pair, or a model "
+    "gives repeats more weight than was meant.",
+)  # fmt: skip
+def duplicate_train(parts: Parts) -> Found:
+    """Rows of train whose user and item stood there before; none of it changes a metric."""
+    train = present(parts.train)
+    rows = _repeats(train)
+    return Found(
+        rows.height, train.height, "training rows repeat a pair", "notice", parts.first(rows)
+    )
+
+
+def _both(parts: Parts, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return present(parts.train), present(getattr(parts, other))
+
+
+def _repeats(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows whose pair stood in an earlier row."""
+    import polars as pl
+
+    return frame.filter(~pl.col(PAIR).is_first_distinct())
+
+
+def _shared(
+    parts: Parts, rows: pl.DataFrame, about: str, of: int, compare: Compared, same: int = 0
+) -> Found:
+    """A finding about pairs in two parts: no fault where users of train come back to items as
+    well, unless nearly all rows do so, or have the same timestamp and so are the same."""
+    usual = parts.usual_repeats and not same and rows.height < NEARLY_ALL * of
+    if same:
+        about += f", {same:,} with the same timestamp"
+    elif usual:
+        about += ", as users of train come back to items"
+    severity: Severity = "notice" if usual else "serious"
+    return Found(rows.height, of, about, severity, parts.first(rows), compare)
+
+
+def _same_events(one: pl.DataFrame, other: pl.DataFrame) -> int:
+    """How many rows are in another part with the same timestamp; `one` are those of its pairs."""
+    if TIME not in one.columns or TIME not in other.columns:
+        return 0
+    few = other.join(one, on=PAIR, how="semi")
+    return one.join(few, on=[PAIR, TIME], how="semi").height
+
+
+def _against(parts: Parts, as_is: pl.DataFrame, without: pl.DataFrame) -> Compared:
+    """The predictions, or the most popular items of train, against another truth."""
+    lists = parts.ranked
+    if lists is None:
+        lists = popular_lists(present(parts.train), as_is, parts.depth, parts.seen)
+    return Case(once(as_is), lists, parts.handed), Case(once(without), lists, parts.handed)
+
+
+def _of_items(parts: Parts, truth: pl.DataFrame, known: pl.DataFrame, about: str) -> Found:
+    rows = truth.join(known, on="item", how="anti", maintain_order="left")
+    compare = parts.with_truth(known, "item")
+    return Found(rows.height, truth.height, about, "notice", parts.first(rows), compare)
+
+
+def _when(parts: Parts, rows: pl.DataFrame) -> str:
+    """The first of some rows, with its time and that of the last training row."""
+    if not rows.height:
+        return ""
+    row = rows.row(0, named=True)
+    return f"{parts.label(row)}: {shown(row[TIME])}, training up to {shown(row['last'])}"

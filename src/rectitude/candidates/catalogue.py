@@ -1,0 +1,119 @@
+"""Candidates that nobody draws: the whole catalogue, the items of training, sets that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rectitude.arrays import Integers
+from rectitude.candidates.ids import fitted, fitting, plain
+from rectitude.candidates.parts import Parts, parts_of
+from rectitude.candidates.value import Candidates, first
+from rectitude.data.ledger import Ledger
+from rectitude.data.read import read
+from rectitude.errors import NothingToEvaluate
+from rectitude.splits.split import Split
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def full(split: Split, items: object = None) -> Candidates:
+    """Every item for every user of the truth: those of the catalogue, or all that the split holds.
+
+    Items that the truth is the first to hold are among them, and counted.
+    """
+    parts = parts_of(split, items)
+    ledger = Ledger()
+    ahead = np.intersect1d(parts.future, parts.catalogue)
+    ledger.count(
+        "future_items", len(ahead), "items are met in the truth for the first time",
+        of=len(parts.catalogue), weight="notice", example=_example(parts, ahead),
+    )  # fmt: skip
+    return _shared(parts, parts.catalogue, "full", ledger)
+
+
+def train_items(split: Split) -> Candidates:
+    """Every item that training or fold-in holds, for every user of the truth."""
+    parts = parts_of(split)
+    ledger = Ledger()
+    ahead = parts.future
+    ledger.count(
+        "future_items", len(ahead), "items are met in the truth for the first time and left out",
+        of=len(parts.items), weight="notice", example=_example(parts, ahead),
+    )  # fmt: skip
+    return _shared(parts, np.unique(parts.train["item"].to_numpy()), "train_items", ledger)
+
+
+def given(split: Split, source: object) -> Candidates:
+    """Candidates from a table of users and items, or from item ids alone, the same for all. A
+    column `positive` of a Polars frame links rows to positives.
+
+    Users of the truth without candidates and positives that are none are counted: their lists stay
+    empty, and such positives cannot be found.
+    """
+    if isinstance(source, Candidates):
+        return source
+    if _ids_alone(source):
+        parts = parts_of(split, source)
+        candidates = _shared(parts, parts.catalogue, "given", Ledger())
+    else:
+        frame = _pairs(source, plain(split.truth.frame))
+        candidates = Candidates(frame, frame["user"].unique().sort(), {"kind": "given"})
+    _count_gaps(candidates, plain(split.truth.frame).unique(maintain_order=True))
+    return candidates
+
+
+def _pairs(source: object, model: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    table = read(source, "candidates")
+    if table.frame.is_empty():
+        raise NothingToEvaluate("the candidates have no rows.")
+    frame = fitting(table, model).select("user", "item")
+    if not isinstance(source, pl.DataFrame) or "positive" not in source.columns:
+        return frame.sort("user", "item")
+    linked = fitted(source["positive"], frame["item"].dtype, table.source, table.text)
+    return frame.with_columns(linked).sort("user", "positive", "item")
+
+
+def _ids_alone(source: object) -> bool:
+    import polars as pl
+
+    if isinstance(source, (list, tuple)):
+        return not any(isinstance(row, (tuple, list, dict)) for row in source)
+    return isinstance(source, (pl.Series, np.ndarray, Set))
+
+
+def _shared(parts: Parts, numbers: Integers, kind: str, ledger: Ledger) -> Candidates:
+    owners = parts.users.gather(parts.truth["user"].unique().sort())
+    frame = parts.items.gather(numbers).alias("item").to_frame()
+    ledger.count("candidates", frame.height, f"items for each of {len(owners):,} users")
+    return Candidates(frame, owners.alias("user"), {"kind": kind}, None, ledger)
+
+
+def _example(parts: Parts, numbers: Integers) -> str:
+    return f"item {parts.items[int(numbers[0])]!r}" if len(numbers) else ""
+
+
+def _count_gaps(candidates: Candidates, truth: pl.DataFrame) -> None:
+    frame, ledger = candidates.frame, candidates.ledger
+    keys = [name for name in ("user", "item") if name in frame.columns]
+    repeated = frame.filter(frame.is_duplicated())
+    ledger.count(
+        "repeated", frame.height - frame.n_unique(), "candidates are given again and count once",
+        of=frame.height, weight="notice", example=first(repeated, *keys),
+    )  # fmt: skip
+    users = truth.select("user").unique(maintain_order=True)
+    without = users.filter(~users["user"].is_in(candidates.owners.implode()))
+    ledger.count(
+        "users_without", without.height, "users of the truth have no candidates",
+        of=users.height, weight="warning", example=first(without, "user"),
+    )  # fmt: skip
+    lost = truth.join(frame.select(keys).unique(), on=keys, how="anti", maintain_order="left")
+    ledger.count(
+        "positives_outside", lost.height, "pairs of the truth are no candidates: never found",
+        of=truth.height, weight="warning", example=first(lost, "user", "item"),
+    )  # fmt: skip

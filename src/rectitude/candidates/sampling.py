@@ -1,0 +1,202 @@
+"""Sampled candidates: the truth of each user, and some items that are not relevant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+
+import numpy as np
+
+from rectitude.arrays import Integers, distinct
+from rectitude.candidates.drawing import Groups, Replacement, Urn, draw
+from rectitude.candidates.estimators import warning
+from rectitude.candidates.parts import Parts, numbers_of, parts_of
+from rectitude.candidates.value import Candidates
+from rectitude.data.ledger import Ledger
+from rectitude.errors import BadName, unknown_name
+from rectitude.splits.split import Split
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Per = Literal["user", "positive"]
+Weight = Literal["uniform", "popularity"]
+Known = Literal["by_split", "by_time", "ever"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How negatives are drawn."""
+
+    count: int
+    per: Per = "user"
+    """whether each user has `count` negatives, or each of his positives has its own"""
+    weight: Weight = "uniform"
+    exponent: float = 1.0
+    """popularity is raised to this power: 0 is uniform, 0.75 the unigram choice of word2vec"""
+    replacement: Replacement = "without"
+    seen: Literal["excluded", "kept"] = "excluded"
+    """whether a user's negatives may be items that he had before"""
+    truth: Literal["excluded", "kept"] = "excluded"
+    """whether a user's negatives may be items of his truth"""
+    known: Known = "by_split"
+    """which items can be negatives: those met before the truth; those met before the user's own
+    first row of the truth; or all, those too that the truth is the first to hold"""
+    positives: Literal["included", "left_out"] = "included"
+    users: Literal["truth", "all"] = "truth"
+    short: Literal["error", "fewer"] = "error"
+    """what happens where a user has fewer items left than are to be drawn"""
+
+
+def sampled(split: Split, count: int = 100, *, items: object = None, seed: int = 0,
+            **choices: Any) -> Candidates:  # fmt: skip
+    """Negatives drawn for each user of the truth or for each of his positives; see `Plan`.
+
+    The draws depend on the seed and on ids alone: row order, file and machine play no part.
+    """
+    plan = plan_of(count, choices)
+    parts = parts_of(split, items)
+    ledger = Ledger()
+    urn = _urn(split, parts, plan, ledger)
+    groups = _filled(_groups(parts, plan), urn, parts, plan, ledger)
+    group, item = draw(urn, groups, seed, plan.replacement)
+    pieces = [_rows(groups.owner[group], item, groups.positive[group])]
+    if plan.positives == "included":
+        pieces.append(_rows(*(parts.truth[name].to_numpy() for name in ("user", "item", "item"))))
+    ledger.note("sampling", warning(plan.count, int((urn.weight > 0).sum()), weight=plan.weight))
+    frame = finished(parts, pieces, linked=plan.per == "positive")
+    ledger.count("negatives", len(item), f"negatives for {len(groups.owner):,} {plan.per}s")
+    owners = frame["user"].unique().sort()
+    return Candidates(frame, owners, {"kind": "sampled", **asdict(plan)}, seed, ledger)
+
+
+def plan_of(count: int, choices: Mapping[str, Any]) -> Plan:
+    """A plan that makes sense, or an error that says what does not."""
+    hints = get_type_hints(Plan)
+    for name, value in choices.items():
+        if name not in hints:
+            raise unknown_name("setting", name, hints, where="sampled candidates")
+        if get_args(hints[name]) and value not in get_args(hints[name]):
+            raise unknown_name("choice", str(value), get_args(hints[name]), where=name)
+    plan = Plan(count, **choices)
+    if plan.count < 1:
+        raise BadName(f"{plan.count} candidates were asked for.", "a number from 1 on.")
+    if not np.isfinite(plan.exponent) or plan.exponent < 0:
+        raise BadName(f"the exponent is {plan.exponent}.", "a number from 0 on; 0 is uniform.")
+    return plan
+
+
+def _urn(split: Split, parts: Parts, plan: Plan, ledger: Ledger) -> Urn:
+    """The items that can be drawn at all, and the pairs that cannot."""
+    weight = np.zeros(len(parts.items))
+    weight[parts.catalogue] = 1.0
+    future = parts.future[weight[parts.future] > 0]
+    left_out = plan.known != "ever"
+    ledger.count(
+        "future_items", len(future),
+        "items are met in the truth for the first time and were "
+        + ("not drawn" if left_out else "drawn like all others"),
+        of=len(parts.catalogue), weight="notice" if left_out else "warning",
+        example=f"item {parts.items[int(future[0])]!r}" if len(future) else "",
+    )  # fmt: skip
+    if left_out:
+        weight[future] = 0.0
+    if plan.weight == "popularity":
+        weight *= parts.counts**plan.exponent
+    refused = [parts.train] if plan.seen == "excluded" else []
+    refused += [parts.truth] if plan.truth == "excluded" else []
+    keys = [parts.keys(frame) for frame in refused]
+    first, moment = _times(split, parts) if plan.known == "by_time" else (None, None)
+    excluded = distinct(np.concatenate([np.zeros(0, np.int64), *keys]))
+    return Urn(weight, excluded, first, moment)
+
+
+def _times(split: Split, parts: Parts) -> tuple[Integers, Integers]:
+    """When each item was first met, and when each user's truth begins."""
+    import polars as pl
+
+    logs = [split.train, *([split.fold_in] if split.fold_in else [])]
+    for log in (*logs, split.truth):
+        log.require("timestamp", "known='by_time'")
+    met = pl.concat([log.frame.select("item", "timestamp") for log in logs])
+    never = np.iinfo(np.int64).max
+    first = _earliest(met, "item", parts.items, never)
+    return first, _earliest(split.truth.frame, "user", parts.users, never)
+
+
+def _earliest(frame: pl.DataFrame, key: str, known: pl.Series, never: int) -> Integers:
+    import polars as pl
+
+    ids = pl.col(key).cast(known.dtype)
+    times = frame.select(ids, pl.col("timestamp")).group_by(key).agg(pl.col("timestamp").min())
+    found = np.full(len(known), never)
+    stamps = times["timestamp"]
+    whole = stamps if stamps.dtype.is_numeric() else stamps.to_physical()
+    found[numbers_of(times[key], known)] = _ordered(whole)
+    return found
+
+
+def _ordered(times: pl.Series) -> Integers:
+    """Times as whole numbers of the same order; fractions of a second count."""
+    if times.dtype.is_float():
+        return np.floor(times.to_numpy() * 1e6).astype(np.int64)
+    return times.to_numpy().astype(np.int64)
+
+
+def _groups(parts: Parts, plan: Plan) -> Groups:
+    if plan.per == "positive":
+        owner, positive = (parts.truth[name].to_numpy() for name in ("user", "item"))
+    else:
+        named = parts.truth["user"].unique().sort().to_numpy()
+        owner = np.arange(len(parts.users)) if plan.users == "all" else named
+        positive = np.full(len(owner), -1)
+    return Groups(owner, positive, np.full(len(owner), plan.count))
+
+
+def _filled(groups: Groups, urn: Urn, parts: Parts, plan: Plan, ledger: Ledger) -> Groups:
+    """The groups, with what each can have; an error if that is less than was asked for."""
+    live = int((urn.weight > 0).sum())
+    least = 1 if plan.replacement == "with" else plan.count
+    if live < least:
+        raise BadName(
+            f"{plan.count} negatives were asked for, and the catalogue has {live:,} items that can "
+            "be drawn.",
+            "fewer negatives than items.",
+            "lower the count, hand over a larger catalogue with items=, or rank all of them.",
+        )
+    left = urn.left(len(parts.users))[groups.owner]
+    few = np.flatnonzero(left < least)
+    example = f"user {parts.users[int(groups.owner[few[0]])]!r}" if len(few) else ""
+    if len(few) and plan.short == "error":
+        raise BadName(
+            f"{len(few):,} of {len(left):,} {plan.per}s have fewer than {least} items left to draw "
+            f"(first: {example}, {left[few[0]]:,} items).",
+            f"{plan.count} negatives for each.",
+            "lower the count, or take what there is with short='fewer'.",
+        )
+    ledger.count(
+        "short", len(few), f"{plan.per}s have fewer negatives than {plan.count}: no more are left",
+        of=len(left), weight="warning", example=example,
+    )  # fmt: skip
+    most = np.where(left > 0, plan.count, 0) if plan.replacement == "with" else left
+    return Groups(groups.owner, groups.positive, np.minimum(groups.count, most))
+
+
+def _rows(user: Integers, item: Integers, positive: Integers) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame({"user": user, "item": item, "positive": positive})
+
+
+def finished(parts: Parts, pieces: list[pl.DataFrame], linked: bool) -> pl.DataFrame:
+    """Rows of numbers as rows of ids, sorted."""
+    import polars as pl
+
+    columns = ["user", "positive", "item"] if linked else ["user", "item"]
+    rows = pl.concat(pieces).select("user", "item", *columns[1:-1]).sort(columns)
+    named = {
+        "user": parts.users.gather(rows["user"]),
+        **{name: parts.items.gather(rows[name]) for name in rows.columns if name != "user"},
+    }
+    return pl.DataFrame([ids.alias(name) for name, ids in named.items()])

@@ -1,0 +1,164 @@
+"""All kinds of files that are read and written, in the order in which they are tried.
+
+A format says why a file is one of its kind; the first that does reads it, and any can be named
+instead. What only differs in the names of its columns is never guessed: columns are recognised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rectitude.data.formats import (
+    adjacency,
+    arrays,
+    columnar,
+    jsons,
+    layouts,
+    lenskit,
+    negatives,
+    recpack,
+    separated,
+    trec,
+)
+from rectitude.data.formats.file import PACKED, File
+from rectitude.data.formats.format import Format, Kind, Role
+from rectitude.data.formats.layouts import Layout
+from rectitude.data.table import What
+from rectitude.errors import unknown_name
+
+FLAT: Mapping[Kind, tuple[Role, ...]] = {
+    "predictions": ("score", "rank"),
+    "truth": ("grade", "timestamp"),
+    "candidates": (),
+}
+LISTS: Mapping[Kind, tuple[Role, ...]] = {"predictions": (), "truth": (), "candidates": ()}
+
+
+def _never(file: File, what: What) -> str | None:
+    """Nothing but names of columns would tell: such a format is named, never guessed."""
+    return None
+
+
+def _table(title: str, layout: Layout, **facts: object) -> Format:
+    """A format that is a plain table with names of its own."""
+    kinds: tuple[Kind, ...] = ("predictions", "truth")
+    holds = {kind: layout.roles(kind) for kind in kinds}
+    given = {
+        "sniff": _never, "read": layouts.reader(layout), "write": layouts.writer(layout),
+        "holds": holds, "needs": {"predictions": ("score",)}, "nature": "either",
+        "ids": "by ending", **facts,
+    }  # fmt: skip
+    return Format(title, **given)  # type: ignore[arg-type]
+
+
+FORMATS: Mapping[str, Format] = {
+    "lenskit": Format(
+        "LensKit's native Parquet, one row per list", lenskit.sniff, lenskit.read, lenskit.write,
+        nature="binary", empty="kept", order="kept", ids="typed",
+        holds={"predictions": ("score", "rank"), "truth": ("grade",), "candidates": ()},
+    ),
+    "parquet": Format(
+        "Parquet", columnar.sniff_parquet, columnar.read_parquet, layouts.writer(layouts.PLAIN),
+        (".parquet", ".pq"), "binary", FLAT, ids="typed",
+    ),
+    "arrow": Format(
+        "Arrow IPC (Feather), file or stream", columnar.sniff_arrow, columnar.read_arrow,
+        layouts.writer(layouts.PLAIN), (".arrow", ".feather", ".ipc"), "binary", FLAT, ids="typed",
+    ),
+    "csr": Format(
+        "a sparse matrix of SciPy, users x items (implicit, RecPack)", arrays.sniff_sparse,
+        arrays.read_sparse, arrays.write_sparse, (".npz",), "binary",
+        {"predictions": ("score",), "truth": ("grade",)},
+        {"predictions": ("score",), "truth": ("grade",)}, empty="kept", ids="typed",
+        remarks=arrays.gaps,
+    ),
+    "daisyrec": Format(
+        "arrays of ids, one row per list (DaisyRec, implicit)", arrays.sniff_lists,
+        arrays.read_lists, arrays.write_lists, (".npy",), "binary", {"predictions": ()},
+        empty="kept", order="kept", ids="typed",
+    ),
+    "jsonl": Format(
+        "JSON lines, one object a row", jsons.sniff_lines, jsons.read_lines,
+        layouts.writer(layouts.PLAIN), (".jsonl", ".ndjson"), holds=FLAT, ids="typed",
+    ),
+    "json": Format(
+        "JSON, {user: {item: number}} (ranx), {user: [items]}, rows or columns", jsons.sniff_json,
+        jsons.read_json, jsons.write_json, (".json",), empty="kept",
+        holds={"predictions": ("score",), "truth": ("grade",)},
+        needs={"predictions": ("score",), "truth": ("grade",)},
+    ),
+    "trec": Format(
+        "a TREC run or qrels", trec.sniff, trec.read, trec.write, (".run", ".qrels", ".trec"),
+        holds={"predictions": ("rank", "score"), "truth": ("grade",)},
+        needs={"predictions": ("rank", "score"), "truth": ("grade",)},
+    ),
+    "recpack": Format(
+        "RecPack's interactions: csv, and properties in YAML", recpack.sniff, recpack.read,
+        recpack.write, holds={"truth": ("timestamp",)}, ids="typed", times="seconds",
+    ),
+    "ncf": Format(
+        "NCF's negatives: (user,item), then items", negatives.sniff, negatives.read,
+        negatives.write, (".negative",), holds={"candidates": ()}, order="kept",
+    ),
+    "movielens": Format(
+        "MovieLens' ratings.dat, separated by '::'", separated.sniff_movielens,
+        separated.read_movielens, separated.write_movielens, (".dat",),
+        holds={"truth": ("grade", "timestamp")}, needs={"truth": ("grade",)}, times="seconds",
+    ),
+    "sets": Format("pairs of sets (SMGCN): a list is a line, its items the second set",
+                   adjacency.sniff_sets, adjacency.read_sets),
+    "adjacency": Format(
+        "adjacency lists: a user and its items on a line (LightGCN, NGCF)", adjacency.sniff,
+        adjacency.read, adjacency.write, (".txt",), holds=LISTS, empty="kept", order="kept",
+    ),
+    "recbole": Format(
+        "RecBole's atomic files, whole or split", separated.sniff_recbole, separated.read_recbole,
+        layouts.write_recbole, (".inter",),
+        holds={"predictions": ("score",), "truth": ("grade", "timestamp")},
+        needs={"predictions": ("score",)}, times="seconds",
+    ),
+    "tsv": Format("text separated by tabs", separated.sniff_tsv, separated.read_tsv,
+                  layouts.writer(layouts.TSV), (".tsv",), holds=FLAT),
+    "csv": Format("text separated by commas, semicolons or bars", separated.sniff_csv,
+                  separated.read_csv, layouts.writer(layouts.PLAIN), (".csv",), holds=FLAT),
+    "headerless": Format("separated text whose first line is a row", _never,
+                         separated.read_headerless),
+    "elliot": _table("Elliot's tsv without a header", layouts.ELLIOT, ids="text", times="seconds",
+                     needs={"predictions": ("score",), "truth": ("grade",)}),
+    "warprec": _table("WarpRec's tsv: user_id, item_id, rating", layouts.WARPREC),
+    "lenskit_flat": _table("LensKit's flat table: user_id, item_id, score, rank", layouts.LENSKIT,
+                           needs={}),
+    "rectools": _table("RecTools' table: user_id, item_id, score, rank", layouts.RECTOOLS,
+                       needs={"predictions": ("rank",)}),
+    "replay": _table("RePlay's table: query_id, item_id, rating", layouts.REPLAY),
+    "microsoft": _table("Microsoft recommenders' table: userID, itemID, prediction",
+                        layouts.MICROSOFT),
+}  # fmt: skip
+
+
+ALSO = {"ranx": "json", "implicit": "csr", "lightgcn": "adjacency", "smgcn": "sets"}
+"""Names of libraries for formats that have a name of their own."""
+
+
+def format_named(name: str, where: str = "") -> Format:
+    """The format of that name, or an error with the nearest."""
+    own = ALSO.get(name, name)
+    if own not in FORMATS:
+        raise unknown_name("format", name, [*FORMATS, *ALSO], where)
+    return FORMATS[own]
+
+
+def recognised(file: File, what: What) -> tuple[str, str] | None:
+    """Name and reason of the first format that a file fits; None if it is not text, and none."""
+    tried = ((name, form.sniff(file, what)) for name, form in FORMATS.items())
+    return next(((name, reason) for name, reason in tried if reason is not None), None)
+
+
+def format_for(path: Path) -> str | None:
+    """The format that the ending of a file to be written stands for, if it stands for one."""
+    bare = Path(path.stem) if path.suffix.lower() in PACKED else path
+    return next((n for n, form in FORMATS.items() if bare.suffix.lower() in form.suffixes), None)
+
+
+__all__ = ["ALSO", "FORMATS", "Format", "format_for", "format_named", "recognised"]

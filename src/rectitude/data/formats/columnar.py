@@ -1,0 +1,110 @@
+"""Parquet and Arrow IPC: typed columns, of which only those that are needed are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rectitude.data.columns import Wanted
+from rectitude.data.formats.file import PARQUET, File
+from rectitude.data.formats.format import Content
+from rectitude.data.frames import renamed
+from rectitude.data.source import Source
+from rectitude.data.table import What
+from rectitude.errors import UnreadableFile
+from rectitude.storage import Write
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ARROW = b"ARROW1"
+STREAM = b"\xff\xff\xff\xff"
+
+
+def sniff_parquet(file: File, what: What) -> str | None:
+    """Parquet by its first bytes, or by a name that promises it."""
+    if file.data is None and file.head.startswith(PARQUET):
+        return "it begins with PAR1"
+    return "its name says so" if file.path.suffix in (".parquet", ".pq") else None
+
+
+def read_parquet(file: File, want: Wanted) -> Source:
+    """A Parquet file as a source."""
+    import polars as pl
+
+    if file.data is not None or not file.head.startswith(PARQUET):
+        raise UnreadableFile(
+            f"{file.path} is not a Parquet file: it begins with {file.head[:8]!r}.",
+            "Parquet, as its name says.",
+        )
+    return _scanned(file.path, pl.scan_parquet(file.path, glob=False, hive_partitioning=False))
+
+
+def sniff_arrow(file: File, what: What) -> str | None:
+    """Arrow IPC by its first bytes: the file format (Feather) or the stream."""
+    if file.head.startswith(ARROW):
+        return "it begins with ARROW1"
+    if file.head.startswith(STREAM):
+        return "it begins as a stream of Arrow does"
+    return "its name says so" if file.suffix in (".arrow", ".ipc", ".feather") else None
+
+
+def read_arrow(file: File, want: Wanted) -> Source:
+    """An Arrow IPC file or stream as a source."""
+    import polars as pl
+
+    if not file.head.startswith((ARROW, STREAM)):
+        raise UnreadableFile(
+            f"{file.path} is not Arrow: it begins with {file.head[:8]!r}.", "Arrow IPC."
+        )
+    reader = pl.read_ipc if file.head.startswith(ARROW) else pl.read_ipc_stream
+
+    def take(chosen: Mapping[str, str]) -> pl.DataFrame:
+        try:
+            with file.open() as content:  # a name would be taken for a pattern
+                return renamed(reader(content, columns=list(chosen.values())), chosen)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _broken(file.path, error, "Arrow") from error
+
+    try:
+        with file.open() as content:
+            names = reader(content, n_rows=0).columns
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _broken(file.path, error, "Arrow") from error
+    return Source(file.path.name, names, take)
+
+
+def write_parquet(content: Content, path: Path) -> Mapping[Path, Write]:
+    """Rows as Parquet."""
+    return {path: content.frame.write_parquet}
+
+
+def write_arrow(content: Content, path: Path) -> Mapping[Path, Write]:
+    """Rows as an Arrow IPC file, which is what Feather is."""
+    return {path: content.frame.write_ipc}
+
+
+def _scanned(path: Path, lazy: pl.LazyFrame) -> Source:
+    import polars as pl
+
+    def take(chosen: Mapping[str, str]) -> pl.DataFrame:
+        try:
+            return renamed(lazy.select(chosen.values()).collect(), chosen)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _broken(path, error, "Parquet") from error
+
+    try:
+        return Source(path.name, lazy.collect_schema().names(), take)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _broken(path, error, "Parquet") from error
+
+
+def _broken(path: Path, error: Exception, kind: str) -> UnreadableFile:
+    size = path.stat().st_size
+    said = (str(error).splitlines() or [type(error).__name__])[0]
+    return UnreadableFile(
+        f"{path} is truncated or damaged ({size} bytes): {said}.",
+        f"a complete {kind} file.",
+        "copy or write it again.",
+    )

@@ -1,0 +1,191 @@
+"""`File`: a file whose first bytes are known, decompressed where it must be."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rectitude.errors import MissingExtra, UnreadableFile, nearest
+
+READ = (
+    "csv, tsv, JSON (lines), Parquet, Arrow, .npz, .npy, a TREC run or qrels, or a format of"
+    " another library; text also as .gz .bz2 .xz .zst .lz4."
+)
+PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4"}
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+PARQUET = b"PAR1"
+HEAD = 1 << 16
+SAMPLE = 100
+"""How many lines are looked at to recognise a format."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that is there and not empty."""
+
+    path: Path
+    head: bytes
+    """Its first bytes, decompressed."""
+    data: bytes | None = None
+    """All of it, if it had to be decompressed."""
+    packing: str | None = None
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its name, but for that of a compression."""
+        named = self.path.suffix.lower() in PACKED
+        return (self.path.with_suffix("") if named else self.path).suffix.lower()
+
+    @property
+    def content(self) -> bytes:
+        """All bytes, decompressed."""
+        return self.path.read_bytes() if self.data is None else self.data
+
+    def open(self) -> BinaryIO:
+        """The bytes to be read one after the other, decompressed."""
+        return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
+
+    @property
+    def lines(self) -> list[str]:
+        """The first lines that hold something, whole ones only unless there is but one."""
+        lines = self.head.decode("utf-8-sig", errors="replace").splitlines()
+        whole = lines[:-1] if len(self.head) >= HEAD and len(lines) > 1 else lines
+        return [line for line in whole if line.strip()][:SAMPLE]
+
+
+def opened(path: Path) -> File:
+    """A file, decompressed if its content says that it is compressed."""
+    start = _start(path)
+    packing = next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+    named = PACKED.get(path.suffix.lower())
+    if named and not packing and not start.startswith(PARQUET):
+        raise UnreadableFile(f"{path} is not {named}, whatever its name says.", f"{named} data.")
+    if packing is None:
+        return File(path, start)
+    data = _unpacked(path, packing)
+    if not data:
+        raise UnreadableFile(f"{path} is empty once decompressed.", READ)
+    return File(path, data[:HEAD], data, packing)
+
+
+def require_text(file: File) -> None:
+    """An error if a file is anything but text in UTF-8, as far as its beginning shows."""
+    path, head = file.path, file.head
+    if head.startswith(PARQUET) and not file.packing:
+        raise UnreadableFile(f"{path} is a Parquet file.", "text, as was said.")
+    if head.startswith(PARQUET):
+        raise UnreadableFile(f"{path} holds a Parquet file in {file.packing}.",
+                             "Parquet as it is.",
+                             "decompress it: Parquet is compressed within.")  # fmt: skip
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UnreadableFile(f"{path} is not UTF-8 but UTF-16 (line 1, byte 0).", "text in UTF-8.",
+                             "convert it, for example with: iconv -f utf-16 -t utf-8")  # fmt: skip
+    if head.startswith(b"PK\x03\x04"):
+        raise UnreadableFile(f"{path} is an archive (zip).", READ, "unpack it and name a file.")
+    if b"\0" in head:
+        at = head.index(b"\0")
+        raise UnreadableFile(f"{path} is not text (a zero at byte {at}).", READ)
+
+
+def packed(data: bytes, path: Path) -> bytes:
+    """Bytes compressed as the ending of a name asks for."""
+    packing = PACKED.get(path.suffix.lower())
+    if packing is None:
+        return data
+    if packing in ("zstd", "lz4"):
+        return bytes(_optional(packing, path)(data))
+    # Without the time of writing, so that equal content makes equal files.
+    pack: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": lambda raw: gzip.compress(raw, mtime=0), "bzip2": bz2.compress,
+        "xz": lzma.compress,
+    }  # fmt: skip
+    return pack[packing](data)
+
+
+def _start(path: Path) -> bytes:
+    """The first bytes of a file that is there and not empty."""
+    if path.is_dir():
+        raise UnreadableFile(f"{path} is a folder.", "a file.", _inside(path))
+    try:
+        with path.open("rb") as file:
+            start = file.read(HEAD)
+    except FileNotFoundError:
+        raise UnreadableFile(f"{path} does not exist.", advice=_near(path)) from None
+    except OSError as error:
+        raise UnreadableFile(f"{path} cannot be read: {error.strerror}.") from error
+    if not start:
+        raise UnreadableFile(f"{path} is empty (0 bytes).", READ)
+    return start
+
+
+def _inside(folder: Path) -> str:
+    files = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    return f"name one of its files: {', '.join(files[:8])}" if files else "it holds no files."
+
+
+def _near(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist either."
+    close = nearest(path.name, (entry.name for entry in path.parent.iterdir()))
+    return f"did you mean {close}?" if close else "check the name and the current folder."
+
+
+def _unpacked(path: Path, packing: str) -> bytes:
+    import polars as pl
+
+    unpack: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": gzip.decompress, "bzip2": bz2.decompress, "xz": lzma.decompress, "zstd": _zstd,
+    }  # fmt: skip
+    if packing == "lz4":
+        unpack["lz4"] = _optional("lz4", path, "decompress")
+    broken = (
+        EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, ValueError,
+        pl.exceptions.PolarsError,
+    )  # fmt: skip
+    try:
+        return unpack[packing](path.read_bytes())
+    except broken as error:
+        raise UnreadableFile(
+            f"{path} is truncated or damaged: {packing} says {str(error).splitlines()[0]!r}.",
+            f"complete {packing} data.",
+            "copy or download it again.",
+        ) from error
+
+
+def _zstd(data: bytes) -> bytes:
+    """Polars brings zstd, which Python does not have yet: it reads the file as one column."""
+    import polars as pl
+
+    lines = pl.read_csv(
+        data, has_header=False, separator="\x1f", quote_char=None,
+        schema={"column_1": pl.String}, raise_if_empty=False,
+    )  # fmt: skip
+    joined = lines["column_1"].fill_null("").str.join("\n").item()
+    return str(joined or "").encode()
+
+
+def _optional(packing: str, path: Path, verb: str = "compress") -> Callable[[bytes], Any]:
+    """What a package of its own does, for a compression that Python does not bring."""
+    package, module = {"lz4": ("lz4", "lz4.frame"), "zstd": ("zstandard", "zstandard")}[packing]
+    try:
+        found: Callable[[bytes], Any] = getattr(importlib.import_module(module), verb)
+    except ImportError:
+        raise MissingExtra(
+            f"{path} is to be {verb}ed with {packing}, and the package {package!r} is not there.",
+            advice=f"install it with: pip install {package}",
+        ) from None
+    return found

@@ -1,0 +1,120 @@
+"""`Log`: interactions as they came, one row each, for what happens before predictions exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rectitude.data.aliases import normal
+from rectitude.data.ids import whole_numbers
+from rectitude.data.ledger import Ledger
+from rectitude.data.read import read
+from rectitude.data.table import Table
+from rectitude.data.times import times
+from rectitude.errors import BadIds, BadTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ROW = "row"
+"""The column that holds the number of each row in the source, from 0."""
+COUNTS = frozenset(
+    ("count", "counts", "quantity", "qty", "frequency", "freq", "plays", "playcount", "clicks")
+)
+"""Names of columns that count something, so that a number below zero is a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Interactions: user, item, and where there are such columns grade and timestamp.
+
+    Rows keep the number that they had in the source (`row`), whatever was removed since, so that
+    every part of a split can be traced back.
+    """
+
+    frame: pl.DataFrame
+    """columns user, item, [grade], [timestamp], row"""
+    source: str
+    """the source in words"""
+    ledger: Ledger = field(default_factory=Ledger)
+    """what was met when the source was read, and what each step of preparing did"""
+
+    def with_frame(self, frame: pl.DataFrame) -> Log:
+        """Other rows of the same source."""
+        return replace(self, frame=frame)
+
+    def require(self, column: str, purpose: str) -> None:
+        """An error if a column is missing that something needs."""
+        if column not in self.frame.columns:
+            raise BadTable(
+                f"{self.source} has no {column} column, and {purpose} needs one.",
+                f"columns {', '.join(['user', 'item', column])}.",
+                f"name it: rt.Interactions(source, {column}='its name').",
+            )
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Rows, users, items."""
+        frame = self.frame
+        return frame.height, frame["user"].n_unique(), frame["item"].n_unique()
+
+
+def open_log(source: object) -> Log:
+    """Anything tabular as a log: ids there and of one type, timestamps that can be compared.
+
+    Ids and timestamps in files without types are numbers if every one of them is.
+    """
+    if isinstance(source, Log):
+        return source
+    table = read(source, "log")
+    frame = table.frame.rename({"list": "user"}) if "list" in table.frame.columns else table.frame
+    ledger = Ledger()
+    if table.recognised:
+        ledger.note("read", f"{table.source} as {table.recognised}")
+    columns = [_ids(frame[role], table) for role in ("user", "item")]
+    if "grade" in frame.columns:
+        columns.append(_grades(frame["grade"], table, ledger))
+    if "timestamp" in frame.columns:
+        columns.append(times(frame["timestamp"], f"log ({table.source})"))
+        ledger.note("timestamps", f"{columns[-1].dtype} in {table.source}")
+    frame = frame.with_columns(columns)
+    return Log(frame.with_row_index(ROW).select(*frame.columns, ROW), table.source, ledger)
+
+
+def _ids(ids: pl.Series, table: Table) -> pl.Series:
+    """Ids of one type; text from a file without types as integers, if it is nothing else."""
+    import polars as pl
+
+    if ids.dtype == pl.Object:
+        kinds = sorted({type(value).__name__ for value in ids.to_list()})
+        raise BadIds(
+            f"log ({table.source}): the {ids.name} ids are Python objects ({', '.join(kinds)};"
+            f" first: {ids[0]!r}).",
+            "integers, text, floats or dates, all of one type.",
+            "make text of them: [str(id) for id in ids].",
+        )
+    if not table.text or ids.dtype != pl.String:
+        return ids
+    numbers = whole_numbers(ids)
+    return ids if numbers is None else numbers.alias(ids.name)
+
+
+def _grades(grades: pl.Series, table: Table, ledger: Ledger) -> pl.Series:
+    """Grades, with those below zero counted; in a column of counts they are an error."""
+    below = grades < 0
+    count = int(below.sum())
+    if count:
+        first = int(below.arg_max() or 0)
+        example = f"row {first + 1}, {grades[first]:g}"
+        name = table.columns.get("grade", "")
+        if normal(name) in COUNTS:
+            raise BadTable(
+                f"log ({table.source}): {count:,} of {len(grades):,} numbers in {name!r} are below"
+                f" zero (first: {example}).",
+                "counts of 0 or more.",
+                "remove these rows (returns, cancellations) first.",
+            )
+        ledger.count(
+            "negative_grades", count, "grades are below zero", len(grades), example, "notice"
+        )
+    return grades

@@ -1,0 +1,1 @@
+"""Preparing: steps that remove interactions, each with an account of what it removed."""

@@ -1,0 +1,1 @@
+"""Splits: which interactions are learnt from, which are shown, and which are to be found."""

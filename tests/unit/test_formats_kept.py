@@ -1,0 +1,203 @@
+"""Whatever is written in a format is read back: rows, ids, numbers, and empty lists it can hold."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rectitude.data.formats import FORMATS
+from rectitude.data.formats.fit import fit
+from rectitude.data.formats.format import Content, Kind
+from rectitude.data.read import read
+from rectitude.data.table import Table, What
+from rectitude.storage import write_all
+
+ENDINGS = {
+    "lenskit": ".parquet",
+    "parquet": ".parquet",
+    "arrow": ".arrow",
+    "csr": ".npz",
+    "daisyrec": ".npz",
+    "jsonl": ".jsonl",
+    "json": ".json",
+    "trec": ".trec",
+    "recpack": ".csv",
+    "ncf": ".negative",
+    "movielens": ".dat",
+    "adjacency": ".txt",
+    "recbole": ".inter",
+    "tsv": ".tsv",
+    "csv": ".csv",
+    "elliot": ".tsv",
+    "warprec": ".tsv",
+    "lenskit_flat": ".parquet",
+    "rectools": ".csv",
+    "replay": ".parquet",
+    "microsoft": ".csv",
+}
+NAMED = {"elliot", "warprec", "lenskit_flat", "rectools", "replay", "microsoft"}
+NUMBERS_ONLY = {"csr", "daisyrec", "recpack"}
+TYPED = {"lenskit", "parquet", "arrow", "jsonl", "lenskit_flat", "replay"}
+ORDERED = [
+    name for name, form in FORMATS.items() if form.order == "kept" and "predictions" in form.holds
+]
+CASES = [(name, kind) for name, form in FORMATS.items() for kind in form.holds]
+PACKED = [
+    (name, end) for name in ("csv", "trec", "json", "jsonl") for end in (".gz", ".bz2", ".xz")
+]
+
+positions = st.integers(0, 300)
+plain = st.text("abcXYZ019_-./é", min_size=1, max_size=5).filter(lambda word: word[0] != "#")
+wild = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"),
+    min_size=1,
+    max_size=5,
+).filter(lambda word: word == word.strip())
+scores = st.floats(allow_nan=False, allow_infinity=False, width=64)
+grades = st.integers(0, 5).map(float)
+times = st.integers(0, 2**40)
+TEXTUAL = {
+    "csv": wild,
+    "parquet": wild,
+    "arrow": wild,
+    "jsonl": wild,
+    "lenskit": wild,
+    "json": wild,
+}
+
+
+@st.composite
+def contents(draw: st.DrawFn, name: str, kind: Kind, ids: str) -> Content:
+    """Pairs that differ, in lists that stand together, and a list or two without items."""
+    key = positions if ids == "integer" else TEXTUAL.get(name, plain)
+    lists = draw(
+        st.dictionaries(key, st.lists(key, unique=True, max_size=4), min_size=1, max_size=5)
+    )
+    rows: list[dict[str, Any]] = []
+    for user, items in lists.items():
+        for place, item in enumerate(items, 1):
+            rows.append(
+                {
+                    "list": user,
+                    "item": item,
+                    "rank": place,
+                    "score": draw(scores),
+                    "grade": draw(grades),
+                    "timestamp": draw(times),
+                }
+            )
+    columns = {
+        "predictions": draw(st.sampled_from([["score"], ["rank"], ["score", "rank"], []])),
+        "truth": draw(st.sampled_from([["grade", "timestamp"], ["grade"], []])),
+        "candidates": [],
+    }[kind]
+    dtype = pl.Int64 if ids == "integer" else pl.String
+    schema = {
+        "list": dtype,
+        "item": dtype,
+        "score": pl.Float64,
+        "rank": pl.Int64,
+        "grade": pl.Float64,
+        "timestamp": pl.Int64,
+    }
+    frame = pl.DataFrame(rows, schema=schema).select("list", "item", *columns)
+    handed = pl.Series("list", list(lists), dtype=dtype) if kind == "predictions" else None
+    return Content(kind, frame, handed)
+
+
+def kept(content: Content, name: str, ending: str, form: str) -> tuple[Content, Table]:
+    """What was written, and what is read of it."""
+    fitted = fit(content, FORMATS[name])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{ending}"
+        write = FORMATS[name].write
+        assert write is not None
+        write_all(dict(write(fitted.content, path)))
+        what: What = "log" if content.kind == "truth" else content.kind
+        return fitted.content, read(path, what, form=form)
+
+
+def as_text(frame: pl.DataFrame) -> list[tuple[object, ...]]:
+    """Rows in the order of lists and items, ids as text, numbers as numbers."""
+    rows = frame.with_columns(pl.col("list", "item").cast(pl.String))
+    if "timestamp" in rows.columns:
+        rows = rows.with_columns(pl.col("timestamp").cast(pl.Float64))
+    return sorted(rows.rows())
+
+
+@pytest.mark.parametrize("ids", ["integer", "text"])
+@pytest.mark.parametrize(("name", "kind"), CASES)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_what_is_written_is_read_back(data: st.DataObject, name: str, kind: Kind, ids: str) -> None:
+    if ids == "text" and name in NUMBERS_ONLY:
+        ids = "integer"
+    content = data.draw(contents(name, kind, ids))
+    if not content.frame.height:
+        return
+    written, table = kept(content, name, ENDINGS[name], name)
+    shared = [role for role in written.frame.columns if role in table.frame.columns]
+    assert shared == written.frame.columns
+    assert as_text(table.frame.select(shared)) == as_text(written.frame)
+    if name in TYPED:
+        assert table.frame["item"].dtype == content.frame["item"].dtype
+    if FORMATS[name].empty == "kept" and written.handed is not None:
+        assert table.handed is not None
+        there = {str(key) for key in table.handed}
+        assert {str(key) for key in written.handed} <= there
+        assert name == "csr" or len(there) == written.handed.n_unique()
+
+
+@pytest.mark.parametrize("name", [n for n in ENDINGS if n not in NAMED and n != "adjacency"])
+def test_what_is_written_is_recognised(name: str) -> None:
+    kind = next(iter(FORMATS[name].holds))
+    frame = pl.DataFrame({"list": [1, 1, 2], "item": [7, 8, 7]})
+    extra = {
+        "predictions": pl.Series("score", [0.5, 0.25, 1.0]),
+        "truth": pl.Series("grade", [1.0, 2.0, 1.0]),
+    }
+    content = Content(kind, frame.with_columns(*[extra[kind]] if kind in extra else []))
+    written, table = kept(content, name, ENDINGS[name], "")
+    assert table.recognised.startswith(f"{name} (")
+    assert as_text(table.frame.select(written.frame.columns)) == as_text(written.frame)
+
+
+@pytest.mark.parametrize("name", ORDERED)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_formats_of_lists_keep_their_order(data: st.DataObject, name: str) -> None:
+    content = data.draw(contents(name, "predictions", "integer"))
+    if not content.frame.height:
+        return
+    _, table = kept(content, name, ENDINGS[name], name)
+    by = "rank" if "rank" in content.frame.columns else "score"
+    if by in content.frame.columns and by not in table.frame.columns:
+        expected = content.frame.sort(by, descending=by == "score", maintain_order=True)
+    else:
+        expected = content.frame
+    for key in content.frame["list"].unique():
+        mine = expected.filter(pl.col("list") == key)["item"].cast(pl.String).to_list()
+        theirs = table.frame.filter(pl.col("list").cast(pl.String) == str(key))["item"]
+        assert theirs.cast(pl.String).to_list() == mine
+
+
+@pytest.mark.parametrize(("name", "packing"), PACKED)
+def test_compressed_text_is_written_and_read(name: str, packing: str) -> None:
+    frame = pl.DataFrame({"list": [1, 1], "item": [7, 8], "score": [0.5, 0.25]})
+    _, table = kept(Content("predictions", frame), name, ENDINGS[name] + packing, "")
+    assert as_text(table.frame.select("list", "item", "score")) == as_text(frame)
+
+
+def test_equal_content_makes_equal_compressed_files(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"list": [1], "item": [7]})
+    for name in ("a.csv.gz", "b.csv.gz"):
+        form = FORMATS["csv"]
+        assert form.write is not None
+        write_all(dict(form.write(Content("truth", frame), tmp_path / name)))
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()

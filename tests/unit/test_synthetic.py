@@ -1,0 +1,168 @@
+"""The made-up purchases have the structure of a shop's, and are the same for the same seed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rectitude.data.log import open_log
+from rectitude.data.synthetic import (
+    CATEGORIES,
+    GROUPS,
+    Habits,
+    purchase_chunks,
+    purchases,
+    write_purchases,
+)
+from rectitude.errors import BadName, UnwritableFile
+
+ROWS = 60_000
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    return purchases(ROWS, seed=3)
+
+
+def test_equal_seeds_give_equal_purchases_and_leave_numpy_alone(log: pl.DataFrame) -> None:
+    before = np.random.get_state()[1].tolist()
+    assert purchases(ROWS, seed=3).equals(log)
+    assert not purchases(ROWS, seed=4).equals(log)
+    assert np.random.get_state()[1].tolist() == before
+
+
+@pytest.mark.parametrize("rows", [1, 10, 10_000])
+def test_there_are_as_many_rows_as_asked_for(rows: int) -> None:
+    assert purchases(rows).height == rows
+
+
+def test_no_rows_are_refused() -> None:
+    with pytest.raises(BadName, match="0 rows"):
+        purchases(0)
+
+
+def test_purchases_are_a_log_in_the_order_of_time(log: pl.DataFrame) -> None:
+    assert log["timestamp"].is_sorted()
+    opened = open_log(log.select("user", "item", "timestamp"))
+    assert opened.size == (ROWS, log["user"].n_unique(), log["item"].n_unique())
+    assert log.null_count().sum_horizontal().item() == 0
+    assert set(log["category"]) == set(CATEGORIES)
+    assert set(log["group"]) == set(GROUPS)
+    assert log["quantity"].min() >= 1
+    assert log["price"].min() > 0
+
+
+def test_an_item_has_one_category_and_price_and_a_user_one_group(log: pl.DataFrame) -> None:
+    items = log.group_by("item").agg(pl.col("category", "price").n_unique())
+    assert items.select(pl.col("category", "price").max()).row(0) == (1, 1)
+    assert log.group_by("user").agg(pl.col("group").n_unique())["group"].max() == 1
+
+
+def test_trade_buys_more_often_and_more_at_a_time(log: pl.DataFrame) -> None:
+    by = log.group_by("group").agg(
+        quantity=pl.col("quantity").median(), rows=pl.len() / pl.col("user").n_unique()
+    )
+    trade, private = (by.filter(group=name).row(0, named=True) for name in ("trade", "private"))
+    assert trade["quantity"] > private["quantity"]
+    assert trade["rows"] > private["rows"]
+
+
+def halves(log: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    cut = log["timestamp"][9 * log.height // 10]
+    return log.filter(pl.col("timestamp") < cut), log.filter(pl.col("timestamp") >= cut)
+
+
+def test_late_customers_and_items_are_unknown_to_an_earlier_part(log: pl.DataFrame) -> None:
+    early, late = halves(log)
+    for column in ("user", "item"):
+        unknown = set(late[column]) - set(early[column])
+        assert 0 < len(unknown) < 0.5 * late[column].n_unique()
+
+
+def repeat_share(log: pl.DataFrame) -> float:
+    return 1 - log.select("user", "item").n_unique() / log.height
+
+
+def top_share(log: pl.DataFrame) -> float:
+    sold = log["item"].value_counts(sort=True)["count"]
+    return sold.head(len(sold) // 10).sum() / log.height
+
+
+def drift(log: pl.DataFrame) -> float:
+    half = log.height // 2
+    parts = [log[:half], log[half:]]
+    first, second = (part.group_by("item").len() for part in parts)
+    both = first.join(second, on="item", how="full", coalesce=True).fill_null(0)
+    return float(both.select(pl.corr("len", "len_right", method="spearman")).item())
+
+
+def favourites(log: pl.DataFrame) -> float:
+    """The share of the three largest categories of a customer, over all customers of some size."""
+    large = log.filter(pl.len().over("user") >= 30)
+    sizes = large.group_by("user", "category").len().sort("len", descending=True)
+    top = sizes.group_by("user").agg(top=pl.col("len").head(3).sum(), all=pl.col("len").sum())
+    return top["top"].sum() / top["all"].sum()
+
+
+@pytest.mark.parametrize(
+    ("measure", "weaker"),
+    [
+        (repeat_share, {"repeats": 0.0}),
+        (top_share, {"skew": 0.2}),
+        (favourites, {"loyalty": 0.0}),
+    ],
+)
+def test_each_habit_shows(measure, weaker, log: pl.DataFrame) -> None:  # type: ignore[no-untyped-def]
+    assert measure(log) > 1.15 * measure(purchases(ROWS, 3, replace(Habits(), **weaker)))
+
+
+def test_without_drift_halves_of_the_year_are_alike(log: pl.DataFrame) -> None:
+    steady = purchases(
+        ROWS, 3, Habits(drift=0.0, late_items=0.0, retired_items=0.0, repeats=0.0)
+    )  # fmt: skip
+    assert drift(steady) > drift(log) + 0.1
+
+
+def test_chunks_are_whole_customers_and_together_the_table(log: pl.DataFrame) -> None:
+    chunks = list(purchase_chunks(1_000_000, 3))
+    assert len(chunks) > 1
+    users = [set(chunk["user"].unique()) for chunk in chunks]
+    assert all(not one & other for one, other in pairwise(users))
+    whole = pl.concat(purchase_chunks(ROWS, 3)).sort("timestamp", "user", "item", "quantity")
+    assert whole.equals(log)
+
+
+def test_a_written_file_holds_the_same_rows(log: pl.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "purchases.parquet"
+    write_purchases(path, ROWS, seed=3)
+    read = pl.read_parquet(path)
+    assert read.sort("timestamp", "user", "item", "quantity").equals(log)
+    with pytest.raises(UnwritableFile, match="cannot be written"):
+        write_purchases(tmp_path / "none" / "p.parquet", 10)
+    assert [found.name for found in tmp_path.iterdir()] == ["purchases.parquet"]
+
+
+def quartiles(values: pl.Series) -> list[float]:
+    return [float(values.quantile(q)) for q in (0.25, 0.5, 0.75)]
+
+
+def test_statistics_follow_those_of_a_real_shop(real_data: Path) -> None:
+    path = real_data / "online-retail-ii" / "interactions.parquet"
+    if not path.exists():
+        pytest.skip("the folder of public data sets has no online-retail-ii")
+    real = pl.read_parquet(path).rename({"ts": "timestamp"}).sort("timestamp")
+    made = purchases(real.height)
+    sizes = [(len(set(t["user"])), len(set(t["item"]))) for t in (real, made)]
+    np.testing.assert_allclose(sizes[1], sizes[0], rtol=0.1)
+    for measure in (repeat_share, top_share, drift):
+        assert measure(made) == pytest.approx(measure(real), rel=0.12)
+    for keys in (["user"], ["item"], ["user", "timestamp"]):
+        one, other = (quartiles(t.group_by(keys).len()["len"]) for t in (real, made))
+        np.testing.assert_allclose(other, one, rtol=0.5)
+    for column in ("price", "quantity"):
+        np.testing.assert_allclose(quartiles(made[column]), quartiles(real[column]), rtol=0.2)
