@@ -27,10 +27,12 @@ FUNCTION_LINES = 45
 LONGER_FUNCTIONS = {
     ("judge/kernels.py", "match_kernel"),  # one compiled pass
     ("cli/evaluate.py", "run"),  # one parameter per option
+    ("cli/audit.py", "run"),
     ("cli/diagnose.py", "run"),
     ("cli/explain.py", "run"),
     ("cli/identify.py", "run"),
     ("cli/robustness.py", "run"),
+    ("cli/split.py", "run"),
     ("cli/trace.py", "run"),
 }
 

@@ -40,10 +40,12 @@ PUBLIC = [
     "Logits",
     "Scores",
     "__version__",
+    "audit",
     "evaluate",
     "explain",
     "identify",
     "metric",
+    "split",
 ]
 
 
