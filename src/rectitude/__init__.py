@@ -9,6 +9,7 @@ from rectitude._version import __version__
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
+    from rectitude.auditing import audit
     from rectitude.convention import Convention
     from rectitude.data.interactions import Interactions
     from rectitude.engines.local import evaluate
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rectitude.predictions.lists import Lists
     from rectitude.predictions.logits import Logits
     from rectitude.profiles import PROFILES
+    from rectitude.splits.run import split
 
 __all__ = [
     "METRICS",
@@ -33,10 +35,12 @@ __all__ = [
     "Logits",
     "Scores",
     "__version__",
+    "audit",
     "evaluate",
     "explain",
     "identify",
     "metric",
+    "split",
 ]
 
 _WHERE = {
@@ -50,10 +54,12 @@ _WHERE = {
     "Lists": "rectitude.predictions.lists",
     "Logits": "rectitude.predictions.logits",
     "Scores": "rectitude.predictions.dense",
+    "audit": "rectitude.auditing",
     "evaluate": "rectitude.engines.local",
     "explain": "rectitude.explanation.explain",
     "identify": "rectitude.explanation.identify",
     "metric": "rectitude.metrics",
+    "split": "rectitude.splits.run",
 }
 
 

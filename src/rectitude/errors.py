@@ -123,6 +123,10 @@ class MetricFailed(RectitudeError, RuntimeError):
     """A metric raised; the others still returned."""
 
 
+class MissingExtra(RectitudeError, ImportError):
+    """An optional package is not installed."""
+
+
 def unknown_name(
     kind: str, name: str, known: Iterable[str], where: str = "", note: str = ""
 ) -> UnknownName:

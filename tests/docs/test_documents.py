@@ -23,10 +23,16 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
 WITH_BLOCKS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    DOCS / "audit.md",
+    DOCS / "candidates.md",
     DOCS / "smgcn.md",
+    DOCS / "synthetic.md",
     DOCS / "dense.md",
     DOCS / "diagnose.md",
     DOCS / "explain.md",
+    DOCS / "formats.md",
+    DOCS / "prepare.md",
+    DOCS / "splits.md",
     DOCS / "identify.md",
     DOCS / "next-location.md",
 ]

@@ -43,10 +43,12 @@ PUBLIC = [
     "Logits",
     "Scores",
     "__version__",
+    "audit",
     "evaluate",
     "explain",
     "identify",
     "metric",
+    "split",
 ]
 
 

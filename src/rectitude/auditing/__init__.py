@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rectitude.auditing import in_folds, in_lists, in_scores, in_split, shift  # noqa: F401
-from rectitude.auditing.audit import Audit
 from rectitude.auditing.finding import Finding
 from rectitude.auditing.measure import measured
 from rectitude.auditing.opening import Handed, opened
 from rectitude.auditing.parts import Parts
 from rectitude.auditing.registry import CHECKS, Check, checked
+from rectitude.auditing.result import Audit
 
 __all__ = ["CHECKS", "Audit", "Check", "Finding", "audit"]
 

@@ -11,7 +11,7 @@ from rectitude.auditing.finding import Finding, Pair
 from rectitude.tables import aligned, number
 
 if TYPE_CHECKING:
-    from rectitude.auditing.audit import Audit
+    from rectitude.auditing.result import Audit
 
 WIDTH = 100
 _NONE = "none"

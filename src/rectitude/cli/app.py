@@ -1,7 +1,8 @@
 """The application: its verbs, how its errors are shown, and its exit codes.
 
     0    done
-    1    some metric failed, conformance was found wanting, or nothing fits
+    1    some metric failed, conformance was found wanting, nothing fits, or an audit found
+         something serious
     2    bad use or bad input; nothing was written
     130  interrupted
     141  nobody reads the output any more
@@ -22,7 +23,9 @@ from typer.core import TyperGroup
 
 from rectitude._version import __version__
 from rectitude.cli import (
+    audit,
     conformance,
+    convert,
     demo,
     diagnose,
     evaluate,
@@ -31,6 +34,7 @@ from rectitude.cli import (
     metrics,
     profiles,
     robustness,
+    split,
     trace,
 )
 from rectitude.cli.options import gathered, reported
@@ -72,8 +76,11 @@ for verb in (
     trace,
     diagnose,
     robustness,
+    audit,
     metrics,
     profiles,
+    split,
+    convert,
     conformance,
     demo,
 ):

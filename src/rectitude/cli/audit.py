@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from rectitude.cli import files
-from rectitude.cli.inputs import Inputs, one_opened, source
-from rectitude.cli.options import Conventions, Json, convention_of, labelled, pairs
+from rectitude.cli.files import Files, with_files
+from rectitude.cli.inputs import source
+from rectitude.cli.options import Conventions, convention_of, labelled
 from rectitude.errors import BadName
 
 NAME = "audit"
@@ -20,35 +21,26 @@ Examples:
   rectitude audit --train u1.base --truth u1.test --folds u1.test u2.test u3.test"""
 
 
-def run(  # noqa: PLR0913  one parameter per option
+_WITHOUT = ("logits", "targets", "candidates", "ranking", "weights", "list_key")
+
+
+@partial(with_files, without=_WITHOUT)
+def run(
     *,
-    train: files.Train = None,
-    truth: files.Truth = None,
     predictions: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Ranked lists: user, item, score."),
+        list[str] | None, typer.Option(metavar="FILE", help="Ranked lists: user, item, score.")
     ] = None,
-    scores: files.Scores = None,
     validation: Annotated[
         str | None, typer.Option(metavar="FILE", help="What the model was chosen by.")
     ] = None,
     folds: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE ...", help="The truths of several folds."),
+        list[str] | None, typer.Option(metavar="FILE ...", help="The truths of several folds.")
     ] = None,
     metrics: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME ...", help="What effects are measured by."),
+        list[str] | None, typer.Option(metavar="NAME ...", help="What effects are measured by.")
     ] = None,
     convention: Conventions = None,
-    score_users: files.ScoreUsers = None,
-    score_items: files.ScoreItems = None,
-    padding: files.Padding = None,
-    items: files.Items = None,
-    users: files.Users = None,
-    columns: files.Columns = None,
-    as_json: Json = False,
-    output: files.Output = None,
+    files: Files,
 ) -> int:
     """Check a split and predictions, and measure what each finding does to the metrics.
 
@@ -57,27 +49,23 @@ def run(  # noqa: PLR0913  one parameter per option
     """
     from rectitude.auditing import METRICS, audit
 
-    files.require_writable(output)
-    inputs = Inputs(
-        predictions or (), scores or (), truth=truth, score_users=score_users,
-        score_items=score_items, padding=padding,
-    )  # fmt: skip
+    given = files.given()
     found = audit(
-        source(train), source(truth), _predictions(inputs), validation=source(validation),
-        items=items, users=users, metrics=metrics or METRICS,
-        convention=convention_of(convention or ()), folds=dict(labelled(folds or ())),
-        columns=pairs(columns or (), "--columns", "user=visitor"),
+        given["train"], source(files.truth), _predictions(files, predictions or []),
+        validation=source(validation), items=files.items, users=files.users,
+        metrics=metrics or METRICS, convention=convention_of(convention or ()),
+        folds=dict(labelled(folds or ())), columns=given["columns"],
     )  # fmt: skip
-    files.deliver(found.to_json() if as_json else str(found), output)
+    files.deliver(found)
     return found.exit_code
 
 
-def _predictions(inputs: Inputs) -> Any:
+def _predictions(files: Files, lists: list[str]) -> Any:
     """The predictions that were named; None if there are none."""
-    if not inputs.predictions and not inputs.scores:
+    if len(lists) > 1:
+        raise BadName(f"{len(lists)} predictions were named.", "one.")
+    if not lists and not files.scores:
         return None
-    if inputs.truth is None and inputs.predictions:
-        if len(inputs.predictions) > 1:
-            raise BadName(f"{len(inputs.predictions)} predictions were named.", "one.")
-        return inputs.predictions[0]
-    return one_opened(inputs)[0]
+    if files.truth is None and lists:
+        return lists[0]
+    return files.one_opened(lists[0] if lists else None)[0]

@@ -31,6 +31,9 @@ MetricName = Annotated[str, typer.Option("--metric", metavar="NAME", help="Such 
 OneFile = Annotated[
     str | None, typer.Argument(metavar="FILE", help="Ranked lists: user, item, score.")
 ]
+Columns = Annotated[
+    list[str] | None, _option("ROLE=COLUMN ...", "Unusual columns, such as user=visitor.")
+]
 Profiles = Annotated[
     list[str] | None, _option("NAME ...", "Only these profiles, not all that have the metric.")
 ]
@@ -68,9 +71,7 @@ class Files:
     users: Annotated[str | None, _file("The users to evaluate, with facts about them.")] = None
     weights: Annotated[str | None, _file("The weight of each list.")] = None
     list_key: Annotated[str, _option("COLUMN", "What tells lists apart, such as session.")] = "user"
-    columns: Annotated[
-        list[str] | None, _option("ROLE=COLUMN ...", "Unusual columns, such as user=visitor.")
-    ] = None
+    columns: Columns = None
     as_json: Json = False
     output: Annotated[Path | None, _file("Write there instead of printing.")] = None
 
@@ -108,9 +109,10 @@ class Files:
             write_text(self.output, f"{text}\n")
 
 
-def with_files(verb: Callable[..., int]) -> Callable[..., int]:
+def with_files(verb: Callable[..., int], without: Sequence[str] = ()) -> Callable[..., int]:
     """A verb with the options of `Files` beside its own; it gets them as `files`."""
-    own, shared = (inspect.signature(one, eval_str=True).parameters for one in (verb, Files))
+    own, every = (inspect.signature(one, eval_str=True).parameters for one in (verb, Files))
+    shared = {name: option for name, option in every.items() if name not in without}
 
     @wraps(verb)
     def run(**values: Any) -> int:

@@ -15,6 +15,7 @@ SEVERAL = frozenset(
     {
         "--predictions", "--scores", "--logits", "--metrics", "--convention", "--columns",
         "--profile", "--profiles", "--first", "--second", "--base", "--reference-convention",
+        "--folds", "--set", "--unknown", "--validate",
     }
 )  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
+from rectitude.conformance.data import checks, declared
 from rectitude.conformance.inputs import arguments, needed
 from rectitude.data.ledger import Ledger
 from rectitude.engines.local import evaluate
@@ -83,6 +84,9 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standi
 
 
 def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
+    if case.kind == "data":
+        _add_data(standing, case)
+        return
     switches = changes(case)
     if profile is None or switches is None:
         standing.unsupported += case.size
@@ -102,6 +106,26 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
                 unfilled = _evaluated(given, asked, convention)
             found = compare(case, evaluation, known, unfilled)
             _count(standing, found, profile.known_differences)
+
+
+def _add_data(standing: Standing, case: Case) -> None:
+    """What a data case says, each thing as a count of what is otherwise here: none, if it agrees.
+
+    Differences are declared by case, in the protocol of the framework.
+    """
+    stem = case.path.stem
+    for check in checks(case):
+        if check.wrong is None:
+            standing.unsupported += 1
+            continue
+        one = Comparison(stem, check.name, "", 0.0, float(check.wrong), 0.0)
+        standing.compared += 1
+        standing.agree += one.agrees
+        if not one.agrees and declared(case):
+            standing.declared += 1
+        elif not one.agrees:
+            standing.largest_error = max(standing.largest_error, one.error)
+            standing.wrong.append(one)
 
 
 def _evaluated(

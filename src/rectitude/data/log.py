@@ -10,7 +10,7 @@ from rectitude.data.ids import whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.data.table import Table
-from rectitude.data.times import times
+from rectitude.data.times import in_words, times
 from rectitude.errors import BadIds, BadTable
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def open_log(source: object) -> Log:
         columns.append(_grades(frame["grade"], table, ledger))
     if "timestamp" in frame.columns:
         columns.append(times(frame["timestamp"], f"log ({table.source})"))
-        ledger.note("timestamps", f"{columns[-1].dtype} in {table.source}")
+        ledger.note("timestamps", in_words(columns[-1]))
     frame = frame.with_columns(columns)
     return Log(frame.with_row_index(ROW).select(*frame.columns, ROW), table.source, ledger)
 

@@ -32,6 +32,13 @@ def times(column: pl.Series, title: str) -> pl.Series:
     return read
 
 
+def in_words(read: pl.Series) -> str:
+    """What timestamps were read as."""
+    if read.dtype.is_integer():
+        return "whole numbers"
+    return "numbers" if read.dtype.is_float() else "dates and times, in UTC"
+
+
 def _typed(column: pl.Series, title: str) -> pl.Series:
     import polars as pl
 

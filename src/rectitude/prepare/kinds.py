@@ -1,0 +1,48 @@
+"""Whether a value in a recipe has the type that a step asks for, and that type in words."""
+
+from __future__ import annotations
+
+import types
+from datetime import date, datetime
+from numbers import Integral, Real
+from typing import Any, Literal, Union, get_args, get_origin
+
+_WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    datetime: "a date",
+    date: "a date",
+}
+
+
+def fits(value: object, kind: Any) -> bool:
+    """Whether a value has the type of an annotation: Literals, numbers, texts, dates, unions."""
+    if _is_union(kind):
+        return any(fits(value, one) for one in get_args(kind))
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, {int: Integral, float: Real}.get(kind, kind))
+
+
+def in_words(kind: Any) -> str:
+    """A type as an error names it."""
+    if _is_union(kind):
+        parts = [in_words(one) for one in get_args(kind) if one is not types.NoneType]
+        return " or ".join(dict.fromkeys(parts))
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    return _WORDS[kind]
+
+
+def choices(kind: Any) -> list[str]:
+    """The texts that a type allows, if it allows only some."""
+    if _is_union(kind):
+        return [choice for one in get_args(kind) for choice in choices(one)]
+    return list(get_args(kind)) if get_origin(kind) is Literal else []
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, types.UnionType)

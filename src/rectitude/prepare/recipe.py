@@ -1,0 +1,168 @@
+"""Recipes: steps as data, checked before anything runs, and run one after the other."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from rectitude.data.ledger import Ledger
+from rectitude.data.log import ROW, Log, open_log
+from rectitude.errors import BadName, NothingToEvaluate, RectitudeError, nearest, unknown_name
+from rectitude.prepare.ids import distinct
+from rectitude.prepare.kinds import choices, fits, in_words
+from rectitude.prepare.places import Lines, read_toml
+from rectitude.prepare.steps import STEPS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Size = tuple[int, int, int]
+"""Rows, users, items."""
+Place = Callable[[int, str], str]
+"""Where step i, or one of its parameters, stands: in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One step of a recipe: its name, its parameters, and where it stands."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    place: str
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{key} = {value!r}" for key, value in self.parameters.items())
+        return f"{self.name}({given})"
+
+
+def prepare(source: object, recipe: object) -> Log:
+    """A log after all steps of a recipe: dicts with the name of a step under `step` and its
+    parameters beside it, or the path of a TOML file with `[[steps]]`.
+
+    The log's ledger says what each step met and left.
+    """
+    steps = read_recipe(recipe)
+    log = open_log(source)
+    if not log.frame.height:
+        raise NothingToEvaluate(f"{log.source} holds no rows.", "at least one interaction.")
+    log = replace(log, ledger=log.ledger + Ledger())
+    done = sum(name.startswith("step ") for name in log.ledger.notes)
+    size = sizes(log)
+    for number, step in enumerate(steps, done + 1):
+        log, size = _run(log, size, step, number)
+    return log
+
+
+def read_recipe(recipe: object) -> list[Planned]:
+    """The steps of a recipe, every one checked."""
+    if isinstance(recipe, str | os.PathLike):
+        return _from_file(recipe)
+    if isinstance(recipe, Mapping):
+        recipe = recipe.get("steps", [recipe])
+    if isinstance(recipe, Sequence) and not isinstance(recipe, str | bytes):
+        return planned(recipe)
+    raise BadName(
+        f"a recipe is {type(recipe).__name__}.",
+        "a list of steps such as [{'step': 'k_core', 'users': 5, 'items': 5}], or a TOML file.",
+    )
+
+
+def planned(steps: Sequence[object], place: Place | None = None) -> list[Planned]:
+    """Steps as dicts, each checked against the function that it names."""
+    where = place or (lambda number, _: f"step {number + 1}")
+    return [_checked(step, number, where) for number, step in enumerate(steps)]
+
+
+def _from_file(path: str | os.PathLike[str]) -> list[Planned]:
+    text, stored = read_toml(path)
+    lines = Lines(text, os.fspath(path))
+    for key in stored:
+        if key not in ("steps", "about"):
+            raise unknown_name("key", key, ("steps", "about"), where=lines.key(key))
+    steps = stored.get("steps")
+    if not isinstance(steps, list):
+        raise BadName(f"{os.fspath(path)} has no steps.", "a heading [[steps]] for each step.")
+    return planned(steps, lines.place)
+
+
+def _checked(step: object, number: int, where: Place) -> Planned:
+    """A step with a known name, known parameters of the right type, and none missing."""
+    if not isinstance(step, Mapping) or not isinstance(step.get("step"), str):
+        raise BadName(
+            f"{where(number, '')}: {step!r:.80} names no step.",
+            "a table such as { step = 'k_core', users = 5, items = 5 }.",
+        )
+    name = step["step"]
+    if name not in STEPS:
+        raise unknown_name("step", name, STEPS, where=f"{where(number, 'step')}: the recipe")
+    known, needed = _signature(name)
+    given = {key: value for key, value in step.items() if key != "step"}
+    for key, value in given.items():
+        place = where(number, key)
+        if key not in known:
+            raise unknown_name("parameter", key, known, where=f"{place}: step {name}")
+        if not fits(value, known[key]):
+            guess = nearest(str(value), choices(known[key]))
+            raise BadName(
+                f"{place}: {key} of {name} is {value!r}.",
+                f"{in_words(known[key])}.",
+                f"did you mean {guess}?" if guess else "",
+            )
+    missing = [key for key in needed if key not in given]
+    if missing:
+        raise BadName(
+            f"{where(number, 'step')}: step {name} lacks {missing[0]!r}.",
+            f"{in_words(known[missing[0]])}.",
+        )
+    return Planned(name, given, where(number, "step"))
+
+
+@cache
+def _signature(name: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The parameters of a step with their types, and those without a default."""
+    step = STEPS[name]
+    parameters = [one for one in inspect.signature(step).parameters.values() if one.name != "log"]
+    hints = get_type_hints(step)
+    needed = tuple(one.name for one in parameters if one.default is inspect.Parameter.empty)
+    return {one.name: hints[one.name] for one in parameters}, needed
+
+
+def _run(log: Log, size: Size, step: Planned, number: int) -> tuple[Log, Size]:
+    """One step, its account in the ledger, and the size of what it left."""
+    try:
+        left = STEPS[step.name](log, **step.parameters)
+    except RectitudeError as error:
+        found = f"{step.place}: {step.name}: {error.found}"
+        raise type(error)(found, error.expected, error.advice) from None
+    if not left.frame.height:
+        raise NothingToEvaluate(
+            f"{step.place}: {step} left none of {log.frame.height:,} rows.",
+            "at least one row after every step.",
+            "loosen this step, or those before it.",
+        )
+    ledger, title = left.ledger, f"step {number}"
+    ledger.note(title, str(step))
+    after = sizes(left)
+    for word, had, has in zip(("rows", "users", "items"), size, after, strict=True):
+        ledger.count(f"{title}: {word}", has, f"{word} left by {title}, {step.name}", had)
+    example = _first_removed(log.frame, left.frame) if after[0] < size[0] else ""
+    about = f"rows removed by {title}, {step.name}"
+    ledger.count(f"{title}: removed", size[0] - after[0], about, size[0], example)
+    return left, after
+
+
+def sizes(log: Log) -> Size:
+    """Rows, users and items of a log."""
+    return log.frame.height, distinct(log.frame["user"]), distinct(log.frame["item"])
+
+
+def _first_removed(before: pl.DataFrame, after: pl.DataFrame) -> str:
+    """The first row that a step removed, in words; steps keep the order of rows."""
+    rows, left = before[ROW].to_numpy(), after[ROW].to_numpy()
+    differ = rows[: len(left)] != left
+    found = before.row(int(differ.argmax()) if differ.any() else len(left), named=True)
+    return f"row {found[ROW] + 1}, user {found['user']!r}, item {found['item']!r}"

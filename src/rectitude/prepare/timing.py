@@ -1,0 +1,61 @@
+"""Steps that go by time: a window, the last days, sessions."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from rectitude.data.log import Log
+from rectitude.data.moments import moment, span
+from rectitude.errors import BadName
+from rectitude.prepare.order import timeline
+
+Moment = int | float | str | datetime | date
+"""A number as in the timestamps, or a date."""
+Span = int | float | str
+"""A number as in the timestamps, or a length such as 10D, 4h or 30min."""
+
+
+def time_window(log: Log, *, start: Moment | None = None, end: Moment | None = None) -> Log:
+    """Rows from `start` on and before `end`."""
+    import polars as pl
+
+    log.require("timestamp", "time_window")
+    if start is None and end is None:
+        raise BadName("time_window has neither start nor end.", "at least one of them.")
+    kept = pl.lit(value=True)
+    if start is not None:
+        kept = kept & (pl.col("timestamp") >= pl.lit(moment(log, start, "start")))
+    if end is not None:
+        kept = kept & (pl.col("timestamp") < pl.lit(moment(log, end, "end")))
+    return log.with_frame(log.frame.filter(kept))
+
+
+def last_days(log: Log, *, n: float) -> Log:
+    """Rows less than n days before the latest one."""
+    log.require("timestamp", "last_days")
+    length = span(log, timedelta(days=n), "n")
+    newest: Any = log.frame["timestamp"].max()
+    if newest is None:
+        return log
+    return log.with_frame(log.frame.filter(log.frame["timestamp"] > newest - length))
+
+
+def session_gap(log: Log, *, gap: Span = "30min") -> Log:
+    """All rows, with a `session` column: a new one where a user paused for longer than the gap.
+
+    Sessions are numbered from 0, user by user in the order of ids, each in the order of time.
+    """
+    import polars as pl
+
+    log.require("timestamp", "session_gap")
+    length = span(log, gap, "gap")
+    order, users = timeline(log.frame)
+    times = log.frame["timestamp"][order]
+    paused = (times.diff() > length).fill_null(value=True).to_numpy()
+    begins = np.append(True, users[1:] != users[:-1])[: len(users)] | paused
+    sessions = np.empty(len(order), np.int64)
+    sessions[order] = np.cumsum(begins) - 1
+    return log.with_frame(log.frame.with_columns(pl.Series("session", sessions)))

@@ -1,0 +1,220 @@
+"""Named protocols: how other frameworks split, in their own words, as data.
+
+A file says for each of a framework's ways of splitting which of ours it is and where the values of
+our parameters come from. `resolve` turns a framework's words into a `Plan`.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from rectitude.errors import BadName, unknown_name
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One of our ways of splitting with its parameters, and what is done after it."""
+
+    how: str
+    options: Mapping[str, Any]
+    unknown: Mapping[str, Any] = field(default_factory=dict)
+    validation: Mapping[str, Any] = field(default_factory=dict)
+    """a split of train, or nothing"""
+    seed: int | None = None
+    fold: int | None = None
+    """which one of a series, from 0"""
+
+
+@cache
+def protocols() -> Mapping[str, Mapping[str, Any]]:
+    """All protocols by name; a framework's releases share one file under several names."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for file in sorted(files(__name__).iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".toml"):
+            stored = tomllib.loads(file.read_text("utf-8"))
+            found |= dict.fromkeys([file.name.removesuffix(".toml"), *stored["also"]], stored)
+    return found
+
+
+def protocol(name: str) -> Mapping[str, Any]:
+    """A protocol by name."""
+    if name not in protocols():
+        raise unknown_name("protocol", name, protocols())
+    return protocols()[name]
+
+
+def resolve(name: str, words: Mapping[str, Any]) -> Plan:
+    """What a framework's words for a split mean here."""
+    return _plan(protocol(name), name, words)
+
+
+def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Plan:
+    entry = entry_of(stored["split"], name, words)
+    given = {**entry.get("defaults", {}), **words}
+    require_known(entry, name, given)
+    options: dict[str, Any] = deepcopy(dict(entry.get("set", {})))
+    options["unknown"] = {**stored.get("unknown", {}), **options.get("unknown", {})}
+    for target, source in entry.get("take", {}).items():
+        names = [source] if isinstance(source, str) else source
+        present = [one for one in names if one.partition("|")[0] in given]
+        if present:
+            _put(options, target.split("."), taken(stored, name, present[0], given))
+    unknown, seed, fold = (options.pop(key, None) for key in ("unknown", "seed", "fold"))
+    validation = {}
+    if isinstance(options.get("validation"), dict):
+        validation = options.pop("validation")
+    return Plan(entry["how"], options, unknown or {}, validation, seed, fold)
+
+
+def _put(tree: dict[str, Any], path: list[str], value: object) -> None:
+    """Set a value inside nested tables: ["validation", "t"]."""
+    for key in path[:-1]:
+        tree = tree.setdefault(key, {})
+    tree[path[-1]] = value
+
+
+def entry_of(
+    entries: list[Mapping[str, Any]], name: str, words: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The first entry whose `match`, `needs` and `kinds` fit a framework's words."""
+    for entry in entries:
+        given = {**entry.get("defaults", {}), **words}
+        if _fits(entry, given, words):
+            return entry
+    ways = sorted({_shown(entry) for entry in entries})
+    raise BadName(
+        f"protocol {name!r} has nothing for {dict(words)!r}.", f"one of: {'; '.join(ways)}."
+    )
+
+
+def _fits(entry: Mapping[str, Any], given: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
+    same = all(_same(given.get(key), value) for key, value in entry.get("match", {}).items())
+    needed = all(key in words for key in entry.get("needs", ()))
+    needed = needed and not any(key in words for key in entry.get("lacks", ()))
+    kinds = entry.get("kinds", {}).items()
+    return same and needed and all(type(given.get(key)).__name__ == kind for key, kind in kinds)
+
+
+def _same(given: object, pattern: object) -> bool:
+    if isinstance(given, str) and isinstance(pattern, str):
+        return fnmatchcase(given, pattern)
+    return given == pattern
+
+
+def _shown(entry: Mapping[str, Any]) -> str:
+    words = [*(f"{key}={value!r}" for key, value in entry.get("match", {}).items())]
+    return ", ".join([*words, *entry.get("needs", ())])
+
+
+def require_known(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
+    """Refuse words that the entry does not know: nothing is ignored silently."""
+    sources = [
+        one for s in entry.get("take", {}).values() for one in ([s] if isinstance(s, str) else s)
+    ]
+    known = {*entry.get("match", {}), *entry.get("defaults", {}), *entry.get("ignore", ())}
+    known |= {one.partition("|")[0] for one in sources} | set(entry.get("needs", ()))
+    for key in given:
+        if key not in known:
+            raise unknown_name(
+                "parameter", key, known, where=f"protocol {name!r}, {_shown(entry)},"
+            )
+
+
+def taken(stored: Mapping[str, Any], name: str, source: str, given: Mapping[str, Any]) -> Any:
+    """The value of `parameter|converter|converter` among a framework's words."""
+    key, *converters = source.split("|")
+    value = given[key]
+    for converter in converters:
+        if converter == "split":
+            plan = _plan(stored, name, value)
+            seeded = {} if plan.seed is None else {"seed": plan.seed}
+            value = {"how": plan.how, **plan.options, **seeded}
+        elif converter in CONVERTERS:
+            value = CONVERTERS[converter](value)
+        else:
+            value = _word(stored, name, converter, value)
+    return value
+
+
+def steps(name: str, words: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a framework's words for a filter mean here: a recipe of steps.
+
+    Each entry lists steps; a step is taken where its `match` and `needs` fit the words.
+    """
+    stored = protocol(name)
+    if "steps" in words:  # a chain of filters
+        return [step for one in words["steps"] for step in steps(name, one)]
+    entry = entry_of(stored.get("filter", []), name, words)
+    given = {**entry.get("defaults", {}), **words}
+    fitting = [step for step in entry["steps"] if _fits(step, given, words)]
+    takes = {key: one for step in entry["steps"] for key, one in _takes(step).items()}
+    matched = {key: "" for step in entry["steps"] for key in step.get("match", {})}
+    known = {**entry, "take": takes, "match": {**matched, **entry.get("match", {})}}
+    require_known(known, name, given)
+    return [
+        {"step": step["step"], **step.get("set", {})}
+        | {
+            key: taken(stored, name, one, given)
+            for key, one in step.get("take", {}).items()
+            if one.partition("|")[0] in given
+        }
+        for step in fitting
+    ]
+
+
+def _takes(step: Mapping[str, Any]) -> dict[str, str]:
+    return {f"{step['step']}.{key}": one for key, one in step.get("take", {}).items()}
+
+
+def _word(stored: Mapping[str, Any], name: str, table: str, value: object) -> Any:
+    words = stored["words"][table]
+    value = str(value).lower() if isinstance(value, bool) else value
+    if value not in words:
+        raise unknown_name(table, str(value), words, where=f"protocol {name!r}")
+    return words[value]
+
+
+def _ratios(method: str) -> list[float]:
+    """The shares in a name such as RS_811_user."""
+    numbers = [int(one) for part in method.split("_") if part.isdigit() for one in part]
+    return [one / sum(numbers) for one in numbers]
+
+
+def _bounds(interval: str) -> tuple[float, float]:
+    """The whole numbers inside an interval such as [5,inf) or (3,8], both ends included."""
+    low, high = (float(end.strip(" []()")) for end in interval.split(","))
+    return low + (interval.strip()[0] == "("), high - (interval.strip()[-1] == ")")
+
+
+def _at_most(interval: str) -> int | None:
+    high = _bounds(interval)[1]
+    return None if math.isinf(high) else int(high)
+
+
+EVERY = 2**31
+"""A number beyond that of any user's rows, or of users."""
+CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
+    "complement": lambda share: 1 - share,
+    "drop": lambda chosen: "drop" if chosen else "keep",
+    "ratios": _ratios,
+    "third": lambda ratios: ratios[2],
+    "second": lambda ratios: ratios[1],
+    "first_of_rest": lambda ratios: ratios[0] / (1 - ratios[2]),
+    "every": lambda size: EVERY if size == "all" else size,
+    "latest": lambda n: None if n < 0 else n,
+    "earliest": lambda n: max(-n, 0),
+    "whole": int,
+    "number": lambda text: int("".join(one for one in text if one.isdigit())),
+    "at_least": lambda interval: max(int(_bounds(interval)[0]), 0),
+    "at_most": _at_most,
+    "rating": lambda intervals: intervals["rating"],
+    "lowest": lambda interval: _bounds(interval)[0],
+}

@@ -1,0 +1,104 @@
+"""`split`: a log into parts, by one of our ways of splitting or as another framework does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rectitude.data.log import Log, open_log
+from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.splits import folds, rows, timeline, users
+from rectitude.splits.parting import account_parts
+from rectitude.splits.protocols import Plan, resolve
+from rectitude.splits.registry import SPLITTERS, apply, parameters, require_known, single
+from rectitude.splits.split import Split
+from rectitude.splits.unknown import unknown as with_policy
+
+__all__ = ["MODULES", "SPLITTERS", "planned", "split"]
+MODULES = (rows, timeline, users, folds)
+"""Where the ways of splitting are: importing a module registers its own."""
+
+
+def split(
+    source: object,
+    how: str | None = None,
+    *,
+    protocol: str | None = None,
+    recipe: object = None,
+    validation: object = None,
+    unknown: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Split | list[Split]:
+    """Split interactions into what is learnt from and what is to be found.
+
+    `how` names a way of splitting, whose parameters are `options`: split(log, "leave_last", n=1).
+    `protocol` names a framework instead, and then the options are its own words. `validation`
+    splits train again, as {"how": ...}, or is what the way of splitting takes: a share, a table.
+    `unknown` says what happens to unknown users and items. `recipe` prepares the log first.
+    """
+    log = prepared(open_log(source), recipe)
+    if log.frame.is_empty():
+        raise NothingToEvaluate(f"{log.source} has no rows.", "interactions to split.")
+    if protocol is not None:
+        if how is not None:
+            raise BadName("how and protocol were both given.", "one of them.")
+        if isinstance(validation, bool):  # a word of the framework's own
+            validation, options = None, {**options, "validation": validation}
+        plan = resolve(protocol, options)
+    else:
+        plan = Plan(how or "leave_last", options)
+    return planned(log, _changed(plan, validation, unknown), seed)
+
+
+def prepared(log: Log, recipe: object) -> Log:
+    """The log after the steps of a recipe."""
+    if recipe is None:
+        return log
+    from rectitude.prepare import prepare
+
+    return prepare(log, recipe)
+
+
+def _changed(plan: Plan, validation: object, unknown: Mapping[str, Any] | None) -> Plan:
+    """The plan with what was asked for beside it."""
+    plan = replace(plan, unknown={**plan.unknown, **(unknown or {})})
+    if validation is None:
+        return plan
+    if isinstance(validation, Mapping) and "how" in validation:
+        return replace(plan, validation=validation)
+    return replace(plan, options={**plan.options, "validation": validation})
+
+
+def planned(log: Log, plan: Plan, seed: int = 0) -> Split | list[Split]:
+    """Split a log as a plan says."""
+    chosen = seed if plan.seed is None else plan.seed
+    found = apply(plan.how, log, plan.options, chosen)
+    if isinstance(found, list):
+        series = [_finished(one, plan, chosen) for one in found]
+        return series if plan.fold is None else series[plan.fold]
+    return _finished(found, plan, chosen)
+
+
+def _finished(made: Split, plan: Plan, seed: int) -> Split:
+    """One split with its validation, its policy and how it was made."""
+    if plan.validation:
+        made = replace(made, validation=single(plan.validation, made.train, seed))
+        account_parts(made)
+    if plan.unknown:
+        require_known(with_policy, plan.unknown, "unknown")
+        made = with_policy(made, **plan.unknown)
+    words = dict(plan.options)
+    if "seed" in parameters(plan.how):
+        words["seed"] = seed
+    if plan.validation:
+        words["validation"] = dict(plan.validation)
+    shown = ", ".join(f"{name}={_said(value)}" for name, value in words.items())
+    made.ledger.note("how", f"{plan.how}({shown})")
+    return made
+
+
+def _said(value: object) -> str:
+    plain = isinstance(value, str | int | float | bool | dict | list | tuple)
+    return repr(value) if plain or value is None else type(value).__name__

@@ -1,0 +1,104 @@
+"""How many of a group's rows a ratio is: rounding, and the arithmetic behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from rectitude.errors import BadName
+
+Rounding = Literal["floor", "ceil", "round", "half_even", "above"]
+Arithmetic = Literal["decimal", "binary", "thousandths"]
+Part = Literal["truth", "train"]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+_BINARY: Mapping[str, Callable[[Any], Any]] = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": lambda product: np.floor(product + 0.5),
+    "half_even": np.rint,
+    "above": lambda product: np.floor(product) + 1,
+}
+
+
+def held_out(
+    sizes: Numbers,
+    ratio: float,
+    rounding: Rounding = "half_even",
+    of: Part = "truth",
+    arithmetic: Arithmetic = "decimal",
+) -> Numbers:
+    """How many rows of groups of these sizes are held out.
+
+    `of` is the part that the ratio is of and whose number is rounded; the other gets the rest.
+    "decimal" takes 0.3 for three tenths: of 90 rows they are 27, where "binary" finds 0.7 of 90 to
+    be 62.99 and its floor 62. "thousandths" holds out the rows whose place / size, rounded to three
+    decimals, is above 1 - ratio. Rounding "above" is the next whole number, also of a whole one.
+    """
+    if arithmetic == "thousandths":
+        return _thousandths(sizes, ratio if of == "truth" else 1 - ratio)
+    counts = _portion(sizes, ratio, rounding, arithmetic)
+    return counts if of == "truth" else sizes - counts
+
+
+def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
+    """What a function of a group's size gives for each row, computed once for each size."""
+    low, high = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
+    if low == high:
+        return np.broadcast_to(function(np.array([low]))[0], sizes.shape)
+    if high < len(sizes):
+        return function(np.arange(high + 1)).astype(np.int32)[sizes]
+    return function(sizes.astype(np.int64))
+
+
+def require_ratio(ratio: object, name: str = "ratio") -> None:
+    """A share that leaves something on both sides."""
+    number = isinstance(ratio, float | int | np.number) and not isinstance(ratio, bool)
+    if not number or not 0 < float(ratio) < 1:  # type: ignore[arg-type]
+        raise BadName(f"{name} is {ratio!r}.", "a number between 0 and 1, such as 0.2.")
+
+
+def _portion(sizes: Numbers, ratio: float, rounding: str, arithmetic: str) -> Numbers:
+    if arithmetic == "binary":
+        counts: Numbers = _BINARY[rounding](sizes * float(ratio)).astype(np.int64)
+        return counts
+    exact = Fraction(str(float(ratio))).limit_denominator(10**9)
+    above, below = sizes * exact.numerator, exact.denominator
+    if rounding == "floor":
+        return above // below
+    if rounding == "ceil":
+        return -(-above // below)
+    if rounding == "above":
+        return above // below + 1
+    up = (2 * above + below) // (2 * below)
+    if rounding == "half_even":
+        halves = (2 * above + below) % (2 * below) == 0
+        up = up - (halves & (up % 2 == 1))
+    return up
+
+
+def _thousandths(sizes: Numbers, ratio: float) -> Numbers:
+    """The train part ends with the last place whose rounded fraction is not above 1 - ratio."""
+    train = round(1 - ratio, 3)
+    kept: Numbers = np.floor(sizes * (train + 0.0005)).astype(np.int64) + 1
+    while (over := (kept > 0) & (np.round(kept / np.maximum(sizes, 1), 3) > train)).any():
+        kept = kept - over
+    left: Numbers = sizes - np.minimum(kept, sizes)
+    return left
+
+
+def limited(held: Numbers, sizes: Numbers, minimum: int, keep: int) -> Numbers:
+    """At least `minimum` rows held out where at least `keep` then stay in train."""
+    if minimum:
+        held = np.where((held < minimum) & (sizes - minimum >= keep), minimum, held)
+    return np.minimum(held, np.maximum(sizes - keep, 0))
+
+
+def require_whole(number: object, name: str, least: int = 1) -> None:
+    """A count that makes sense."""
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not whole or int(number) < least:  # type: ignore[call-overload]
+        raise BadName(f"{name} is {number!r}.", f"a whole number of at least {least}.")

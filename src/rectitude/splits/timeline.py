@@ -1,0 +1,227 @@
+"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rectitude.data.ledger import Ledger
+from rectitude.data.log import Log
+from rectitude.errors import BadName
+from rectitude.splits import moments, shares
+from rectitude.splits.order import Ties, by_time, require_time
+from rectitude.splits.parting import parted
+from rectitude.splits.registry import splitter
+from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits.split import Split
+
+if TYPE_CHECKING:
+    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+Cut = Literal["timestamp", "position", "percentile"]
+
+
+@splitter
+def at_time(
+    log: Log,
+    *,
+    t: object,
+    delta_in: object = None,
+    delta_out: object = None,
+    end: object = None,
+    min_before: int = 1,
+    min_after: int = 1,
+) -> Split | list[Split]:
+    """Learn from what happened before t, find what happened from t on.
+
+    `delta_in` and `delta_out` limit both sides to lengths of time next to t. t "best" is the moment
+    at which most users have `min_before` rows before and `min_after` rows from it on, the latest of
+    equals. Several moments give a series in which each truth ends where the next begins.
+    """
+    require_time(log)
+    if isinstance(t, Sequence) and not isinstance(t, str):
+        return _at_times(log, sorted(moments.moment(log, one) for one in t), delta_in, end)
+    ledger = Ledger()
+    if t == "best":
+        t = best_time(log, min_before, min_after)
+        ledger.note("t", str(t))
+    start = moments.moment(log, t)
+    moments.require_inside(log, start, "t")
+    stop = None if end is None else moments.moment(log, end, "end")
+    if delta_out is not None:
+        stop = start + moments.span(log, delta_out, "delta_out")
+    return _between(log, start, stop, delta_in, ledger=ledger)
+
+
+def _at_times(log: Log, starts: list[Any], delta_in: object, end: object) -> list[Split]:
+    for start in starts:
+        moments.require_inside(log, start, "t")
+    stops = [*starts[1:], None if end is None else moments.moment(log, end, "end")]
+    both = zip(starts, stops, strict=True)
+    return [_between(log, a, b, delta_in, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)]
+
+
+@splitter
+def time_ratio(
+    log: Log,
+    *,
+    ratio: float = 0.2,
+    cut: Cut = "timestamp",
+    ties: Ties = "content",
+    boundary: Part = "truth",
+    rounding: Rounding = "half_even",
+    of: Part = "truth",
+    arithmetic: Arithmetic = "decimal",
+    validation: float = 0.0,
+) -> Split:
+    """Hold out the latest share of all rows.
+
+    By default the cut is at a timestamp: rows of one moment stay together, in truth. "position"
+    counts rows and may cut through equal timestamps. "percentile" cuts at the interpolated
+    percentile of the timestamps; `boundary` is the part that rows exactly there belong to.
+    """
+    require_time(log)
+    shares.require_ratio(ratio)
+    every = np.array([log.frame.height])
+    held = int(shares.held_out(every, ratio, rounding, of, arithmetic)[0])
+    more = 0
+    if validation:
+        shares.require_ratio(validation, "validation")
+        more = int(shares.held_out(every, validation, rounding, "truth", arithmetic)[0])
+    if cut == "position":
+        after = by_time(log, "all", ties).after
+        return parted(log, after < held, validation=(after >= held) & (after < held + more))
+    if cut == "percentile":
+        shown = ratio if of == "truth" else 1 - ratio
+        return parted(log, _beyond_percentile(log, shown, boundary))
+    return _by_timestamp(log, held, more, boundary)
+
+
+def _by_timestamp(log: Log, held: int, more: int, boundary: Part) -> Split:
+    times = log.frame["timestamp"]
+    ordered = times.sort()
+    first = ordered[max(len(ordered) - max(held, 1), 0)]
+    truth = (times >= first if boundary == "truth" else times > first).to_numpy()
+    tuned = None
+    if more:
+        start = ordered[max(len(ordered) - held - more, 0)]
+        tuned = (times >= start).to_numpy() & ~truth
+    ledger = Ledger()
+    ledger.note("t", str(first))
+    return parted(log, truth, validation=tuned, ledger=ledger)
+
+
+def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Mask:
+    times = log.frame["timestamp"]
+    numbers = times.to_physical().to_numpy()
+    point = np.percentile(numbers, 100 * (1 - ratio))
+    beyond: Mask = numbers >= point if boundary == "truth" else numbers > point
+    return beyond
+
+
+@splitter
+def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
+    """Hold out as many rows of each user as he has in the latest share of time, but his last ones
+    in the file. It leaks, and is here because RecBole does so unless it was told to sort."""
+    import polars as pl
+
+    require_time(log)
+    shares.require_ratio(ratio)
+    late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
+    held = log.frame.with_columns(late).select(pl.col("late").sum().over("user"))["late"]
+    return parted(log, by_time(log, "user", order="file").after < held.to_numpy())
+
+
+@splitter
+def windows(
+    log: Log,
+    *,
+    span: object,
+    stride: object = None,
+    folds: int | None = None,
+    start: object = None,
+    delta_in: object = None,
+    end: Literal["last", "unit"] = "last",
+) -> list[Split]:
+    """A series of splits along the timeline: each finds what happens in one window of time.
+
+    The windows begin at `start` and follow each other by `stride` (their own length unless it is
+    given) until the last row. Without a start, the `folds` windows end with the last row, or with
+    the unit of the span (the day of 10D) that holds it.
+    """
+    require_time(log)
+    length = moments.span(log, span, "span")
+    step = length if stride is None else moments.span(log, stride, "stride")
+    starts = _starts(log, span, length, step, folds, start, end)
+    for first in starts:
+        moments.require_inside(log, first, "the start of a window")
+    times = log.frame["timestamp"]
+    bounds = [(nth, first, first + length) for nth, first in enumerate(starts, 1)]
+    held = [one for one in bounds if times.is_between(one[1], one[2], closed="left").any()]
+    series = [_between(log, a, b, delta_in, f"window-{nth}") for nth, a, b in held]
+    about = "windows of the series hold no row and are left out"
+    for split in series:
+        empty = len(bounds) - len(held)
+        split.ledger.count("empty_windows", empty, about, of=len(bounds), weight="notice")
+    return series
+
+
+def _starts(
+    log: Log, span: object, length: Any, step: Any, folds: int | None, start: object, end: str
+) -> list[Any]:
+    """Where the windows begin."""
+    last: Any = log.frame["timestamp"].max()
+    if start is not None:
+        first = moments.moment(log, start, "start")
+        moments.require_inside(log, first, "start")
+        most = int((last - first) / step) + 1
+        return [first + nth * step for nth in range(most if folds is None else folds)]
+    shares.require_whole(folds, "folds")
+    stop = moments.next_border(log, span) if end == "unit" else moments.just_after(last)
+    return [stop - length - nth * step for nth in reversed(range(folds or 1))]
+
+
+def _between(
+    log: Log, start: Any, stop: Any, delta_in: object, name: str = "", ledger: Ledger | None = None
+) -> Split:
+    """Truth from start to before stop, train before start and not longer before it than allowed."""
+    times = log.frame["timestamp"]
+    truth = times >= start if stop is None else (times >= start) & (times < stop)
+    train = times < start
+    if delta_in is not None:
+        train = train & (times >= start - moments.span(log, delta_in, "delta_in"))
+    ledger = ledger or Ledger()
+    ledger.note("t", str(start))
+    return parted(log, truth.to_numpy(), train=train.to_numpy(), name=name, ledger=ledger)
+
+
+def best_time(log: Log, min_before: int, min_after: int) -> Any:
+    """The moment at which most users have enough rows on both sides, the latest of equals.
+
+    A user has enough from the moment after his row number `min_before` up to the moment of his row
+    number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
+    """
+    import polars as pl
+
+    shares.require_whole(min_before, "min_before")
+    shares.require_whole(min_after, "min_after")
+    times = pl.col("timestamp").sort()
+    long = pl.len() >= min_before + min_after
+    ends = log.frame.group_by("user").agg(
+        pl.when(long).then(times.get(min_before - 1, null_on_oob=True)).alias("after"),
+        pl.when(long).then(times.get(-min_after, null_on_oob=True)).alias("until"),
+    )
+    ends = ends.filter(pl.col("after") < pl.col("until"))
+    if ends.is_empty():
+        raise BadName(
+            f"no user of {log.source} has {min_before} rows before a moment and {min_after} from"
+            " it on.",
+            "smaller min_before and min_after.",
+        )
+    moments_ = log.frame["timestamp"].unique().sort()
+    opened = ends["after"].sort().search_sorted(moments_, "left")
+    closed = ends["until"].sort().search_sorted(moments_, "left")
+    counts = opened.cast(pl.Int64) - closed.cast(pl.Int64)
+    return moments_.filter(counts == counts.max())[-1]

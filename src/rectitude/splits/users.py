@@ -1,0 +1,232 @@
+"""Splits that set whole users apart: strong generalisation, new users, cold users, late users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rectitude.data.ledger import Ledger
+from rectitude.data.log import ROW, Log
+from rectitude.prepare.draws import uniform
+from rectitude.splits import moments, shares
+from rectitude.splits.order import Ties, by_time, require_time
+from rectitude.splits.parting import accounted, chosen, members, parted, require_rows
+from rectitude.splits.registry import single, splitter
+from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits.split import Split
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
+
+
+@splitter
+def cold_users(
+    log: Log,
+    *,
+    ratio: float = 0.2,
+    of: Part = "truth",
+    rounding: Rounding = "half_even",
+    arithmetic: Arithmetic = "decimal",
+    seed: int = 0,
+) -> Split:
+    """Random users are to be found with all their rows; nothing of them is learnt or shown."""
+    return parted(log, _drawn(log, ratio, None, of, rounding, arithmetic, seed))
+
+
+@splitter
+def strong_generalisation(
+    log: Log,
+    *,
+    ratio: float = 0.2,
+    size: int | None = None,
+    of: Part = "truth",
+    rounding: Rounding = "half_even",
+    arithmetic: Arithmetic = "decimal",
+    within: Mapping[str, Any] = WITHIN,
+    among: Literal["all", "with_truth"] = "all",
+    shown: Literal["fold_in", "train"] = "fold_in",
+    t: object = None,
+    delta_in: object = None,
+    delta_out: object = None,
+    seed: int = 0,
+) -> Split:
+    """Random users are evaluated: part of their rows is shown, the rest is to be found.
+
+    `within` splits their rows; a moment t splits them there instead, and then nothing from t on is
+    learnt either. `shown` "train" lets the model learn from what is shown, as LensKit does. `among`
+    "with_truth" draws only users of whom `within` leaves something to be found.
+    """
+    drawn_from = log.frame["user"]
+    if among == "with_truth":
+        drawn_from = single(within, log, seed).truth.frame["user"]
+    evaluated = _drawn(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
+    if t is None:
+        return _shown(log, evaluated, single(within, chosen(log, evaluated), seed), shown)
+    timed = {"t": t, "delta_in": delta_in, "delta_out": delta_out}
+    given = {name: value for name, value in timed.items() if value is not None}
+    inner = single({"how": "at_time", **given}, chosen(log, evaluated), seed)
+    learnt = single({"how": "at_time", **given}, chosen(log, ~evaluated), seed).train
+    return _shown(log, evaluated, inner, shown, members(log.frame[ROW], learnt.frame[ROW]))
+
+
+@splitter
+def k_fold_users(
+    log: Log,
+    *,
+    folds: int = 5,
+    within: Mapping[str, Any] = WITHIN,
+    shown: Literal["fold_in", "train"] = "fold_in",
+    seed: int = 0,
+) -> list[Split]:
+    """Every user is evaluated in one of the folds, as in `strong_generalisation`."""
+    shares.require_whole(folds, "folds", 2)
+    place = _places(log, seed)
+    shares.require_whole(int(place.max(initial=-1)) + 2 - folds, "users beyond the folds")
+    splits = []
+    for nth in range(folds):
+        evaluated = place % folds == nth
+        inner = single(within, chosen(log, evaluated), seed)
+        splits.append(_shown(log, evaluated, inner, shown, name=f"fold-{nth + 1}"))
+    return splits
+
+
+@splitter
+def new_users(log: Log, *, ratio: float = 0.2) -> Split:
+    """The users who came last are to be found with all their rows, as RePlay does.
+
+    The moment is the latest from which at least that share of users begins. Train is what happened
+    before it; later rows of users who were there already are in no part.
+    """
+    import polars as pl
+
+    require_time(log)
+    shares.require_ratio(ratio)
+    times = log.frame["timestamp"]
+    begins = log.frame.select(pl.col("timestamp").min().over("user"))["timestamp"]
+    starts = log.frame.group_by("user").agg(pl.col("timestamp").min())["timestamp"]
+    counted = starts.value_counts().sort("timestamp", descending=True)
+    enough = counted["count"].cum_sum() >= ratio * len(starts)
+    moment: Any = counted.filter(enough)["timestamp"].max()
+    ledger = Ledger()
+    ledger.note("t", str(moment))
+    truth, train = (begins >= moment).to_numpy(), (times < moment).to_numpy()
+    return parted(log, truth, train=train, ledger=ledger)
+
+
+@splitter
+def late_users(log: Log, *, t: object, within: Mapping[str, Any] | None = None) -> Split:
+    """Users whose latest row is at t or later are evaluated; the others are learnt from.
+
+    `within` splits their rows into what is shown and what is to be found; without it all of them
+    are to be found.
+    """
+    late = _late(log, t)
+    if within is None:
+        return parted(log, late)
+    return _shown(log, late, single(within, chosen(log, late), 0), "fold_in")
+
+
+@splitter
+def next_after(
+    log: Log,
+    *,
+    t: object,
+    n: int = 1,
+    delta_out: object = None,
+    shown: int | None = None,
+    ties: Ties = "content",
+) -> Split:
+    """Learn from what happened before t; find the n latest rows of users active from t on.
+
+    All their earlier rows are shown, or the latest `shown` of them: also rows between t and the row
+    to be found.
+    """
+    start = moments.moment(log, t)
+    moments.require_inside(log, start, "t")
+    times = log.frame["timestamp"]
+    inside = np.ones(len(times), bool)
+    if delta_out is not None:
+        inside = (times < start + moments.span(log, delta_out, "delta_out")).to_numpy()
+    active = chosen(log, inside)
+    evaluated = chosen(active, _late(active, t))
+    standing = by_time(evaluated, "user", ties)
+    truth = chosen(evaluated, standing.after < n)
+    most = standing.size if shown is None else n + min(shown, log.frame.height)
+    fold_in = chosen(evaluated, (standing.after >= n) & (standing.after < most))
+    split = Split(chosen(log, (times < start).to_numpy()), truth, fold_in)
+    require_rows(log, split)
+    used = members(log.frame[ROW], _rows(split.train, truth, fold_in))
+    return accounted(split, log, used)
+
+
+def _rows(*parts: Log) -> pl.Series:
+    import polars as pl
+
+    return pl.concat([part.frame[ROW] for part in parts])
+
+
+def _late(log: Log, t: object) -> Mask:
+    """The rows of users whose latest row is at t or later."""
+    import polars as pl
+
+    start = moments.moment(log, t)
+    moments.require_inside(log, start, "t")
+    latest = log.frame.select(pl.col("timestamp").max().over("user"))["timestamp"]
+    late: Mask = (latest >= start).to_numpy()
+    return late
+
+
+def _places(log: Log, seed: int) -> Any:
+    """The place of each row's user in a random order of the users."""
+    import polars as pl
+
+    draws = pl.DataFrame({"user": log.frame["user"], "draw": uniform(log.frame, seed, by="user")})
+    order = draws.unique().sort("draw", "user").with_row_index("place")
+    placed = draws.join(order, on="user", how="left", maintain_order="left")
+    return placed["place"].cast(pl.Int64).to_numpy()
+
+
+def _drawn(
+    log: Log, ratio: float, size: int | None, of: Part, rounding: Rounding,
+    arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
+) -> Mask:  # fmt: skip
+    """The rows of the users that are set apart: the first of a random order, `among` some."""
+    users = log.frame["user"].n_unique()
+    if size is None:
+        shares.require_ratio(ratio)
+        size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
+    shares.require_whole(size, "size")
+    place = _places(log, seed)
+    if among is not None and among.n_unique() < users:
+        place = np.where(members(log.frame["user"], among), place, users)
+        place = np.searchsorted(np.unique(place[place < users]), place)
+    drawn: Mask = (place < size) & (place < users)
+    return drawn
+
+
+def _shown(
+    log: Log,
+    evaluated: Mask,
+    inner: Split,
+    shown: str,
+    learnt: Mask | None = None,
+    name: str = "",
+) -> Split:
+    """What is shown of the evaluated users beside what is learnt from the others."""
+    truth = members(log.frame[ROW], inner.truth.frame[ROW])
+    others = ~evaluated if learnt is None else learnt
+    seen = members(log.frame[ROW], inner.train.frame[ROW])
+    if shown == "train":
+        return parted(log, truth, train=others | seen, name=name)
+    asked = members(log.frame["user"], inner.truth.frame["user"])
+    ledger = Ledger()
+    idle = inner.train.frame["user"].n_unique() - inner.truth.frame["user"].n_unique()
+    about = "evaluated users have nothing to be found: they are in no part"
+    ledger.count("users_without_truth", max(idle, 0), about, weight="notice")
+    return parted(log, truth, train=others, fold_in=seen & asked, name=name, ledger=ledger)

@@ -1,0 +1,102 @@
+"""Random numbers and orders that belong to the content of rows."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from rectitude.data.log import open_log
+from rectitude.prepare.draws import numbers, occurrences, uniform
+from rectitude.prepare.ids import codes, distinct, pairs, ranks, repeated
+from rectitude.prepare.order import earlier, later
+
+FRAME = open_log({"user": [1, 1, 1, 2, 2], "item": [*"aabac"], "timestamp": [3, 1, 2, 2, 2]}).frame
+
+
+def splitmix(seed: int, *parts: int) -> float:
+    """The same in Python's own integers, as published: a finished state, moved on by each part."""
+    golden, mask = 0x9E3779B97F4A7C15, 2**64 - 1
+
+    def mixed(state: int) -> int:
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
+        return state ^ (state >> 31)
+
+    state = mixed((seed + golden) & mask)
+    for part in parts:
+        state = mixed((state + (part + 1) * golden) & mask)
+    return float((state >> 11) * 2.0**-53)
+
+
+@pytest.mark.parametrize("seed", [0, 42, -1, 2**70])
+def test_draws_are_splitmix64_of_seed_ids_and_repeat(seed: int) -> None:
+    content = [(0, 0, 1), (0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 2, 0)]
+    assert uniform(FRAME, seed).to_list() == [splitmix(seed, *parts) for parts in content]
+    users = [splitmix(seed, user) for user in (0, 0, 0, 1, 1)]
+    assert uniform(FRAME, seed, by="user").to_list() == users
+
+
+def test_draws_fill_the_interval_evenly() -> None:
+    drawn = numbers(7, pl.int_range(100_000, eager=True).to_numpy())
+    shares = [((drawn >= n / 10) & (drawn < (n + 1) / 10)).mean() for n in range(10)]
+    assert min(shares) > 0.095
+    assert max(shares) < 0.105
+    assert (drawn >= 0).all() and (drawn < 1).all()
+
+
+def test_seeds_draw_differently() -> None:
+    assert uniform(FRAME, 0).to_list() != uniform(FRAME, 1).to_list()
+    assert uniform(FRAME, -1).is_between(0, 1).all()
+
+
+def test_repeats_of_a_pair_are_numbered_by_time() -> None:
+    assert occurrences(FRAME).to_list() == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("ids", "ranked"),
+    [
+        (["b", "a", "b"], [1, 0, 1]),
+        ([10, -3, 10], [1, 0, 1]),
+        ([2**60, -(2**60), 0], [2, 0, 1]),
+        ([5_000_000, 5_000_001, 5_000_000], [0, 1, 0]),
+        ([0.5, -1.5, 0.5], [1, 0, 1]),
+        ([True, False, True], [1, 0, 1]),
+    ],
+)
+def test_ranks_are_places_among_sorted_ids(ids: list[object], ranked: list[int]) -> None:
+    assert ranks(pl.Series(ids)).to_list() == ranked
+
+
+def test_categories_rank_by_their_text() -> None:
+    ids = pl.Series(["b", "a", "b"], dtype=pl.Enum(["b", "a"]))
+    assert ranks(ids).to_list() == [1, 0, 1]
+
+
+def test_ranks_of_narrow_integers_do_not_wrap_around() -> None:
+    assert ranks(pl.Series([-100, 100, 0], dtype=pl.Int8)).to_list() == [0, 2, 1]
+    numbers, bound = codes(pl.Series([-100, 100, 0], dtype=pl.Int8))
+    assert (numbers.tolist(), bound) == ([0, 200, 100], 201)
+
+
+def test_sparse_integers_become_dense_codes() -> None:
+    numbers, bound = codes(pl.Series([10**9, 7, 10**9]))
+    assert (numbers.tolist(), bound) == ([1, 0, 1], 2)
+    assert distinct(pl.Series([10**9, 7, 10**9])) == distinct(pl.Series([1, 2, 1])) == 2
+
+
+def test_large_unsigned_ids_rank_too() -> None:
+    ids = pl.Series([2**64 - 1, 2**64 - 2], dtype=pl.UInt64)
+    assert ranks(ids).to_list() == [1, 0]
+
+
+def test_pairs_are_equal_where_user_and_item_are() -> None:
+    assert pairs(FRAME).to_list() == [0, 0, 1, 3, 5]
+    assert repeated(pairs(FRAME)).to_list() == [True, True, False, False, False]
+
+
+def test_places_in_time_of_each_user() -> None:
+    assert later(FRAME).to_list() == [0, 2, 1, 1, 0]
+    assert earlier(FRAME).to_list() == [2, 0, 1, 0, 1]
+    assert later(FRAME, "first").to_list() == [0, 2, 1, 0, 1]
+    assert later(FRAME.clear()).to_list() == earlier(FRAME.clear()).to_list() == []

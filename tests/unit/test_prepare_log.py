@@ -1,0 +1,113 @@
+"""A log from a table: ids, grades and timestamps as they should be, or an error that says where."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rectitude as rt
+from rectitude.data.log import open_log
+from rectitude.errors import BadIds, BadTable
+
+
+def times(values: list[Any]) -> pl.Series:
+    table = {"user": list(range(len(values))), "item": [1] * len(values), "timestamp": values}
+    return open_log(table).frame["timestamp"]
+
+
+NOON = dt.datetime(2024, 5, 31, 12)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ([3, 1], [3, 1]),
+        ([3.5, 1.0], [3.5, 1.0]),
+        (["3", "1"], [3, 1]),
+        (["3.5", "1"], [3.5, 1.0]),
+        ([NOON, NOON], [NOON, NOON]),
+        ([dt.date(2024, 5, 31)], [dt.datetime(2024, 5, 31)]),
+        (["2024-05-31", "2024-05-31 12:00"], [dt.datetime(2024, 5, 31), NOON]),
+        (["2024-05-31T12:00:00Z", "2024-05-31T14:00:00+02:00"], [NOON, NOON]),
+        ([" 2024-05-31T14:00+0200", "2024-05-31 12:00:00.000"], [NOON, NOON]),
+        ([NOON.replace(tzinfo=dt.timezone(dt.timedelta(hours=2)))], [NOON.replace(hour=10)]),
+    ],
+)  # fmt: skip
+def test_numbers_dates_and_texts_of_them_are_times(given: list[Any], read: list[Any]) -> None:
+    found = times(given)
+    assert found.to_list() == read
+    assert found.dtype in (pl.Int64, pl.Float64) or isinstance(found.dtype, pl.Datetime)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["2024-05-31", "31.5.2024", "2024-02-30"], "2 of 3 .* cannot be .*row 2, '31.5.2024'"),
+        (["7", "8", "later"], "1 of 3 .* cannot be read .*row 3, 'later'"),
+        (["7", "8", "nan"], "1 of 3 .* cannot be read .*row 3, 'nan'"),
+        (["7", None], "1 of 2 .* missing .*row 2"),
+        ([1, None, None], "2 of 3 .* missing.*row 2"),
+        ([1.0, float("nan")], "1 of 2 .* NaN .*row 2"),
+        ([float("inf"), 1.0], "1 of 2 .* infinite .*row 1"),
+        ([True, False], "type Boolean"),
+        ([dt.time(1), dt.time(2)], "type Time"),
+    ],
+)  # fmt: skip
+def test_times_that_cannot_be_read_are_counted_and_the_first_is_named(
+    given: list[Any], said: str
+) -> None:
+    with pytest.raises(BadTable, match=said):
+        times(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(["3"], "whole numbers"), ([0.5], "numbers"), (["2024-05-31"], "dates and times, in UTC")],
+)
+def test_the_ledger_says_what_times_were_read_as(given: list[Any], words: str) -> None:
+    log = open_log({"user": [1], "item": [1], "timestamp": given})
+    assert log.ledger.notes["timestamps"] == words
+
+
+@pytest.mark.parametrize("ids", [[1, None], [1.0, float("nan")], ["a", None]])
+@pytest.mark.parametrize("column", ["user", "item"])
+def test_missing_ids_are_an_error_with_the_row(ids: list[Any], column: str) -> None:
+    table: dict[str, list[Any]] = {"user": [1, 2], "item": [1, 2]}
+    with pytest.raises(BadIds, match=rf"1 of 2 rows have no {column} \(first: row 2\)"):
+        open_log(table | {column: ids})
+
+
+def test_ids_of_several_types_are_an_error() -> None:
+    with pytest.raises(BadIds, match=r"user ids are Python objects \(int, str"):
+        open_log({"user": [1, "a"], "item": [1, 2]})
+
+
+def test_ids_in_text_files_are_integers_only_if_nothing_is_lost(tmp_path: Path) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("user,item,rating,timestamp\n12,007,3,2024-05-31\n9,8,4,2024-06-01\n")
+    frame = open_log(file).frame
+    assert frame["user"].to_list() == [12, 9]
+    assert frame["item"].to_list() == ["007", "8"]
+    assert frame["timestamp"].to_list() == [dt.datetime(2024, 5, 31), dt.datetime(2024, 6, 1)]
+
+
+def test_a_column_of_counts_holds_none_below_zero() -> None:
+    table = {"user": [1, 1], "item": [1, 2], "Quantity": [3, -2]}
+    with pytest.raises(BadTable, match=r"1 of 2 numbers in 'Quantity' .*row 2, -2"):
+        open_log(rt.Interactions(table, grade="Quantity"))
+
+
+def test_grades_below_zero_are_counted_in_the_ledger() -> None:
+    ledger = open_log({"user": [1, 1], "item": [1, 2], "rating": [3, -2]}).ledger
+    assert ledger["negative_grades"] == 1
+    assert ledger.entries["negative_grades"].example == "row 2, -2"
+
+
+def test_rows_keep_their_number_in_the_source() -> None:
+    log = open_log(pl.DataFrame({"user": [3, 1], "item": [1, 2], "row": [8, 9]}))
+    assert log.frame["row"].to_list() == [0, 1]
+    assert open_log(log) is log
