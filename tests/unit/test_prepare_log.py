@@ -111,3 +111,16 @@ def test_rows_keep_their_number_in_the_source() -> None:
     log = open_log(pl.DataFrame({"user": [3, 1], "item": [1, 2], "row": [8, 9]}))
     assert log.frame["row"].to_list() == [0, 1]
     assert open_log(log) is log
+
+
+@pytest.mark.parametrize("dtype", [pl.Int16, pl.Int32, pl.UInt8, pl.UInt32, pl.UInt64])
+def test_whole_numbers_of_any_width_are_times(dtype: type[pl.DataType]) -> None:
+    times = pl.Series([100, 7], dtype=dtype)
+    log = open_log(pl.DataFrame({"user": [1, 2], "item": [1, 2], "timestamp": times}))
+    assert log.frame["timestamp"].to_list() == [100, 7]
+
+
+def test_a_time_beyond_all_numbers_is_named() -> None:
+    times = pl.Series([100, 2**64 - 1], dtype=pl.UInt64)
+    with pytest.raises(BadTable, match="row 2"):
+        open_log(pl.DataFrame({"user": [1, 2], "item": [1, 2], "timestamp": times}))

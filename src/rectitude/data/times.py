@@ -43,8 +43,8 @@ def _typed(column: pl.Series, title: str) -> pl.Series:
     import polars as pl
 
     dtype = column.dtype
-    if dtype.is_integer() and not bool((column > 2**63 - 1).any()):
-        return column.cast(pl.Int64)
+    if dtype.is_integer():
+        return column.cast(pl.Int64, strict=False)  # what does not fit is missing
     if dtype.is_float():
         return column.cast(pl.Float64)
     if dtype == pl.Date:
