@@ -40,6 +40,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/dense.py
 	$(BIN)/python benchmarks/logits.py
 	$(BIN)/python benchmarks/embeddings.py
+	$(BIN)/python benchmarks/identify.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
