@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rectitude.arrays import running
 from rectitude.data.log import ROW
 from rectitude.prepare.ids import pairs, ranks, repeated
 
@@ -52,10 +53,11 @@ def occurrences(frame: pl.DataFrame) -> pl.Series:
     pair = pairs(frame)
     again = repeated(pair)
     order = [name for name in ("timestamp", "grade", ROW) if name in frame.columns]
-    rows = frame.select(order).with_columns(pair).with_row_index("at").filter(again).sort(order)
-    counted = rows.select("at", pl.int_range(pl.len(), dtype=pl.UInt32).over("pair").alias("n"))
+    rows = frame.select(order).with_columns(pair).with_row_index("at").filter(again)
+    rows = rows.select(pl.col("at", "pair").sort_by("pair", *order))
     column = np.zeros(frame.height, np.uint32)
-    column[counted["at"].to_numpy()] = counted["n"].to_numpy()
+    upto = running(np.ones(rows.height, bool), rows["pair"].to_numpy())
+    column[rows["at"].to_numpy()] = upto - 1
     return pl.Series("occurrence", column)
 
 
