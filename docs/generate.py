@@ -12,7 +12,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,7 +19,7 @@ os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from switch_examples import EXAMPLES, MORE, Example, outcome
+from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 
 from rectitude.convention import SWITCHES
 from rectitude.metrics import METRICS, Metric
@@ -129,7 +128,7 @@ def conventions_page() -> str:
 
 def switch_entry(switch: Switch) -> str:
     """One switch."""
-    setters, outcomes = who_sets(switch.name), outcomes_of(EXAMPLES[switch.name], switch)
+    setters, outcomes = who_sets(switch.name), outcomes_of(EXAMPLES[switch.name], switch.name)
     numbers = sorted({*outcomes, *setters} - {None}) if not switch.choices else []
     means = switch.choices or dict.fromkeys([None, *numbers], "")
     heading = ["choice", "means", "example", "set by"]
@@ -143,7 +142,9 @@ def switch_entry(switch: Switch) -> str:
     lines = [f"### {switch.name}", "", switch.about, "", *table(heading, rows)]
     lines += ["", f"Example: {example_in_words(EXAMPLES[switch.name])}."]
     for other in MORE.get(switch.name, ()):
-        found = ", ".join(f"`{one}` {value}" for one, value in outcomes_of(other, switch).items())
+        found = ", ".join(
+            f"`{one}` {value}" for one, value in outcomes_of(other, switch.name).items()
+        )
         lines += ["", f"Another: {example_in_words(other)}: {found}."]
     return "\n".join(lines)
 
@@ -151,37 +152,6 @@ def switch_entry(switch: Switch) -> str:
 def table(heading: list[str], rows: list[list[str]]) -> list[str]:
     """A Markdown table."""
     return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *rows)]
-
-
-def outcomes_of(example: Example, switch: Switch) -> dict[Any, str]:
-    """What each choice gives in an example, run here and now; four digits, more where it takes
-    more to tell two of them apart."""
-    found = {choice: outcome(example, switch.name, choice) for choice in example.outcomes}
-    numbers = {value for value in found.values() if not isinstance(value, type)}
-    digits = next(d for d in (4, 8, 17) if len({f"{n:.{d}g}" for n in numbers}) == len(numbers))
-    return {
-        choice: f"`{value.__name__}`" if isinstance(value, type) else f"{value:.{digits}g}"
-        for choice, value in found.items()
-    }
-
-
-def example_in_words(example: Example) -> str:
-    """What is evaluated in an example."""
-    also = {**example.also, **example.given}
-    settings = "".join(f", {key} = `{written(value)}`" for key, value in also.items())
-    metrics = " after ".join(f"`{name}`" for name in example.metric.split())
-    says = f" ({example.says})" if example.says else ""
-    lists, truth = written(example.lists), written(example.truth)
-    return f"{metrics} of `{lists}` against `{truth}`{settings}{says}"
-
-
-def written(value: Any) -> str:
-    """A value as one would write it."""
-    if not is_dataclass(value):
-        return repr(value).replace("'", '"')
-    source, *more = [(f.name, getattr(value, f.name)) for f in fields(value)]
-    given = [f"{name}={written(one)}" for name, one in more if one is not None and one is not False]
-    return f"rt.{type(value).__name__}({', '.join([written(source[1]), *given])})"
 
 
 def who_sets(switch: str) -> dict[Any, list[str]]:

@@ -6,6 +6,7 @@ choice without an example is noticed by both.
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from math import log2
 from typing import Any, NamedTuple
 
@@ -221,3 +222,34 @@ def outcome(example: Example, switch: str, choice: Any) -> Any:
         return evaluation[example.metric.split()[0]]
     except RectitudeError as error:
         return type(error)
+
+
+def outcomes_of(example: Example, switch: str) -> dict[Any, str]:
+    """What each choice gives in an example, run here and now; four digits, more where it takes
+    more to tell two of them apart."""
+    found = {choice: outcome(example, switch, choice) for choice in example.outcomes}
+    numbers = {value for value in found.values() if not isinstance(value, type)}
+    digits = next(d for d in (4, 8, 17) if len({f"{n:.{d}g}" for n in numbers}) == len(numbers))
+    return {
+        choice: f"`{value.__name__}`" if isinstance(value, type) else f"{value:.{digits}g}"
+        for choice, value in found.items()
+    }
+
+
+def example_in_words(example: Example) -> str:
+    """What is evaluated in an example."""
+    also = {**example.also, **example.given}
+    settings = "".join(f", {key} = `{written(value)}`" for key, value in also.items())
+    metrics = " after ".join(f"`{name}`" for name in example.metric.split())
+    says = f" ({example.says})" if example.says else ""
+    lists, truth = written(example.lists), written(example.truth)
+    return f"{metrics} of `{lists}` against `{truth}`{settings}{says}"
+
+
+def written(value: Any) -> str:
+    """A value as one would write it."""
+    if not is_dataclass(value):
+        return repr(value).replace("'", '"')
+    source, *more = [(f.name, getattr(value, f.name)) for f in fields(value)]
+    given = [f"{name}={written(one)}" for name, one in more if one is not None and one is not False]
+    return f"rt.{type(value).__name__}({', '.join([written(source[1]), *given])})"

@@ -17,6 +17,10 @@ from rectitude.errors import UnreadableFile
 SEPARATORS = {".tsv": "\t", ".inter": "\t", ".csv": ","}
 WORDS = {"\t": "tabs", " ": "spaces", ",": "commas"}
 Header = Literal["guessed", "none", "first line"]
+_NO_HEADER = (
+    "if the file has no header: rt.Interactions(path, format='headerless'), or first"
+    " rectitude convert --from headerless."
+)
 
 
 def open_delimited(
@@ -44,7 +48,7 @@ def open_delimited(
     places = dict(zip(POSITIONS[want.what], names, strict=False))
     return Source(
         path.name, names, partial(parse, text), None if named else places, text=True,
-        hint="if the file has no header, choose format='headerless'." if named else "",
+        hint=_NO_HEADER if named else "",
         recognised=_told(separator, named),
     )  # fmt: skip
 
