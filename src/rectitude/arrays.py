@@ -4,10 +4,11 @@ below."""
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -162,12 +163,46 @@ def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) ->
 
 
 def together(tasks: Sequence[Callable[[], object]], pays: bool = True) -> None:
-    """Run tasks, on several threads if it pays."""
+    """Run tasks, on several threads if it pays. Of several that fail, the first one is raised.
+
+    The calling thread takes its share, and waits for no thread that has not begun: tasks may
+    themselves call this.
+    """
     threads = thread_count() if pays else 1
     if threads == 1 or len(tasks) < 2:
         for task in tasks:
             task()
         return
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(task) for task in tasks]:
-            done.result()
+    waiting = deque(enumerate(tasks))
+    failed: dict[int, Exception] = {}
+    helpers = [_pool(threads - 1).submit(_work, waiting, failed) for _ in tasks[1:threads]]
+    try:
+        _work(waiting, failed)
+    finally:
+        waiting.clear()  # where the calling thread was interrupted
+        wait([helper for helper in helpers if not helper.cancel()])
+    if failed:
+        raise failed[min(failed)]
+
+
+def _work(waiting: deque[tuple[int, Callable[[], object]]], failed: dict[int, Exception]) -> None:
+    """Run waiting tasks until none is left; keep what they raise."""
+    while waiting:
+        try:
+            place, task = waiting.popleft()
+        except IndexError:  # another thread took the last one
+            return
+        try:
+            task()
+        except Exception as error:
+            failed[place] = error
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: starting them anew takes longer than many a task."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="rectitude")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a fork
