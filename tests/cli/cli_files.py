@@ -12,6 +12,9 @@ class Said(NamedTuple):
     code: int
     out: str
     err: str
+    """what it said on stderr, but for what each file was taken for"""
+    read: str = ""
+    """what each file was taken for"""
 
 
 Run = Callable[..., Said]

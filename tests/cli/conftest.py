@@ -27,7 +27,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def call(*arguments: str) -> Said:
         code = main(arguments)
         printed = capsys.readouterr()
-        return Said(code, printed.out, printed.err)
+        lines = printed.err.splitlines(keepends=True)
+        read = [line for line in lines if line.startswith("read ")]
+        rest = [line for line in lines if line not in read]
+        return Said(code, printed.out, "".join(rest), "".join(read))
 
     return call
 

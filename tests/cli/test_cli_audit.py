@@ -66,10 +66,50 @@ def test_dense_scores_and_output_files(run: Run, parts: tuple[str, ...], shop: P
     assert "1 of 21 scores are missing, NaN or infinite" in (shop / "audit.txt").read_text()
 
 
+def test_a_folder_of_parts_is_audited_as_it_was_written(run: Run, shop: Path) -> None:
+    pairs = [(user, 2 * user + item) for user in (1, 2) for item in range(5)]
+    rows = "".join(f"{user},{item},{10 * user + item}\n" for user, item in pairs)
+    (shop / "log.csv").write_text(f"user,item,timestamp\n{rows}")
+    for form in ("parquet", "csv", "recbole", "elliot", "warprec", "recpack"):
+        words = ("--validate", "how=leave_last", "--output", form, "--format", form)
+        written = run("split", "log.csv", *words)
+        assert written.code == 0
+        assert ("note: grades were made" in written.out) == (form == "elliot")
+        said = run("audit", "--split", form, "--json")
+        assert said.code == 0
+        assert json.loads(said.out)["sizes"] == {"train": 6, "validation": 2, "truth": 2}
+
+
+def test_logits_are_audited_with_their_targets(run: Run, shop: Path) -> None:
+    np.save(shop / "logits.npy", np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
+    np.save(shop / "targets.npy", np.array([0, 1, 1]))
+    np.save(shop / "known.npy", np.array([0, 0]))
+    files = ("--logits", "logits.npy", "--targets", "targets.npy", "--train", "known.npy")
+    said = run("audit", *files)
+    assert said.code == 1
+    assert "1 of 3 lists have one score for all items (first: row 1)" in said.out
+    assert "2 of 3 truth rows are of classes that are not in train" in said.out
+
+
+def test_sessions_and_weights_are_options(run: Run, shop: Path) -> None:
+    (shop / "lists.csv").write_text("session,item,score\n1,a,2\n2,b,1\n2,b,3\n")
+    (shop / "asked.csv").write_text("session,item\n1,a\n2,b\n3,a\n")
+    (shop / "weights.csv").write_text("session,weight\n1,1\n2,1\n")
+    files = ("--truth", "asked.csv", "--predictions", "lists.csv", "--list-key", "session")
+    said = run("audit", *files, "--weights", "weights.csv", "--metrics", "recall@1", "--json")
+    found = {finding["name"]: finding for finding in json.loads(said.out)["findings"]}
+    assert found["missing_lists"]["example"] == "session 3"
+    assert found["bad_weights"]["example"] == "session 3"
+    assert found["duplicate_items"]["count"] == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ((), "nothing to audit"),
+        (("--split", ".", "--train", "truth.csv"), "--split and --train"),
+        (("--split", "."), "holds no train and truth"),
+        (("--logits", "good.csv"), "without --targets"),
         (("--train", "gone.csv"), "gone.csv"),
         (("--predictions", "good.csv", "poor.csv"), "predictions were named"),
         (("--truth", "truth.csv", "--metrics", "ndgc@10"), "ndcg"),

@@ -183,7 +183,7 @@ L = ("--logits", "logits.npy", "--targets", "targets.npy")
         ((*S, "--targets", "targets.npy"), "BadName", "--targets was given"),
         ((*S, "--baselines"), "BadName", "there are no logits"),
         ((*S, "--candidates", "offered.csv", "--ranking", "rank.csv"), "BadName", "one of them"),
-        (("--predictions", "lists.csv", "--truth", "truth.csv", "--candidates", "offered.csv"),
+        (("--predictions", "lists.csv", "--truth", "truth.csv", "--ranking", "rank.csv"),
          "BadName", "predictions are lists"),
         (("--predictions", "lists.csv", "--truth", "truth.csv", "--score-items", "items.csv"),
          "BadName", "--score-items was given"),

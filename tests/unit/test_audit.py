@@ -301,8 +301,9 @@ def test_the_page_about_audits_names_every_check() -> None:
     assert [name for name in CHECKS if f"`{name}`" not in text] == []
 
 
-def test_an_empty_truth_is_told_not_raised() -> None:
-    empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+@pytest.mark.parametrize("times", [{}, {"timestamp": pl.String}, {"timestamp": pl.Date}])
+def test_an_empty_truth_is_told_not_raised(times: dict[str, Any]) -> None:
+    empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String, **times})
     found = audited(truth=empty)
     assert set(found.failures) == set(METRICS)
     assert found["truth_in_train"].count == 0

@@ -195,13 +195,6 @@ def test_sparse_parts_go_by_the_places_of_dense_scores() -> None:
     assert one.values == audited(dense()).values
 
 
-def test_logits_and_several_lists_of_a_user_are_refused() -> None:
-    with pytest.raises(BadName, match="logits"):
-        audited(rt.Logits(SCORES))
-    with pytest.raises(BadName, match="lists="):
-        audited(rt.Scores(SCORES, users=["ann", "ann", "bob"], lists=[1, 2, 3]))
-
-
 def test_embeddings_are_audited_like_their_products() -> None:
     left, right = np.eye(3), SCORES.T[:, :3]
     found = audited(rt.Embeddings(left, right, users=USERS, items=ITEMS), "recall@1")
@@ -223,7 +216,7 @@ def test_scores_that_are_missing_are_no_ties() -> None:
 def test_a_metric_without_a_value_is_told() -> None:
     found = audited({"zoe": ["a", "b"]})
     assert found.values == {}
-    assert "no user is common" in found.failures["recall@2"]
+    assert "no user of the predictions has truth" in found.failures["recall@2"]
     assert (found["missing_lists"].count, found.exit_code) == (3, 1)
 
 
@@ -234,6 +227,8 @@ def test_the_herb_data_have_their_validation_rows_inside_train(real_data: Path) 
     inside = found["validation_in_train"]
     assert (inside.severity, inside.count, inside.of) == ("serious", 8427, 8427)
     assert inside.effect["recall@20"][1] is None
+    whole = rt.audit(herb, validation=herb / "valid_id.txt", metrics="recall@20")
+    assert whole.as_dict() == found.as_dict()
     clean = rt.audit(herb / "train_id.txt", herb / "test.txt", validation=herb / "valid_id.txt",
                      metrics="recall@20")  # fmt: skip
     assert clean["validation_in_train"].severity == "notice"
@@ -246,5 +241,8 @@ def test_files_of_two_sets_go_by_the_first_set(tmp_path: Path) -> None:
     assert (found["truth_in_train"].count, found["truth_in_train"].example) == (
         1, "user '1 2', item 6",
     )  # fmt: skip
+    named = rt.Interactions(tmp_path / "test.txt", format="sets")
+    again = rt.audit(tmp_path / "train.txt", named, metrics="recall@1")
+    assert again["truth_in_train"] == found["truth_in_train"]
     with pytest.raises(BadName, match="by line"):
         rt.audit(tmp_path / "train.txt", tmp_path / "test.txt", {0: [5]})

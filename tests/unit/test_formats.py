@@ -191,6 +191,24 @@ def test_the_wrappers_take_a_format(write: Writer) -> None:
     assert read(lists, "predictions").frame.rows() == [("ann", "tea", 2.0)]
 
 
+@pytest.mark.parametrize(
+    ("form", "text", "key", "what", "rows"),
+    [
+        ("sessions", "s1\ta\t9\ns1\tb\t8\n", "session", "truth", [("s1", "a"), ("s1", "b")]),
+        ("sessions", "s1\ta\t9\n", "user", "log", [("s1", "a", "9")]),
+        ("baskets", "u\tb1\ta\t9\n", "basket", "truth", [("b1", "u", "a")]),
+        ("baskets", "u\tb1\ta\t9\n", "user", "log", [("u", "a", "9")]),
+        ("baskets", "u\tb1\ta\n", "user", "truth", [("u", "a")]),
+        ("cornac", "u\ta\t4\t9\n", "user", "log", [("u", "a", 4.0, "9")]),
+    ],
+)
+def test_columns_of_sessions_and_baskets_go_by_their_places(
+    write: Writer, form: str, text: str, key: str, what: What, rows: list[tuple[object, ...]]
+) -> None:
+    table = read(write("x.tsv", text), what, form=form, list_key=key)
+    assert table.frame.rows() == rows
+
+
 def test_a_named_format_gives_its_columns_their_meaning(write: Writer) -> None:
     text = "user_id,item_id,score,rating\n1,7,0.5,3\n"
     assert read(write("a.csv", text), "predictions").columns["score"] == "score"

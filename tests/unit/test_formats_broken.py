@@ -138,7 +138,7 @@ def test_properties_make_no_objects(write: Writer, tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-def test_archives_are_not_unpacked(tmp_path: Path) -> None:
+def test_archives_are_never_written_to_disk(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     for name, member in (("a.zip", "../out.csv"), ("b.npz", "../out.npy")):
@@ -146,7 +146,22 @@ def test_archives_are_not_unpacked(tmp_path: Path) -> None:
             archive.writestr(member, "user,item\n1,2\n")
         with pytest.raises(UnreadableFile, match="is an archive"):
             read(inside / name, "truth")
+    with zipfile.ZipFile(inside / "c.zip", "w") as archive:
+        archive.writestr("in/it.csv", "user,item\n1,2\n")
+    assert read(inside / "c.zip", "truth").frame.rows() == [("1", "2")]
+    with zipfile.ZipFile(inside / "c.zip", "a") as archive:
+        archive.writestr("other.csv", "user,item\n1,2\n")
+    with pytest.raises(UnreadableFile, match="is an archive"):
+        read(inside / "c.zip", "truth")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["inside"]
+
+
+def test_an_archive_that_is_cut_short_is_noticed(write: Writer, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.csv.zip", "w") as archive:
+        archive.writestr("a.csv", "user,item\n1,2\n")
+    whole = (tmp_path / "a.csv.zip").read_bytes()
+    with pytest.raises(UnreadableFile, match="truncated or damaged"):
+        read(write("cut.csv.zip", whole[:-20]), "truth")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("lz4") is not None, reason="lz4 is there")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rectitude as rt
 from rectitude.data.formats import FORMATS
+from rectitude.data.formats.convert import convert
 from rectitude.data.formats.fit import fit
 from rectitude.data.formats.format import Content, Kind
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
+from rectitude.errors import BadIds, UnwritableFile
 from rectitude.storage import write_all
 
 ENDINGS = {
@@ -34,6 +38,8 @@ ENDINGS = {
     "recbole": ".inter",
     "tsv": ".tsv",
     "csv": ".csv",
+    "headerless": ".tsv",
+    "sessions": ".tsv",
     "elliot": ".tsv",
     "warprec": ".tsv",
     "lenskit_flat": ".parquet",
@@ -41,7 +47,16 @@ ENDINGS = {
     "replay": ".parquet",
     "microsoft": ".csv",
 }
-NAMED = {"elliot", "warprec", "lenskit_flat", "rectools", "replay", "microsoft"}
+NAMED = {
+    "headerless",
+    "sessions",
+    "elliot",
+    "warprec",
+    "lenskit_flat",
+    "rectools",
+    "replay",
+    "microsoft",
+}
 NUMBERS_ONLY = {"csr", "daisyrec", "recpack"}
 TYPED = {"lenskit", "parquet", "arrow", "jsonl", "lenskit_flat", "replay"}
 ORDERED = [
@@ -49,10 +64,13 @@ ORDERED = [
 ]
 CASES = [(name, kind) for name, form in FORMATS.items() for kind in form.holds]
 PACKED = [
-    (name, end) for name in ("csv", "trec", "json", "jsonl") for end in (".gz", ".bz2", ".xz")
+    (name, end)
+    for name in ("csv", "tsv", "trec", "json", "jsonl", "recbole", "adjacency")
+    for end in (".gz", ".bz2", ".xz", ".zst", ".zip")
 ]
 
 positions = st.integers(0, 300)
+signed = st.integers(-(2**63), 2**63 - 1)
 plain = st.text("abcXYZ019_-./é", min_size=1, max_size=5).filter(lambda word: word[0] != "#")
 wild = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"),
@@ -75,7 +93,7 @@ TEXTUAL = {
 @st.composite
 def contents(draw: st.DrawFn, name: str, kind: Kind, ids: str) -> Content:
     """Pairs that differ, in lists that stand together, and a list or two without items."""
-    key = positions if ids == "integer" else TEXTUAL.get(name, plain)
+    key = {"integer": positions, "signed": signed}.get(ids, TEXTUAL.get(name, plain))
     lists = draw(
         st.dictionaries(key, st.lists(key, unique=True, max_size=4), min_size=1, max_size=5)
     )
@@ -97,7 +115,7 @@ def contents(draw: st.DrawFn, name: str, kind: Kind, ids: str) -> Content:
         "truth": draw(st.sampled_from([["grade", "timestamp"], ["grade"], []])),
         "candidates": [],
     }[kind]
-    dtype = pl.Int64 if ids == "integer" else pl.String
+    dtype = pl.String if ids == "text" else pl.Int64
     schema = {
         "list": dtype,
         "item": dtype,
@@ -131,12 +149,12 @@ def as_text(frame: pl.DataFrame) -> list[tuple[object, ...]]:
     return sorted(rows.rows())
 
 
-@pytest.mark.parametrize("ids", ["integer", "text"])
+@pytest.mark.parametrize("ids", ["integer", "signed", "text"])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_is_written_is_read_back(data: st.DataObject, name: str, kind: Kind, ids: str) -> None:
-    if ids == "text" and name in NUMBERS_ONLY:
+    if ids != "integer" and name in NUMBERS_ONLY:
         ids = "integer"
     content = data.draw(contents(name, kind, ids))
     if not content.frame.height:
@@ -189,9 +207,63 @@ def test_formats_of_lists_keep_their_order(data: st.DataObject, name: str) -> No
 
 @pytest.mark.parametrize(("name", "packing"), PACKED)
 def test_compressed_text_is_written_and_read(name: str, packing: str) -> None:
-    frame = pl.DataFrame({"list": [1, 1], "item": [7, 8], "score": [0.5, 0.25]})
-    _, table = kept(Content("predictions", frame), name, ENDINGS[name] + packing, "")
-    assert as_text(table.frame.select("list", "item", "score")) == as_text(frame)
+    if packing == ".zst":
+        pytest.importorskip("zstandard")
+    frame = pl.DataFrame({"list": [1, 1, 2], "item": [7, 8, 7], "score": [0.5, 0.25, 1.0]})
+    written, table = kept(Content("predictions", frame), name, ENDINGS[name] + packing, "")
+    shared = written.frame.columns
+    assert as_text(table.frame.select(shared)) == as_text(written.frame)
+
+
+@pytest.mark.parametrize("ending", [".parquet.gz", ".arrow.zip", ".npz.gz", ".npy.bz2"])
+def test_binary_files_are_not_compressed_once_more(ending: str, tmp_path: Path) -> None:
+    source = tmp_path / "a.csv"
+    source.write_text("user,item,score\n0,7,1\n")
+    with pytest.raises(UnwritableFile, match="would be"):
+        convert(source, tmp_path / f"b{ending}")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+TYPES = {
+    "unsigned": pl.Series([2**64 - 1, 3], dtype=pl.UInt64),
+    "negative": pl.Series([-(2**63), 3]),
+    "small": pl.Series([-5, 3], dtype=pl.Int8),
+    "flags": pl.Series([True, False]),
+    "dates": pl.Series([date(2020, 1, 1), date(2021, 1, 1)]),
+    "text like numbers": pl.Series(["007", "7"]),
+    "uuid": pl.Series([f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2)]),
+}
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("name", TYPES)
+def test_ids_of_any_type_keep_it_where_files_have_types(
+    name: str, ending: str, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame({"user": TYPES[name], "item": TYPES[name], "rating": [1.0, 2.0]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    convert(tmp_path / "a.parquet", tmp_path / f"b{ending}")
+    table = read(tmp_path / f"b{ending}", "truth")
+    assert table.frame["item"].dtype == TYPES[name].dtype
+    assert table.frame["item"].to_list() == TYPES[name].to_list()
+
+
+@pytest.mark.parametrize("name", ["unsigned", "negative", "small", "text like numbers", "uuid"])
+def test_ids_in_text_are_found_again(name: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"user": TYPES[name], "item": TYPES[name], "score": [1.0, 2.0]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    convert(tmp_path / "a.parquet", tmp_path / "b.csv")
+    found = rt.evaluate(tmp_path / "b.csv", frame.select("user", "item"), "hit@1")
+    assert found["hit@1"] == 1.0
+
+
+@pytest.mark.parametrize("ids", [[b"a", b"b"], [timedelta(1), timedelta(2)], [{"a": 1}, {"a": 2}]])
+def test_ids_that_text_cannot_hold_are_refused(ids: list[Any], tmp_path: Path) -> None:
+    pl.DataFrame({"user": ids, "item": [1, 2]}).write_parquet(tmp_path / "a.parquet")
+    for name in ("b.csv", "b.jsonl"):
+        with pytest.raises(BadIds, match="ids are of the type"):
+            convert(tmp_path / "a.parquet", tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
 def test_equal_content_makes_equal_compressed_files(tmp_path: Path) -> None:

@@ -124,3 +124,26 @@ def test_a_time_beyond_all_numbers_is_named() -> None:
     times = pl.Series([100, 2**64 - 1], dtype=pl.UInt64)
     with pytest.raises(BadTable, match="row 2"):
         open_log(pl.DataFrame({"user": [1, 2], "item": [1, 2], "timestamp": times}))
+
+
+@pytest.mark.parametrize("text", ["1,2,-3\n1,3,4\n", "1,3,4\n1,2,-3\n"])
+def test_counts_below_zero_are_refused_though_nobody_named_them(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"user,item,quantity\n{text}")
+    with pytest.raises(BadTable, match=r"1 of 2 numbers in 'quantity' are below zero \(first: row"):
+        open_log(path)
+
+
+def test_columns_that_are_not_looked_at_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,item,quantity,price\n1,2,3,4\n")
+    assert open_log(path).ledger.notes["columns left out"] == "quantity, price"
+
+
+def test_words_for_nothing_are_no_ids_among_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,item\n1,2\nNaN,3\n2,3\n")
+    with pytest.raises(BadIds, match=r"1 of 3 rows have 'NaN' for their user.*first: row 2"):
+        open_log(path)
+    path.write_text("user,item\nAnn,2\nNull,3\n")
+    assert open_log(path).frame["user"].to_list() == ["Ann", "Null"]

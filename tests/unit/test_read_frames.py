@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from rectitude.data.interactions import Interactions
+from rectitude.data.log import open_log
 from rectitude.data.read import read
 from rectitude.errors import BadIds, BadTable
 
@@ -269,3 +270,10 @@ def test_null_ids_are_counted() -> None:
         read(frame, "predictions")
     with pytest.raises(BadIds, match="1 of 1 rows have no item"):
         read({"u": [None]}, "predictions")
+
+
+def test_a_part_of_a_split_is_a_table_like_any_other() -> None:
+    frame = pl.DataFrame({"user": [1, 2], "item": ["a", "b"], "timestamp": [3, 4]})
+    table = read(open_log(frame), "truth")
+    assert table.frame.select("list", "item").rows() == [(1, "a"), (2, "b")]
+    assert pl.DataFrame(open_log(frame)).equals(frame)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from rectitude.auditing import in_folds, in_lists, in_scores, in_split, shift  # noqa: F401
-from rectitude.auditing.finding import Finding
+from rectitude.auditing import in_lists, in_scores, in_split, shift  # noqa: F401
 from rectitude.auditing.measure import measured
-from rectitude.auditing.opening import Handed, opened
+from rectitude.auditing.opening import opened, unpacked
 from rectitude.auditing.parts import Parts
+from rectitude.auditing.reading import Handed
 from rectitude.auditing.registry import CHECKS, Check, checked
-from rectitude.auditing.result import Audit
+from rectitude.auditing.result import Audit, Finding
 
 __all__ = ["CHECKS", "Audit", "Check", "Finding", "audit"]
-
-METRICS = ("ndcg@10", "recall@10")
 
 
 def audit(
@@ -26,23 +24,38 @@ def audit(
     validation: object = None,
     items: object = None,
     users: object = None,
-    metrics: str | Iterable[str] = METRICS,
+    metrics: str | Iterable[str] | None = None,
     convention: object = None,
     folds: object = None,
+    weights: object = None,
+    list_key: str = "user",
     columns: Mapping[str, str] | None = None,
 ) -> Audit:
     """Check a split and, if there are any, predictions.
 
-    Each part is anything that `evaluate` takes; `predictions` may be ranked lists, `Scores` or
-    `Embeddings`; `train` may be a whole `Split`. `folds` are the truths of several folds: a dict by
-    name, or a list. What a finding does is measured by evaluating with and without the rows or
-    users that it names. Without predictions, the most popular items of train stand in for them.
+    Each part is anything that `evaluate` takes; `predictions` may be ranked lists, `Scores`,
+    `Embeddings`, or `Logits` with targets as truth and the targets of training as train. `train`
+    may be a whole `Split`, a series of them, or a folder with the parts; of a series every split is
+    audited. `folds` are the truths of several folds: a dict by name, or a list. `list_key` tells
+    lists apart, by default the user.
+    What a finding does is measured by evaluating with and without the rows or users that it names.
+    Without predictions, the most popular items of train stand in for them.
 
     >>> found = audit({"ann": ["a", "b"]}, {"ann": ["b", "c"]}, {"ann": ["c", "b"]})
     >>> found["truth_in_train"].count
     1
     """
-    handed = Handed(train, truth, predictions, validation, items, users, folds, columns)
+    handed = Handed(
+        train, truth, predictions, validation, items, users, folds, weights, list_key, columns
+    )
+    given = unpacked(handed)
+    audits = {name: _audited(one, metrics, convention) for name, one in given.items()}
+    first = next(iter(audits))
+    others = {name: one for name, one in audits.items() if name != first}
+    return replace(audits[first], name=first if others else "", others=others)
+
+
+def _audited(handed: Handed, metrics: str | Iterable[str] | None, convention: object) -> Audit:
     parts = opened(handed, metrics, convention)
     base = measured(parts, parts.base)
     findings, skipped = checked(replace(parts, bounds=base.ties), base)
@@ -61,7 +74,7 @@ def audit(
 def _sizes(parts: Parts) -> dict[str, int]:
     """The rows of every part that was handed over."""
     tables = {
-        "train": parts.train, "validation": parts.validation, "truth": parts.truth,
+        "train": parts.learnt, "validation": parts.validation, "truth": parts.truth,
         "predictions": parts.lists,
     }  # fmt: skip
     sizes = {name: table.height for name, table in tables.items() if table is not None}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rectitude.auditing.finding import Found, Severity
-from rectitude.auditing.ordered import cleaned
-from rectitude.auditing.pairs import PAIR
+from rectitude.auditing.codes import PAIR
 from rectitude.auditing.parts import Compared, Parts, present
+from rectitude.auditing.ranked import cleaned
 from rectitude.auditing.registry import check
+from rectitude.auditing.result import Found, Severity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,10 +23,10 @@ MANY = 0.05
     advice="ask the model for these users as well, or say that they are left out: list_needed.",
 )  # fmt: skip
 def missing_lists(parts: Parts) -> Found:
-    """Users of the truth who have no list."""
-    users = present(parts.truth).select("user").unique(maintain_order=True)
-    missing = users.join(_handed(parts), on="user", how="anti", maintain_order="left")
-    return _of_users(parts, missing, users, "users of the truth have no list")
+    """Users of the truth, or other keys, who have no list."""
+    wanted = parts.wanted()
+    missing = wanted.join(_handed(parts), on="list", how="anti", maintain_order="left")
+    return _of_lists(parts, missing, wanted, f"{parts.key}s of the truth have no list")
 
 
 @check(
@@ -34,11 +34,10 @@ def missing_lists(parts: Parts) -> Found:
     advice="find out why the model has nothing for them; they count as misses.",
 )  # fmt: skip
 def empty_lists(parts: Parts) -> Found:
-    """Users of the truth who were handed a list without items."""
-    users = present(parts.truth).select("user").unique(maintain_order=True)
-    users = users.join(_handed(parts), on="user", how="semi", maintain_order="left")
-    empty = users.join(present(parts.lists), on="user", how="anti", maintain_order="left")
-    return _of_users(parts, empty, users, "lists are empty")
+    """Lists of the truth that were handed over without items."""
+    wanted = parts.wanted().join(_handed(parts), on="list", how="semi", maintain_order="left")
+    empty = wanted.join(present(parts.lists), on="list", how="anti", maintain_order="left")
+    return _of_lists(parts, empty, wanted, "lists are empty")
 
 
 @check(
@@ -50,11 +49,11 @@ def short_lists(parts: Parts) -> Found:
     """Lists with fewer items than the deepest cutoff."""
     import polars as pl
 
-    lengths = present(parts.lists).group_by("user", maintain_order=True).len()
+    lengths = present(parts.lists).group_by("list", maintain_order=True).len()
     short = lengths.filter(pl.col("len") < parts.depth)
     return Found(
         short.height, lengths.height, f"lists have fewer than {parts.depth} items", "notice",
-        parts.first(short), parts.without_users(short),
+        parts.first(short), parts.without(short, "list"),
     )  # fmt: skip
 
 
@@ -76,7 +75,7 @@ def duplicate_items(parts: Parts) -> Found:
 
 
 @check(
-    "train", "lists",
+    "train", "lists", "lists' users",
     advice="leave out what the user has had, unless users come back to items: such items take "
     "the places of others.",
 )  # fmt: skip
@@ -101,13 +100,13 @@ def items_outside_catalogue(parts: Parts) -> Found:
 
 
 @check(
-    "lists", "train",
+    "lists", "learnt",
     advice="check that both use the same ids; a model that learns from train alone cannot know "
     "these items.",
 )  # fmt: skip
 def items_outside_train(parts: Parts) -> Found:
     """Recommended items that train does not have."""
-    return _unlisted(parts, present(parts.train), "recommended items are not in train", "notice")
+    return _unlisted(parts, present(parts.learnt), "recommended items are not in train", "notice")
 
 
 @check(
@@ -128,19 +127,19 @@ def unscored_items(parts: Parts) -> Found:
 
 
 def _handed(parts: Parts) -> pl.DataFrame:
-    """Everybody who has a list, maybe an empty one."""
+    """All lists that there are, maybe empty ones."""
     import polars as pl
 
-    there = present(parts.lists).select("user")
+    there = present(parts.lists).select("list")
     if parts.handed is None:
         return there
-    return pl.concat([there, pl.DataFrame({"user": parts.handed})])
+    return pl.concat([there, parts.handed.to_frame()])
 
 
-def _of_users(parts: Parts, found: pl.DataFrame, users: pl.DataFrame, about: str) -> Found:
-    severity: Severity = "serious" if found.height >= MANY * users.height else "notice"
-    example, compare = parts.first(found), parts.without_users(found)
-    return Found(found.height, users.height, about, severity, example, compare)
+def _of_lists(parts: Parts, found: pl.DataFrame, wanted: pl.DataFrame, about: str) -> Found:
+    severity: Severity = "serious" if found.height >= MANY * wanted.height else "notice"
+    example, compare = parts.first(found), parts.without(found, "list")
+    return Found(found.height, wanted.height, about, severity, example, compare)
 
 
 def _unlisted(parts: Parts, known: pl.DataFrame, about: str, severity: Severity) -> Found:

@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rectitude.auditing.finding import Found, Severity
-from rectitude.auditing.ordered import once
-from rectitude.auditing.pairs import PAIR
+from rectitude.auditing.codes import CELL, PAIR, TIME
 from rectitude.auditing.parts import Case, Compared, Parts, present
-from rectitude.auditing.popular import popular_lists
+from rectitude.auditing.ranked import once, popular_lists
 from rectitude.auditing.registry import check
-from rectitude.auditing.times import TIME, shown
+from rectitude.auditing.result import Found, Severity
 
 if TYPE_CHECKING:
     import polars as pl
 
+NOUNS = {"item": "items", "class": "classes"}
 NEARLY_ALL = 0.9
 """where so many rows of one part are in another, they have not just come back"""
 
 
 @check(
-    "train", "truth",
+    "train", "truth", "truth's users",
     advice="remove these rows from one of the two; if users come back to items, say so beside the "
     "result and keep items that were seen in the lists.",
 )  # fmt: skip
@@ -36,7 +35,7 @@ def truth_in_train(parts: Parts) -> Found:
 
 
 @check(
-    "train", "validation",
+    "train", "validation", "validation's users",
     advice="train without the validation rows: a model is chosen by what it has learnt by heart.",
 )  # fmt: skip
 def validation_in_train(parts: Parts) -> Found:
@@ -51,7 +50,7 @@ def validation_in_train(parts: Parts) -> Found:
 
 
 @check(
-    "validation", "truth",
+    "validation", "truth", "truth's users", "validation's users",
     advice="keep them apart: what was used to choose a model cannot judge it.",
 )  # fmt: skip
 def truth_in_validation(parts: Parts) -> Found:
@@ -65,7 +64,7 @@ def truth_in_validation(parts: Parts) -> Found:
 
 
 @check(
-    "train", "truth", "timestamps",
+    "train", "truth", "timestamps", "truth's users",
     advice="split by time, each user's last interactions to the truth: here the model knows what "
     "the user did later.",
 )  # fmt: skip
@@ -80,7 +79,7 @@ def older_than_own_train(parts: Parts) -> Found:
     rows = timed.filter(older)
     return Found(
         rows.height, truth.height, "truth rows are older than a training row of the same user",
-        example=_when(parts, rows), compare=parts.without_truth(rows, [PAIR, TIME]),
+        example=_when(parts, rows), compare=parts.without_truth(rows, [CELL, TIME]),
     )  # fmt: skip
 
 
@@ -99,12 +98,12 @@ def older_than_train(parts: Parts) -> Found:
     rows = timed.filter(older)
     return Found(
         rows.height, truth.height, "truth rows are older than the last training row of all",
-        "notice", _when(parts, rows), parts.without_truth(rows, [PAIR, TIME]),
+        "notice", _when(parts, rows), parts.without_truth(rows, [CELL, TIME]),
     )  # fmt: skip
 
 
 @check(
-    "train", "truth",
+    "train", "truth", "truth's users",
     advice="decide what they are to count: unknown_users keeps or drops them, and the result "
     "should say which.",
 )  # fmt: skip
@@ -115,19 +114,19 @@ def unknown_users(parts: Parts) -> Found:
     unknown = users.join(train, on="user", how="anti", maintain_order="left")
     return Found(
         unknown.height, users.height, "users of the truth are not in train", "notice",
-        parts.first(unknown), parts.without_users(unknown),
+        parts.first(unknown), parts.without(unknown, "user"),
     )  # fmt: skip
 
 
 @check(
-    "train", "truth",
+    "learnt", "truth",
     advice="decide what they are to count: unknown_items keeps or drops them; no model can "
     "learn them from train.",
 )  # fmt: skip
 def unknown_items(parts: Parts) -> Found:
     """Truth rows of items that train does not have."""
-    train, truth = _both(parts, "truth")
-    return _of_items(parts, truth, train, "truth rows are of items that are not in train")
+    about = f"truth rows are of {NOUNS[parts.noun]} that are not in train"
+    return _of_items(parts, present(parts.truth), present(parts.learnt), about)
 
 
 @check(
@@ -146,7 +145,7 @@ def truth_outside_catalogue(parts: Parts) -> Found:
 def duplicate_truth(parts: Parts) -> Found:
     """Rows of the truth whose user and item stood there before."""
     truth = present(parts.truth)
-    rows = _repeats(truth)
+    rows = _repeats(truth, CELL)
     asked = parts.asked.convention.duplicate_truth
     counted = {"duplicate_truth": "counted" if asked == "error" else asked}
     compare = None
@@ -168,21 +167,45 @@ def duplicate_truth(parts: Parts) -> Found:
 def duplicate_train(parts: Parts) -> Found:
     """Rows of train whose user and item stood there before; none of it changes a metric."""
     train = present(parts.train)
-    rows = _repeats(train)
+    rows = _repeats(train, PAIR)
     return Found(
         rows.height, train.height, "training rows repeat a pair", "notice", parts.first(rows)
     )
+
+
+@check(
+    "folds",
+    advice="nothing, if folds are made of rows; if each user is to be in one fold, as when users "
+    "are held out, split by user.",
+)
+def users_in_folds(parts: Parts) -> Found:
+    """Users who are in more than one fold."""
+    shared, of = _in_folds(parts, "user")
+    return Found(
+        shared.height, of, f"users are in several of {len(parts.folds)} folds", "notice",
+        parts.first(shared), parts.without(shared, "user"),
+    )  # fmt: skip
+
+
+@check("folds", advice="split again: folds must not share rows, or their mean counts some twice.")
+def pairs_in_folds(parts: Parts) -> Found:
+    """Pairs of user and item that are in more than one fold."""
+    shared, of = _in_folds(parts, PAIR)
+    return Found(
+        shared.height, of, f"pairs are in several of {len(parts.folds)} folds", "serious",
+        parts.first(shared), parts.without_truth(shared, PAIR),
+    )  # fmt: skip
 
 
 def _both(parts: Parts, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     return present(parts.train), present(getattr(parts, other))
 
 
-def _repeats(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows whose pair stood in an earlier row."""
+def _repeats(frame: pl.DataFrame, by: str) -> pl.DataFrame:
+    """The rows whose pair or cell stood in an earlier row."""
     import polars as pl
 
-    return frame.filter(~pl.col(PAIR).is_first_distinct())
+    return frame.filter(~pl.col(by).is_first_distinct())
 
 
 def _shared(
@@ -226,4 +249,21 @@ def _when(parts: Parts, rows: pl.DataFrame) -> str:
     if not rows.height:
         return ""
     row = rows.row(0, named=True)
-    return f"{parts.label(row)}: {shown(row[TIME])}, training up to {shown(row['last'])}"
+    return f"{parts.label(row)}: {_time(row[TIME])}, training up to {_time(row['last'])}"
+
+
+def _time(time: object) -> str:
+    return f"{time:.15g}" if isinstance(time, float) else str(time)
+
+
+def _in_folds(parts: Parts, by: str) -> tuple[pl.DataFrame, int]:
+    """What more than one fold holds, and how many different ones there are."""
+    import polars as pl
+
+    once = [
+        fold.select("user", "item", PAIR).unique(by, maintain_order=True)
+        for fold in parts.folds.values()
+    ]
+    times = pl.concat(once).with_columns(folds=pl.len().over(by)).unique(by, maintain_order=True)
+    shown = [name for name in ("user", "item", PAIR) if by != "user" or name == "user"]
+    return times.filter(pl.col("folds") > 1).select(shown), times.height

@@ -1,29 +1,25 @@
-"""Opening what is audited: tables are read once, and their ids become common codes."""
+"""Opening what is audited: parts with common codes, and what is evaluated as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rectitude.auditing.ordered import cleaned, once, placed
-from rectitude.auditing.pairs import with_pairs
+from rectitude.auditing.codes import USER, Coded, coded
+from rectitude.auditing.dense import learnt_targets, opened_dense, targets_of, with_scores
 from rectitude.auditing.parts import Case, Parts
-from rectitude.auditing.popular import popular_lists
-from rectitude.auditing.products import opened_products
-from rectitude.auditing.scored import opened_scores
-from rectitude.auditing.sets import by_first_set, holds_sets
-from rectitude.auditing.times import with_times
-from rectitude.data.ids import Column, Ids, align
-from rectitude.data.log import ROW, Log
-from rectitude.data.read import read
-from rectitude.data.table import Table, What
+from rectitude.auditing.ranked import cleaned, once, placed, popular_lists, sound_weights
+from rectitude.auditing.reading import Handed, tables_of
+from rectitude.data.dense import Dense
+from rectitude.data.formats.folders import holds_table, part_files
+from rectitude.data.table import Table
 from rectitude.errors import BadName
-from rectitude.metrics.names import parse_all
-from rectitude.predictions.dense import Embeddings, Scores
-from rectitude.predictions.logits import Logits
+from rectitude.metrics.names import Name, parse_all
 from rectitude.predictions.order import order_of
+from rectitude.predictions.rows import column_of
 from rectitude.profiles import Profile, profile_of
 from rectitude.splits.split import Split
 
@@ -36,170 +32,98 @@ LENIENT = {
 }  # fmt: skip
 """What is done where the convention says error: an audit counts what an evaluation refuses."""
 DEPTH = 10
-_LOGS = ("train", "truth", "validation")
+METRICS, TARGET_METRICS = ("ndcg@10", "recall@10"), ("accuracy@1", "mrr")
 
 
-@dataclass(frozen=True, slots=True)
-class Handed:
-    """What was handed over, as it came."""
-
-    train: object = None
-    truth: object = None
-    predictions: object = None
-    validation: object = None
-    items: object = None
-    users: object = None
-    folds: object = None
-    columns: Mapping[str, str] | None = None
-
-
-def opened(handed: Handed, metrics: str | Iterable[str], convention: object) -> Parts:
+def opened(handed: Handed, metrics: str | Iterable[str] | None, convention: object) -> Parts:
     """Everything that was handed over, with common codes, and what is evaluated as it is."""
-    handed = _unpacked(handed)
-    profile, names = profile_of(convention), parse_all(metrics)
+    dense = opened_dense(handed.predictions)
+    logits = dense is not None and dense.kind == "logits"
+    profile = profile_of(convention)
+    usual = TARGET_METRICS if logits else METRICS
+    names = parse_all(usual if metrics is None else metrics)
+    if logits:
+        handed, tables, wrong = _with_targets(handed, dense)
+    else:
+        tables, wrong = tables_of(handed, dense), None
+    codes = coded(tables, dense, handed.list_key)
+    parts = _parts(codes, handed, profile, names)
+    if dense is None:
+        return _with_base(_with_lists(parts, tables, codes))
+    return _with_base(with_scores(parts, dense, codes, _padding(dense, profile), wrong))
+
+
+def _with_targets(handed: Handed, dense: Any) -> tuple[Handed, dict[str, Table], dict[int, Any]]:
+    """Logits go by row, their truth is a target for each, and train the targets of training."""
+    refused = ("validation", "items", "users", "folds", "weights")
+    given = [name for name in refused if getattr(handed, name) is not None]
+    if given or handed.truth is None:
+        raise BadName(
+            f"{given[0]} was given, and the predictions are logits." if given
+            else "logits were given without a truth.",
+            "the target of each row as truth, and the targets of training as train.",
+        )  # fmt: skip
+    truth, wrong = targets_of(dense, handed.truth)
+    tables = {"truth": truth}
+    if handed.train is not None:
+        tables["train"] = learnt_targets(handed.train)
+    return replace(handed, list_key="row", noun="class"), tables, wrong
+
+
+def _parts(codes: Coded, handed: Handed, profile: Profile, names: list[Name]) -> Parts:
     cutoffs = [cutoff for name in names if (cutoff := profile.resolve(name).cutoff) is not None]
-    dense = _dense(handed.predictions)
-    tables = _tables(handed, dense)
-    _require_users(tables)
-    users, items = _ids(tables, "list", "user", dense), _ids(tables, "item", "item", dense)
-    coded = {name: _coded(name, tables, users, items) for name in tables}
-    frames = with_times(with_pairs(coded))
-    parts = Parts(
-        users, items, _lenient(profile), profile, tuple(map(str, names)),
-        max(cutoffs, default=DEPTH), frames.get("train"), _chosen(frames, "truth"),
-        _chosen(frames, "validation"), catalogue=frames.get("items"),
-        evaluated=frames.get("users"),
+    frames = codes.frames
+    train = frames.get("train")
+    return Parts(
+        codes.users, codes.lists, codes.items, _lenient(profile), profile, tuple(map(str, names)),
+        max(cutoffs, default=DEPTH), handed.list_key, handed.noun,
+        train=train if train is not None and USER in train.columns else None, learnt=train,
+        truth=_chosen(frames, "truth"), validation=_chosen(frames, "validation"),
+        catalogue=frames.get("items"), evaluated=frames.get("users"), weights=frames.get("weights"),
         folds={n.removeprefix("fold "): f for n, f in frames.items() if n.startswith("fold ")},
     )  # fmt: skip
-    if dense is not None:
-        return opened_scores(parts, dense, _padding(dense, profile))
-    return _with_lists(parts, tables, frames)
 
 
-def _unpacked(handed: Handed) -> Handed:
-    """The parts of a split, if one was handed over, one by one."""
-    if isinstance(handed.train, Split):
-        handed = _of_split(handed, handed.train)
-    if all(part is None for part in (handed.train, handed.truth, handed.predictions)):
+def unpacked(handed: Handed) -> dict[str, Handed]:
+    """What is audited, by name: one thing, or every split of a series or of a folder with folds."""
+    held = handed.train
+    if isinstance(held, (str, PathLike)) and Path(held).is_dir() and not holds_table(Path(held)):
+        return _series(handed, {one.name: one.files for one in part_files(Path(held))})
+    splits = [held] if isinstance(held, Split) else held if isinstance(held, list) else []
+    if splits and all(isinstance(one, Split) for one in splits):
+        names = [one.name for one in splits]
+        own = len({*names}) == len(names)
+        named = zip(names if own else map(str, range(1, len(names) + 1)), splits, strict=True)
+        return _series(handed, {name: dict(one.parts()) for name, one in named})
+    if all(part is None for part in (held, handed.truth, handed.predictions)):
         raise BadName("nothing to audit was given.", "train, truth or predictions.")
-    if isinstance(handed.predictions, Logits):
+    return {"": handed}
+
+
+def _series(handed: Handed, series: Mapping[str, Mapping[str, object]]) -> dict[str, Handed]:
+    """The parts of every split; what the truths have in common is looked at with the first."""
+    found = {name: _with_parts(handed, parts) for name, parts in series.items()}
+    if len(found) == 1:
+        return found
+    if handed.predictions is not None:
         raise BadName(
-            "the predictions are logits, of which every class counts.",
-            "ranked lists, rt.Scores or rt.Embeddings.",
+            f"predictions were given, and {len(found)} splits ({', '.join([*found][:4])}, ...).",
+            "predictions for one split.",
+            "name the split, or its folder.",
         )
-    return handed
+    first = next(iter(found))
+    folds = {name: parts["truth"] for name, parts in series.items()}
+    folds_of = folds if handed.folds is None else handed.folds
+    return {**found, first: replace(found[first], folds=folds_of)}
 
 
-def _of_split(handed: Handed, split: Split) -> Handed:
+def _with_parts(handed: Handed, parts: Mapping[str, object]) -> Handed:
     """The parts of a split: what is shown of users counts as train, what a model is chosen by is
     no part of it."""
-    import polars as pl
-
-    inner = split if split.validation is None else split.validation
-    shown = [split.fold_in.frame] if split.fold_in is not None else []
-    train = split.train.with_frame(pl.concat([inner.train.frame, *shown], how="diagonal"))
-    validation = None if split.validation is None else split.validation.truth
-    return replace(
-        handed,
-        train=train,
-        truth=split.truth if handed.truth is None else handed.truth,
-        validation=validation if handed.validation is None else handed.validation,
-    )
-
-
-def _dense(predictions: object) -> Any:
-    """Dense predictions, opened; None if they are lists or absent."""
-    if not isinstance(predictions, (Scores, Embeddings)):
-        return None
-    if predictions.lists is not None:
-        raise BadName("the scores have lists=.", "one row for each user: an audit goes by users.")
-    if isinstance(predictions, Embeddings):
-        return opened_products(predictions)
-    return predictions.opened()
-
-
-def _tables(handed: Handed, dense: Any) -> dict[str, Table]:
-    """Every part, read."""
-    sources: dict[str, tuple[object, What]] = {
-        name: (getattr(handed, name), "log") for name in _LOGS
-    }
-    sources |= {"items": (handed.items, "items"), "users": (handed.users, "users")}
-    sources |= {f"fold {name}": (one, "log") for name, one in _named(handed.folds).items()}
-    sources["predictions"] = (None if dense is not None else handed.predictions, "predictions")
-    return {
-        name: _table(source, what, handed.columns, dense)
-        for name, (source, what) in sources.items()
-        if source is not None
-    }
-
-
-def _named(folds: object) -> dict[str, object]:
-    if folds is None:
-        return {}
-    if isinstance(folds, Mapping):
-        return {str(name): one for name, one in folds.items()}
-    if isinstance(folds, Sequence) and not isinstance(folds, str):
-        return {str(number): one for number, one in enumerate(folds, 1)}
-    raise BadName(f"folds is a {type(folds).__name__}.", "a dict or a list of tables.")
-
-
-def _table(source: object, what: What, columns: Mapping[str, str] | None, dense: Any) -> Table:
-    if isinstance(source, Log):
-        frame = source.frame.drop(ROW, strict=False).rename({"user": "list"})
-        return Table(frame, dict.fromkeys(frame.columns, ""), source.source, False, False, None)
-    if dense is not None and hasattr(source, "tocoo"):
-        return _by_position(source, dense)
-    table = read(source, what, hints=columns)
-    if isinstance(source, (str, PathLike)) and holds_sets(table):
-        return by_first_set(source, table)
-    return table
-
-
-def _require_users(tables: Mapping[str, Table]) -> None:
-    """Predictions for the lines of a file of sets cannot be told by user."""
-    if "predictions" in tables and any(map(holds_sets, tables.values())):
-        raise BadName(
-            "a part holds two sets a line, and predictions go by line.",
-            "an audit of the parts alone, or tables with a column for the user.",
-        )
-
-
-def _by_position(source: Any, dense: Any) -> Table:
-    """A sparse matrix of the scores' shape, whose rows and columns are those of the scores."""
-    from rectitude.engines.cells import named, table_made
-    from rectitude.predictions.top import by_position
-
-    cells = by_position(dense, source, "a part").tocoo()
-    return table_made(named(dense, cells.row, cells.col), "sparse matrix")
-
-
-def _ids(tables: Mapping[str, Table], role: str, what: str, dense: Any) -> Ids:
-    """All columns of one kind of id in common codes."""
-    columns = {
-        name: Column(table.frame[role], table.source, table.text)
-        for name, table in tables.items()
-        if role in table.frame.columns
-    }
-    listed = tables.get("predictions")
-    if role == "list" and listed is not None and listed.handed is not None:
-        columns["handed"] = Column(listed.handed, listed.source, listed.text)
-    if dense is not None:
-        ids = dense.items if role == "item" else dense.table.frame["list"]
-        columns["scores"] = Column(ids, dense.source)
-    return align(columns, what)
-
-
-def _coded(name: str, tables: Mapping[str, Table], users: Ids, items: Ids) -> pl.DataFrame:
-    """A table with codes in the place of ids; its other columns as they are."""
-    import polars as pl
-
-    frame = tables[name].frame
-    coded = {
-        column: pl.Series(column, ids.codes[name].whole)
-        for column, ids in (("user", users), ("item", items))
-        if name in ids.codes
-    }
-    return frame.drop("list", "user", "item", strict=False).with_columns(**coded)
+    named = {"truth": "truth", "validation": "validation_truth", "shown": "fold_in"}
+    free = [name for name in named if getattr(handed, name) is None]
+    rest: Any = {name: parts.get(named[name]) for name in free}
+    return replace(handed, train=parts.get("validation_train", parts["train"]), **rest)
 
 
 def _chosen(frames: Mapping[str, pl.DataFrame], name: str) -> pl.DataFrame | None:
@@ -207,7 +131,12 @@ def _chosen(frames: Mapping[str, pl.DataFrame], name: str) -> pl.DataFrame | Non
     frame, users = frames.get(name), frames.get("users")
     if frame is None or users is None:
         return frame
-    return frame.join(users, on="user", how="semi")
+    if USER not in frame.columns:
+        raise BadName(
+            f"users= was given, and {name} does not say whose lists it holds.",
+            "a user column beside the key of lists.",
+        )
+    return frame.join(users, on=USER, how="semi", maintain_order="left")
 
 
 def _lenient(profile: Profile) -> Profile:
@@ -219,41 +148,41 @@ def _lenient(profile: Profile) -> Profile:
     return profile.replace(**refused) if refused else profile
 
 
-def _padding(dense: Any, profile: Profile) -> int | None:
+def _padding(dense: Dense, profile: Profile) -> int | None:
     """The column that stands for no item, by the scores or by the profile."""
-    from rectitude.predictions.rows import column_of
-
-    if dense.padding is not None or profile.padding is None:
+    if dense.padding is not None or profile.padding is None or dense.kind == "logits":
         return dense.padding if dense.padding is None else int(dense.padding)
     return column_of(dense.items, profile.padding)
 
 
-def _with_lists(
-    parts: Parts, tables: Mapping[str, Table], frames: Mapping[str, pl.DataFrame]
-) -> Parts:
-    """The parts with ranked lists, or with popular items in their place."""
-    import polars as pl
-
+def _with_lists(parts: Parts, tables: Mapping[str, Table], codes: Coded) -> Parts:
+    """The parts with ranked lists, if there are any."""
     if "predictions" not in tables:
-        if parts.train is None or parts.truth is None:
-            return parts
-        lists = popular_lists(parts.train, parts.truth, parts.depth, parts.seen)
-        return replace(parts, base=Case(_judged(parts), lists))
-    table = tables["predictions"]
-    order = order_of(table, parts.profile.convention.order)
-    lists = placed(_chosen(frames, "predictions"), order)
-    handed = parts.users.codes.get("handed")
-    known = None if handed is None else pl.Series("user", handed.whole).unique()
+        return parts
+    order = order_of(tables["predictions"], parts.profile.convention.order)
+    lists = placed(_chosen(codes.frames, "predictions"), order)
+    handed = codes.frames.get("handed")
+    known = None if handed is None else handed[handed.columns[0]].unique().alias("list")
     ranked = cleaned(lists, order)
     if "duplicates" in parts.relaxed:
-        ranked = ranked.filter(~pl.col("again"))
-    parts = replace(parts, lists=lists, handed=known, order=order, ranked=ranked)
-    return (
-        parts if parts.truth is None else replace(parts, base=Case(_judged(parts), ranked, known))
-    )
+        ranked = ranked.filter(~ranked["again"])
+    return replace(parts, lists=lists, handed=known, order=order, ranked=ranked)
 
 
-def _judged(parts: Parts) -> pl.DataFrame:
-    """The truth that can be evaluated against."""
-    truth: Any = parts.truth
-    return once(truth) if "duplicate_truth" in parts.relaxed else truth
+def _with_base(parts: Parts) -> Parts:
+    """The parts with what is evaluated as it is; popular items stand in for predictions."""
+    truth = parts.truth
+    if truth is None:
+        return parts
+    if "duplicate_truth" in parts.relaxed:
+        truth = once(truth)
+    lists = parts.ranked
+    if lists is None and parts.train is not None:
+        lists = popular_lists(parts.train, truth, parts.depth, parts.seen)
+    if lists is None:
+        return parts
+    if parts.weights is not None:
+        truth = truth.join(
+            sound_weights(parts.weights), on="list", how="semi", maintain_order="left"
+        )
+    return replace(parts, base=Case(truth, lists, parts.handed))

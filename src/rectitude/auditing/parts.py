@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from rectitude.auditing.pairs import PAIR
+from rectitude.auditing.codes import PAIR, TIME, USER
 from rectitude.errors import BadName
 from rectitude.profiles import Profile
 
@@ -22,14 +22,15 @@ REPEATED = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Something to evaluate: predictions, a truth, and switches set otherwise."""
+    """Something to evaluate: predictions, a truth, and what is set otherwise."""
 
     truth: pl.DataFrame
     lists: Any
-    """a frame of ranked lists, or dense scores"""
+    """a frame of ranked lists, dense scores, or logits"""
     handed: pl.Series | None = None
-    """users who were handed a list, maybe an empty one"""
+    """lists that were handed over, maybe empty ones"""
     switches: Mapping[str, Any] = field(default_factory=dict)
+    weights: Literal["given", "equal"] = "given"
 
 
 Compared = tuple[Case | None, Case | None] | None
@@ -45,20 +46,24 @@ class Scored:
     items: pl.Series
     """the items that have a column, as codes"""
     bad: pl.DataFrame
-    """user, item: scores that are NaN or infinite, the first of each row"""
+    """list, item: scores that are NaN or infinite, the first of each row"""
     bad_cells: int
     refused: bool
     """whether an evaluation refuses them: NaN, not infinity"""
     constant: pl.Series
-    """users whose scores are all equal"""
+    """lists whose scores are all equal"""
+    wrong_targets: Mapping[int, Any] | None = None
+    """rows of logits whose target is no class number, with it; None if there are no logits"""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A split and predictions, as checks look at them. Frames have the columns user and item, both
-    codes, and where there are such grade and timestamp."""
+    """A split and predictions, as checks look at them. Frames have the columns list, user and item,
+    all codes, and where there are such grade and timestamp."""
 
     users: Ids
+    keys: Ids
+    """of lists: the users, unless lists have a key of their own"""
     items: Ids
     profile: Profile
     """under which effects are measured: what it would refuse is let through and counted"""
@@ -67,17 +72,25 @@ class Parts:
     metrics: tuple[str, ...]
     depth: int
     """the deepest cutoff"""
+    key: str = USER
+    """what tells lists apart"""
+    noun: str = "item"
+    """what is ranked: items, or classes"""
     train: pl.DataFrame | None = None
+    learnt: pl.DataFrame | None = None
+    """the items of training: those of train, or the targets of training"""
     truth: pl.DataFrame | None = None
     validation: pl.DataFrame | None = None
     lists: pl.DataFrame | None = None
-    """user, item, place (from 1 in each list), [score]; of dense scores the first places only"""
+    """list, item, place (from 1 in each list), [score]; of dense scores the first places only"""
     handed: pl.Series | None = None
-    """users who were handed a list, maybe an empty one"""
+    """lists that were handed over, maybe empty ones"""
     scored: Scored | None = None
     catalogue: pl.DataFrame | None = None
     evaluated: pl.DataFrame | None = None
     """the users to evaluate"""
+    weights: pl.DataFrame | None = None
+    """list, weight: what each list weighs"""
     folds: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     base: Case | None = None
     """what is evaluated as it is; None if there is not enough for it"""
@@ -105,23 +118,50 @@ class Parts:
         """What popular items do that users have had, when they stand in for predictions."""
         return "kept" if self.usual_repeats else "removed"
 
+    @cached_property
+    def owned(self) -> bool:
+        """Whether it is known of every list whose it is."""
+        told = [part for part in (self.lists, self.truth) if part is not None]
+        return all(USER in part.columns and not part[USER].null_count() for part in told)
+
+    def trained(self) -> pl.DataFrame:
+        """The training rows of items that have a score."""
+        train, scored = present(self.train), self.scored
+        return (
+            train if scored is None else train.filter(train["item"].is_in(scored.items.implode()))
+        )
+
     def has(self, need: str) -> bool:
-        """Whether something is there that a check needs: a part, or `timestamps`, `scores`."""
-        if need == "timestamps":
-            timed = (self.train, self.truth)
-            return all(part is not None and "timestamp" in part.columns for part in timed)
-        if need == "scores":
-            listed = self.lists is not None and "score" in self.lists.columns
-            return listed or self.scored is not None
-        return bool(getattr(self, need)) if need == "folds" else getattr(self, need) is not None
+        """Whether something is there that a check needs: a part, or something about parts."""
+        told = {
+            "timestamps": all(_with(part, TIME) for part in (self.train, self.truth)),
+            "scores": _with(self.lists, "score") or self.scored is not None,
+            "truth's users": _with(self.truth, USER),
+            "validation's users": _with(self.validation, USER),
+            "lists' users": _with(self.lists, USER),
+            "targets": self.scored is not None and self.scored.wrong_targets is not None,
+            "folds": bool(self.folds),
+        }
+        return told[need] if need in told else getattr(self, need) is not None
+
+    def wanted(self) -> pl.DataFrame:
+        """The lists that the truth asks for."""
+        return present(self.truth).select("list").unique(maintain_order=True)
 
     def label(self, row: Mapping[str, Any]) -> str:
         """A row as a finding names it."""
-        words = []
-        for kind, ids in (("user", self.users), ("item", self.items)):
-            if kind in row:
-                words.append(f"{kind} {_shown(ids, row[kind])}")
-        return ", ".join(words)
+        kinds = {
+            "list": (self.key, self.keys),
+            USER: (USER, self.users),
+            "item": (self.noun, self.items),
+        }
+        if self.key == USER and USER in row:
+            del kinds["list"]
+        return ", ".join(
+            f"{word} {_shown(ids, row[column])}"
+            for column, (word, ids) in kinds.items()
+            if row.get(column) is not None
+        )
 
     def first(self, rows: pl.DataFrame) -> str:
         """The first of some rows as a finding names it."""
@@ -142,25 +182,31 @@ class Parts:
     def _other_truth(
         self, other: pl.DataFrame, by: str | list[str], how: Literal["anti", "semi"]
     ) -> Compared:
-        if self.base is None:
+        needed = {by} if isinstance(by, str) else {*by}
+        if self.base is None or not needed <= {*self.base.truth.columns}:
             return None
         truth = self.base.truth.join(other, on=by, how=how, maintain_order="left")
         return self.against(truth=truth)
 
-    def without_users(self, users: pl.DataFrame) -> Compared:
-        """What is evaluated as it is, and the same without some users."""
-        if self.base is None:
-            return None
+    def without(self, found: pl.DataFrame, by: Literal["list", "user"]) -> Compared:
+        """What is evaluated as it is, and the same without some lists, or those of some users."""
         import polars as pl
 
-        base, users = self.base, users.select("user")
+        if self.base is None or by not in self.base.truth.columns:
+            return None
+        base, found = self.base, found.select(by).unique()
+        truth = base.truth.join(found, on=by, how="anti", maintain_order="left")
         lists, handed = base.lists, base.handed
-        if isinstance(lists, pl.DataFrame):
-            lists = lists.join(users, on="user", how="anti")
+        if isinstance(lists, pl.DataFrame) and by in lists.columns:
+            lists = lists.join(found, on=by, how="anti", maintain_order="left")
         if handed is not None:
-            handed = handed.filter(~handed.is_in(users["user"].implode()))
-        truth = base.truth.join(users, on="user", how="anti")
+            gone = base.truth.join(found, on=by, how="semi")["list"]
+            handed = handed.filter(~handed.is_in(gone.implode()))
         return self.against(truth=truth, lists=lists, handed=handed)
+
+
+def _with(part: pl.DataFrame | None, column: str) -> bool:
+    return part is not None and column in part.columns
 
 
 def _shown(ids: Ids, code: int) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rectitude.auditing.finding import SEVERITIES, Finding, Found
 from rectitude.auditing.measure import Measured, effect_of
 from rectitude.auditing.parts import Parts
+from rectitude.auditing.result import SEVERITIES, Finding, Found
 
 Look = Callable[[Parts], Found]
 
@@ -23,6 +23,8 @@ class Check:
 
 
 CHECKS: dict[str, Check] = {}
+OF = {"truth's users": "truth", "validation's users": "validation", "lists' users": "lists"}
+"""Needs that ask for more of a part."""
 
 
 def check(*needs: str, advice: str) -> Callable[[Look], Look]:
@@ -62,7 +64,11 @@ def _finding(one: Check, parts: Parts, base: Measured) -> Finding:
 
 
 def _listed(needs: list[str]) -> str:
+    """What is missing, in words; of a part that is missing nothing more is said."""
     words = {"timestamps": "timestamps in train and truth", "catalogue": "items=",
              "lists": "predictions", "handed": "rt.Lists(..., users=)",
-             "scored": "dense scores"}  # fmt: skip
-    return " and ".join(words.get(need, need) for need in needs)
+             "scored": "dense scores", "targets": "logits", "learnt": "train",
+             "truth's users": "the users of the truth", "lists' users": "the users of lists",
+             "validation's users": "the users of validation"}  # fmt: skip
+    told = [need for need in needs if OF.get(need) not in needs]
+    return " and ".join(words.get(need, need) for need in told)

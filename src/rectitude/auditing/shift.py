@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rectitude.auditing.finding import Found, Severity
 from rectitude.auditing.parts import Compared, Parts, present
 from rectitude.auditing.registry import check
+from rectitude.auditing.result import Found, Severity
 from rectitude.data.log import ROW
 from rectitude.prepare.draws import uniform
 
@@ -23,12 +23,12 @@ ADVICE = (
 )
 
 
-@check("train", "truth", advice=ADVICE)
+@check("learnt", "truth", advice=ADVICE)
 def popularity_shift(parts: Parts) -> Found:
     """Whether the truth asks for popular items as often as train does; measured on a truth from
     which rows are drawn until it does."""
     truth = present(parts.truth)
-    head, share = _head(present(parts.train))
+    head, share = _head(present(parts.learnt))
     here = _on(head, truth)
     drawn = _drawn(truth, here, share)
     return _found(
@@ -74,7 +74,7 @@ def _drawn(truth: pl.DataFrame, here: pl.Series, share: float) -> pl.DataFrame |
         return None
     keep_head = min(on_head, round(rest * share / (1 - share)))
     keep_rest = min(rest, round(on_head * (1 - share) / share))
-    numbered = truth.with_row_index(ROW)
+    numbered = truth.with_columns(user="list").with_row_index(ROW)
     kept = numbered.with_columns(draw=uniform(numbered, 0))
     chosen = [
         kept.filter(side).sort("draw").head(many)[ROW]

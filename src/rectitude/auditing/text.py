@@ -7,11 +7,10 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rectitude.auditing.finding import Finding, Pair
 from rectitude.tables import aligned, number
 
 if TYPE_CHECKING:
-    from rectitude.auditing.result import Audit
+    from rectitude.auditing.result import Audit, Finding, Pair
 
 WIDTH = 100
 _NONE = "none"
@@ -33,12 +32,23 @@ def report(audit: Audit) -> str:
         reasons.setdefault(reason, []).append(name)
     for reason, names in reasons.items():
         lines += _wrapped(f"Not checked, {reason}: {', '.join(names)}.")
+    lines += [line for name, one in audit.others.items() for line in _in_short(name, one)]
     return "\n".join(lines)
+
+
+def _in_short(name: str, audit: Audit) -> list[str]:
+    """The findings of another split of a series, in one paragraph."""
+    found = [one for one in audit.findings if one.severity != "fine"]
+    told = [f"{one.name} ({one.severity}) {one.count:,} of {one.of:,}" for one in found]
+    failed = [f"{metric} has no value" for metric in audit.failures]
+    return _wrapped(f"Split {name}: {', '.join([*told, *failed]) or 'nothing was found'}.")
 
 
 def _heading(audit: Audit) -> Iterator[str]:
     sizes = ", ".join(f"{name} {size:,}" for name, size in audit.sizes.items())
     yield f"rows: {sizes}"
+    if audit.others:
+        yield f"split {audit.name}; {len(audit.others)} others at the end"
     if audit.values:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in audit.values.items())
         yield f"{values}  (profile: {audit.profile})"

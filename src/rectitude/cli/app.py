@@ -24,6 +24,7 @@ from typer.core import TyperGroup
 from rectitude._version import __version__
 from rectitude.cli import (
     audit,
+    candidates,
     conformance,
     convert,
     demo,
@@ -38,6 +39,7 @@ from rectitude.cli import (
     trace,
 )
 from rectitude.cli.options import gathered, reported
+from rectitude.cli.reading import reading_told
 from rectitude.errors import RectitudeError, unknown_name
 
 BAD_USE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
@@ -80,6 +82,7 @@ for verb in (
     metrics,
     profiles,
     split,
+    candidates,
     convert,
     conformance,
     demo,
@@ -108,9 +111,15 @@ def start(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     settings = Settings()
+    given = sys.argv[1:] if argv is None else argv
+    with reading_told(given[0] if given else ""):
+        return _run(given, settings)
+
+
+def _run(given: Sequence[str], settings: Settings) -> int:
     command = typer.main.get_command(app)
     try:
-        arguments = gathered(sys.argv[1:] if argv is None else argv)
+        arguments = gathered(given)
         code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rectitude.cli.files import Files, with_files
-from rectitude.cli.inputs import source
+from rectitude.cli.inputs import ranked_lists, source
 from rectitude.cli.options import Conventions, convention_of, labelled
 from rectitude.errors import BadName
 
@@ -18,10 +18,12 @@ Examples:
   rectitude audit --train train.csv --truth test.csv
   rectitude audit --train train.csv --truth test.csv --predictions recs.csv
   rectitude audit --train train.csv --validation valid.csv --truth test.csv --json
-  rectitude audit --train u1.base --truth u1.test --folds u1.test u2.test u3.test"""
+  rectitude audit --split parts
+  rectitude audit --train u1.base --truth u1.test --folds u1.test u2.test u3.test
+  rectitude audit --logits logits.npy --targets targets.npy"""
 
 
-_WITHOUT = ("logits", "targets", "candidates", "ranking", "weights", "list_key")
+_WITHOUT = ("candidates", "ranking")
 
 
 @partial(with_files, without=_WITHOUT)
@@ -29,6 +31,10 @@ def run(
     *,
     predictions: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="Ranked lists: user, item, score.")
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="A folder of parts, of ours or of another framework."),
     ] = None,
     validation: Annotated[
         str | None, typer.Option(metavar="FILE", help="What the model was chosen by.")
@@ -47,25 +53,33 @@ def run(
     Exits 1 if something serious was found. Without predictions, effects are measured on the most
     popular items of the training data.
     """
-    from rectitude.auditing import METRICS, audit
+    from rectitude.auditing import audit
 
     given = files.given()
+    if split is not None and files.train is not None:
+        raise BadName("--split and --train were given.", "one of them.")
+    lists, truth = _predictions(files, predictions or [])
     found = audit(
-        given["train"], source(files.truth), _predictions(files, predictions or []),
-        validation=source(validation), items=files.items, users=files.users,
-        metrics=metrics or METRICS, convention=convention_of(convention or ()),
-        folds=dict(labelled(folds or ())), columns=given["columns"],
+        split or given["train"], truth, lists, validation=source(validation),
+        items=given["items"], users=given["users"], weights=given["weights"],
+        list_key=files.list_key,
+        metrics=metrics, convention=convention_of(convention or ()),
+        folds=_folds(folds), columns=given["columns"],
     )  # fmt: skip
     files.deliver(found)
     return found.exit_code
 
 
-def _predictions(files: Files, lists: list[str]) -> Any:
-    """The predictions that were named; None if there are none."""
+def _folds(words: list[str] | None) -> dict[str, Any] | None:
+    """The truths of the folds by their labels."""
+    return {label: source(file) for label, file in labelled(words).items()} if words else None
+
+
+def _predictions(files: Files, lists: list[str]) -> tuple[Any, Any]:
+    """The predictions that were named, None if there are none, and the truth."""
     if len(lists) > 1:
         raise BadName(f"{len(lists)} predictions were named.", "one.")
-    if not lists and not files.scores:
-        return None
-    if files.truth is None and lists:
-        return lists[0]
-    return files.one_opened(lists[0] if lists else None)[0]
+    dense = files.scores or files.logits
+    if not dense and (not lists or files.truth is None):
+        return (ranked_lists(lists[0]) if lists else None), source(files.truth)
+    return files.one_opened(lists[0] if lists else None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli import trec
+from rectitude.cli.beyond import estimated, sliced, with_estimates
 from rectitude.cli.inputs import Inputs, opened, source
 from rectitude.cli.options import Conventions, convention_of, pairs, reported
 from rectitude.cli.progress import shown as shown_progress
@@ -25,7 +26,9 @@ Examples:
   rectitude evaluate --truth test.csv --predictions a.csv b.csv \\
       --metrics "ndcg@{5,10}" recall@20 --convention rectools order=score
   rectitude evaluate --truth t.qrels --predictions bm25.run --json --output bm25.json
-  rectitude evaluate --truth test.csv --scores scores.npy --train train.csv
+  rectitude evaluate --truth test.csv --scores scores.npy --train train.csv --slices known
+  rectitude evaluate --truth test.csv --predictions a.csv b.csv --candidates c.parquet --estimate
+  rectitude evaluate --truth elliot:test.tsv --predictions trec:bm25.txt
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate --truth qrels.txt --predictions bm25.run --format trec_eval -q -m all_trec"""
 
@@ -80,7 +83,7 @@ def run(  # noqa: PLR0913  one parameter per option
         str | None, _file("Training data: what is known, and masked in dense scores.")
     ] = None,
     candidates: Annotated[
-        str | None, _file("Which items of dense scores are ranked: user, item.")
+        str | None, _file("What competes: user, item, or a file of rectitude candidates.")
     ] = None,
     ranking: Annotated[
         str | None, _file("An order to use in place of the scores' own: user, item, rank.")
@@ -105,6 +108,13 @@ def run(  # noqa: PLR0913  one parameter per option
     columns: Annotated[
         list[str] | None, _several("ROLE=COLUMN", "Unusual columns, such as user=visitor.")
     ] = None,
+    slices: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Slices of the truth too: known, by what --train holds."),
+    ] = None,
+    estimate: Annotated[
+        bool, _flag("--estimate", "Add what sampled candidates tell of a ranking of all items.")
+    ] = False,
     intervals: Annotated[bool, _flag("--intervals", "Add 95% intervals.")] = False,
     improvement: Annotated[
         bool, _flag("--improvement", "Compare all with the first, in points and percent.")
@@ -131,20 +141,25 @@ def run(  # noqa: PLR0913  one parameter per option
 
     Tables are CSV, TSV, Parquet, or TREC runs and qrels, also compressed; their columns are
     recognised by their usual names. Scores and logits are NumPy files (.npy or .npz), mapped into
-    memory unless they are compressed. An option with several values takes them in a row or
-    repeated. Several files of predictions are shown side by side.
+    memory unless they are compressed. What each file was taken for is said on stderr; FORMAT:FILE
+    decides otherwise (see: rectitude convert --formats). An option with several values takes them
+    in a row or repeated. Several files of predictions are shown side by side.
     """
     from rectitude.reports import rendered, smgcn
 
     shown = _format(form, {Format.JSON: as_json, Format.CSV: as_csv, Format.LATEX: as_latex})
     _require_targets(output, per_list)
-    _require_room(definitions, improvement, shown)
+    _require_room(
+        {"--definitions": definitions, "--improvement": improvement, "--estimate": estimate}, shown
+    )
+    _require_whole(slices, estimate, shown)
     names: Sequence[str] | None = metrics
     if shown is Format.SMGCN:
         names = smgcn.names(metrics or ())
     given: dict[str, Any] = {
         "metrics": names, "convention": convention_of(convention or ()), "train": source(train),
-        "items": items, "users": users, "weights": weights, "list_key": list_key,
+        "items": source(items), "users": source(users), "weights": source(weights),
+        "list_key": list_key,
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking),
     }  # fmt: skip
@@ -160,22 +175,40 @@ def run(  # noqa: PLR0913  one parameter per option
         text, evaluations = trec.printed(options, convention or (), inputs, given)
     else:
         options.refuse(shown)
-        evaluations = _evaluated(inputs, given)
+        evaluations = _evaluated(inputs, given, slices, estimate)
         text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
+        text += estimated(evaluations) if estimate and shown is not Format.JSON else ""
     _deliver(text, output, per_list, evaluations)
     in_text = shown is Format.TABLE and output is None
+    if not in_text and shown is not Format.JSON:
+        _warn_of_samples(evaluations)
     return _failed(evaluations, aloud=not in_text)
 
 
-def _evaluated(inputs: Inputs, given: Mapping[str, Any]) -> dict[str, Evaluation]:
-    """Each of the predictions, evaluated."""
+def _warn_of_samples(evaluations: Mapping[str, Evaluation]) -> None:
+    """Numbers of sampled candidates go nowhere without saying so; a table and JSON have a ledger
+    that does."""
+    for label, one in evaluations.items():
+        if "lists_sampled" in one.ledger:
+            typer.echo(f"warning: {label}: {one.ledger.entries['lists_sampled']}", err=True)
+
+
+def _evaluated(
+    inputs: Inputs, given: Mapping[str, Any], slices: str | None, estimate: bool
+) -> dict[str, Evaluation]:
+    """Each of the predictions, evaluated, and its slices if any were asked for."""
     from rectitude.engines.local import evaluate
 
     found, truth = opened(inputs)
-    evaluations = {}
+    evaluations: dict[str, Evaluation] = {}
     for label, predictions in found.items():
         with shown_progress(label) as progress:
-            evaluations[label] = evaluate(predictions, truth, **given, progress=progress)
+            if slices is not None:
+                before = f"{label}, " if len(found) > 1 else ""
+                evaluations |= sliced(before, predictions, truth, slices, given, progress)
+                continue
+            one = evaluate(predictions, truth, **given, progress=progress)
+            evaluations[label] = with_estimates(one, predictions, truth, given) if estimate else one
     return evaluations
 
 
@@ -197,17 +230,24 @@ def _require_targets(output: Path | None, per_list: Path | None) -> None:
         raise BadName(f"--per-list {per_list} has no known ending.", ".csv or .parquet.")
 
 
-def _require_room(definitions: bool, improvement: bool, form: Format) -> None:
-    roomy = (Format.TABLE, Format.MARKDOWN)
-    if form in roomy:
-        return
-    if definitions:
+def _require_room(asked: Mapping[str, bool], form: Format) -> None:
+    """Refuse what a format has no place for."""
+    roomy = [Format.TABLE, Format.MARKDOWN]
+    for option in [option for option, given in asked.items() if given and form not in roomy]:
+        if (option, form) == ("--estimate", Format.JSON):
+            continue
+        told = "; JSON holds the definitions anyway" if option == "--definitions" else ""
         raise BadName(
-            f"--definitions has no place in {form} output.",
-            f"one of {', '.join(roomy)}; JSON holds the definitions anyway.",
+            f"{option} has no place in {form} output.", f"one of {', '.join(roomy)}{told}."
         )
-    if improvement:
-        raise BadName(f"--improvement has no place in {form} output.", f"{', '.join(roomy)}.")
+
+
+def _require_whole(slices: str | None, estimate: bool, form: Format) -> None:
+    """Refuse what slices do not go with."""
+    if slices is not None and form is Format.TREC:
+        raise BadName(f"--slices has no place in {form} output.", "another --format.")
+    if slices is not None and estimate:
+        raise BadName("--slices and --estimate were given.", "one of them.")
 
 
 def _added(evaluations: Mapping[str, Evaluation], definitions: bool, improvement: bool) -> str:

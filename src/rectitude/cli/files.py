@@ -57,7 +57,7 @@ class Files:
         str | None, _file("Training data: what is known, and masked in dense scores.")
     ] = None
     candidates: Annotated[
-        str | None, _file("Which items of dense scores are ranked: user, item.")
+        str | None, _file("What competes: user, item, or a file of rectitude candidates.")
     ] = None
     ranking: Annotated[
         str | None, _file("An order to use in place of the scores' own: user, item, rank.")
@@ -92,8 +92,8 @@ class Files:
     def given(self) -> dict[str, Any]:
         """The rest, as `evaluate` takes it."""
         return {
-            "train": source(self.train), "items": self.items, "users": self.users,
-            "weights": self.weights, "list_key": self.list_key,
+            "train": source(self.train), "items": source(self.items), "users": source(self.users),
+            "weights": source(self.weights), "list_key": self.list_key,
             "columns": pairs(self.columns or (), "--columns", "user=visitor"),
             "candidates": source(self.candidates), "ranking": source(self.ranking),
         }  # fmt: skip

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rectitude.cli.options import labelled
+from rectitude.cli.options import labelled, named_format
+from rectitude.cli.reading import told
 from rectitude.data.table import What
 from rectitude.errors import BadName, UnreadableFile
 
@@ -49,7 +50,9 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
     truth = source(inputs.truth)
     if asked == ["--predictions"]:
         _refuse(_of_scores(inputs), asked[0])
-        return dict(labelled(inputs.predictions)), truth
+        return {
+            label: ranked_lists(file) for label, file in labelled(inputs.predictions).items()
+        }, truth
     return _scores(inputs), truth
 
 
@@ -127,13 +130,31 @@ def array(path: str) -> Any:
     return next(iter(arrays.values()))
 
 
+def ranked_lists(word: str) -> Any:
+    """Ranked lists by their path, and by their format if the word names one."""
+    from rectitude.predictions.lists import Lists
+
+    form, file = named_format(word)
+    return Lists(file, format=form) if form else file
+
+
 def source(path: str | None) -> Any:
-    """A table by its path; a sparse matrix (.npz) or an array (.npy) as such."""
+    """A table by its path, and by its format if the word names one; a sparse matrix (.npz) or an
+    array (.npy) as such."""
     if path is None:
         return None
-    if Path(path).suffix == ".npy":
+    form, file = named_format(path)
+    if form:
+        from rectitude.data.interactions import Interactions
+
+        return Interactions(file, format=form)
+    suffix = Path(path).suffix
+    if suffix in (".npy", ".npz"):
+        what = "an array" if suffix == ".npy" else "csr"
+        told(f"read {Path(path).name} as {what} (its name ends in {suffix})")
+    if suffix == ".npy":
         return array(path)
-    if Path(path).suffix != ".npz":
+    if suffix != ".npz":
         return path
     from scipy.sparse import load_npz
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rectitude.errors import BadName
+from rectitude.errors import BadName, unknown_name
 
 SEVERAL = frozenset(
     {
@@ -73,6 +74,16 @@ def pairs(values: Iterable[str], option: str, example: str) -> dict[str, str]:
     return found
 
 
+def roles(values: Iterable[str]) -> dict[str, str]:
+    """The columns of interactions by role, as --columns names them."""
+    found = pairs(values, "--columns", "user=visitor")
+    known = ("user", "item", "grade", "timestamp", "weight")
+    for role in found:
+        if role not in known:
+            raise unknown_name("role", role, known, where="--columns")
+    return found
+
+
 def convention_of(values: Sequence[str], option: str = "--convention") -> dict[str, Any]:
     """What a convention option says, as `evaluate` takes it: a profile, and switches to change.
 
@@ -92,10 +103,41 @@ def convention_of(values: Sequence[str], option: str = "--convention") -> dict[s
     return {"profile": named[0] if named else "default", **switches}
 
 
+def named_format(word: str) -> tuple[str, str]:
+    """The format and the file that a word such as `elliot:test.tsv` names; mostly it is a file
+    alone, whose content says what it is."""
+    form, colon, file = word.partition(":")
+    if not colon or Path(word).exists():
+        return "", word
+    from rectitude.data.formats import ALSO, FORMATS, format_named
+
+    if form not in {*FORMATS, *ALSO} and not Path(file).is_file():
+        return "", word
+    format_named(form, "FORMAT:FILE")
+    return form, file
+
+
+def values(words: Sequence[str], option: str, example: str) -> dict[str, Any]:
+    """What `name=value` words say, each value as TOML writes it."""
+    return {name: value(text) for name, text in pairs(words, option, example).items()}
+
+
+def value(text: str) -> Any:
+    """A value as TOML writes it: a number, true, a list, a table; anything else is a text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _twice(paths: Sequence[str]) -> str:
+    return next(path for path, times in Counter(paths).items() if times > 1)
+
+
 def labelled(paths: Sequence[str]) -> Mapping[str, str]:
     """Files by a short label: the name without endings, or the path where names are equal."""
     if len(set(paths)) < len(paths):
-        raise BadName("a file of predictions is named twice.", "each file once.")
+        raise BadName(f"{_twice(paths)} is named twice.", "each file once.")
     stems = [_stem(path) for path in paths]
     times = Counter(stems)
     return {
@@ -104,7 +146,7 @@ def labelled(paths: Sequence[str]) -> Mapping[str, str]:
 
 
 def _stem(path: str) -> str:
-    name = Path(path)
+    name = Path(named_format(path)[1])
     return Path(name.stem).stem if name.suffix in COMPRESSED else name.stem
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.options import Json, pairs
+from rectitude.cli.options import Json, named_format, roles, value, values
 
 if TYPE_CHECKING:
     from rectitude.splits.split import Split
@@ -61,7 +60,12 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Write parts, ledger and fingerprint there.")
     ] = None,
     form: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Of the parts: parquet or csv.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Of the parts: parquet, csv, or as recbole, elliot, warprec, recpack read them.",
+        ),
     ] = "parquet",
     as_json: Json = False,
 ) -> int:
@@ -73,20 +77,22 @@ def run(
     from rectitude.splits.run import split
     from rectitude.splits.writing import described, write
 
-    named = pairs(columns or (), "--columns", "user=visitor")
+    named = roles(columns or ())
     options: dict[str, Any] = {
         "protocol": protocol, "recipe": recipe, "seed": seed,
         "validation": _validation(validation or ()),
-        "unknown": _values(unknown or (), "--unknown", "users=drop") or None,
+        "unknown": values(unknown or (), "--unknown", "users=drop") or None,
     }  # fmt: skip
-    options |= _values(settings or (), "--set", "n=1")
-    found = split(Interactions(source, **named) if named else source, how, **options)
-    if output is not None:
-        write(found, output, form)  # type: ignore[arg-type]
+    options |= values(settings or (), "--set", "n=1")
+    taken, file = named_format(source)
+    log = Interactions(file, **named, format=taken) if named or taken else source
+    found = split(log, how, **options)
+    notes = () if output is None else write(found, output, form)  # type: ignore[arg-type]
     several = found if isinstance(found, list) else [found]
     facts = [described(one) for one in several]
     shown = facts if isinstance(found, list) else facts[0]
     texts = [_text(one, fact) for one, fact in zip(several, facts, strict=True)]
+    texts += ["\n".join(f"note: {note}" for note in notes)] if notes else []
     typer.echo(json.dumps(shown, indent=1) if as_json else "\n\n".join(texts))
     return 0
 
@@ -99,17 +105,5 @@ def _text(split: Split, facts: Mapping[str, Any]) -> str:
 
 def _validation(words: Sequence[str]) -> float | Mapping[str, Any] | None:
     if len(words) == 1 and "=" not in words[0]:
-        return float(_value(words[0]))
-    return _values(words, "--validate", "how=leave_last") or None
-
-
-def _values(words: Sequence[str], option: str, example: str) -> dict[str, Any]:
-    return {name: _value(text) for name, text in pairs(words, option, example).items()}
-
-
-def _value(text: str) -> Any:
-    """A value as TOML writes it: a number, true, a list, a table; anything else is a text."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+        return float(value(words[0]))
+    return values(words, "--validate", "how=leave_last") or None

@@ -36,6 +36,10 @@ TIMESTAMP = (
     "timestamp", "time", "ts", "datetime", "date", "event_time", "event_timestamp", "unix_time",
     "unixReviewTime", "created_at", "InvoiceDate",
 )  # fmt: skip
+COUNT = (
+    "count", "counts", "quantity", "qty", "frequency", "freq", "plays", "playcount", "clicks",
+)  # fmt: skip
+"""What counts something, so that a number below zero is a mistake."""
 WEIGHT = ("weight", "weights", "list_weight", "sample_weight")
 
 ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -91,6 +95,7 @@ def normal(name: str) -> str:
     return re.sub(r"[\s_\-]", "", bare).lower()
 
 
+COUNTS = frozenset(map(normal, COUNT))
 NORMAL = {
     role: tuple(frozenset(map(normal, tier)) for tier in tiers) for role, tiers in ALIASES.items()
 }

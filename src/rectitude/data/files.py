@@ -1,4 +1,4 @@
-"""Paths: which kind of file it is, and what says so."""
+"""Paths: which kind of file or folder it is, and what says so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from rectitude.data.columns import Wanted
 from rectitude.data.formats import FORMATS, format_named, recognised
 from rectitude.data.formats.file import READ, File, opened, require_text
+from rectitude.data.formats.folders import open_folder
 from rectitude.data.formats.separated import read_sniffed
 from rectitude.data.source import Source
 from rectitude.errors import UnreadableFile
@@ -15,6 +16,9 @@ from rectitude.errors import UnreadableFile
 
 def open_file(path: Path, want: Wanted) -> Source:
     """A file as a source. Its content says what it is; its name only helps; `form` decides."""
+    if path.is_dir():
+        source, reason = open_folder(path)
+        return replace(source, recognised=reason)
     if want.form:
         form, file = format_named(want.form, "format="), opened(path)
         if form.nature == "text":

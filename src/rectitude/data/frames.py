@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rectitude.data.series import from_pandas
@@ -25,7 +25,7 @@ def open_frame(frame: object) -> Source | None:
         return _pandas(frame)
     if _is(frame, "pyarrow", "Table") or _is(frame, "pyarrow", "RecordBatch"):
         return _arrow(frame)
-    return _narwhals(frame)
+    return _narwhals(frame) or _streamed(frame)
 
 
 def renamed(frame: pl.DataFrame, chosen: Mapping[str, str]) -> pl.DataFrame:
@@ -89,3 +89,16 @@ def _narwhals(frame: object) -> Source | None:
     return Source(
         f"{type(native).__module__.partition('.')[0]} frame", wrapped.collect_schema().names(), take
     )
+
+
+def _streamed(frame: object) -> Source | None:
+    """What hands out its rows as Arrow does between libraries; a single column is no frame."""
+    import polars as pl
+
+    if isinstance(frame, Collection) or not hasattr(frame, "__arrow_c_stream__"):
+        return None
+    try:
+        table = pl.DataFrame(frame)
+    except pl.exceptions.SchemaError:
+        return None
+    return Source(type(frame).__name__, table.columns, lambda chosen: renamed(table, chosen))

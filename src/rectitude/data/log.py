@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rectitude.data.aliases import normal
+from rectitude.data.aliases import COUNTS, normal
+from rectitude.data.codes import distinct
 from rectitude.data.ids import whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.data.table import Table
 from rectitude.data.times import in_words, times
+from rectitude.data.values import require_counts
 from rectitude.errors import BadIds, BadTable
 
 if TYPE_CHECKING:
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
 
 ROW = "row"
 """The column that holds the number of each row in the source, from 0."""
-COUNTS = frozenset(
-    ("count", "counts", "quantity", "qty", "frequency", "freq", "plays", "playcount", "clicks")
-)
-"""Names of columns that count something, so that a number below zero is a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,10 @@ class Log:
         """Other rows of the same source."""
         return replace(self, frame=frame)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for whoever takes tables: `evaluate`, Polars, Arrow."""
+        return self.frame.drop(ROW).__arrow_c_stream__(requested_schema)
+
     def require(self, column: str, purpose: str) -> None:
         """An error if a column is missing that something needs."""
         if column not in self.frame.columns:
@@ -55,8 +57,7 @@ class Log:
     @property
     def size(self) -> tuple[int, int, int]:
         """Rows, users, items."""
-        frame = self.frame
-        return frame.height, frame["user"].n_unique(), frame["item"].n_unique()
+        return self.frame.height, distinct(self.frame["user"]), distinct(self.frame["item"])
 
 
 def open_log(source: object) -> Log:
@@ -71,6 +72,8 @@ def open_log(source: object) -> Log:
     ledger = Ledger()
     if table.recognised:
         ledger.note("read", f"{table.source} as {table.recognised}")
+    if table.left:
+        ledger.note("columns left out", ", ".join(table.left))
     columns = [_ids(frame[role], table) for role in ("user", "item")]
     if "grade" in frame.columns:
         columns.append(_grades(frame["grade"], table, ledger))
@@ -104,16 +107,11 @@ def _grades(grades: pl.Series, table: Table, ledger: Ledger) -> pl.Series:
     below = grades < 0
     count = int(below.sum())
     if count:
-        first = int(below.arg_max() or 0)
-        example = f"row {first + 1}, {grades[first]:g}"
         name = table.columns.get("grade", "")
         if normal(name) in COUNTS:
-            raise BadTable(
-                f"log ({table.source}): {count:,} of {len(grades):,} numbers in {name!r} are below"
-                f" zero (first: {example}).",
-                "counts of 0 or more.",
-                "remove these rows (returns, cancellations) first.",
-            )
+            require_counts(grades, name, f"log ({table.source})")
+        first = int(below.arg_max() or 0)
+        example = f"row {first + 1}, {grades[first]:g}"
         ledger.count(
             "negative_grades", count, "grades are below zero", len(grades), example, "notice"
         )

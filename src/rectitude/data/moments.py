@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from numbers import Integral, Real
 from typing import Any
 
 from rectitude.data.log import Log
@@ -27,10 +28,11 @@ def ticks(log: Log) -> int:
 def moment(log: Log, value: object, name: str) -> Any:
     """A moment as a value that compares with the timestamps: numbers stay, texts are ISO dates."""
     temporal = log.frame["timestamp"].dtype.is_temporal()
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    number = _number(value)
+    if number is not None:
         if not temporal:
-            return value
-        return datetime.fromtimestamp(value, tz=UTC).replace(tzinfo=None)
+            return number
+        return datetime.fromtimestamp(number, tz=UTC).replace(tzinfo=None)
     when = _parsed(value, name)
     when = when.replace(tzinfo=when.tzinfo or UTC).astimezone(UTC)
     return when.replace(tzinfo=None) if temporal else _whole(when.timestamp() * ticks(log))
@@ -52,13 +54,20 @@ def _parsed(value: object, name: str) -> datetime:
 def span(log: Log, value: object, name: str) -> Any:
     """A length of time that can be added to a timestamp: a number as in the timestamps, or 10D."""
     temporal = log.frame["timestamp"].dtype.is_temporal()
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    length = float(value) if number else _seconds(value, name)  # type: ignore[arg-type]
+    number = _number(value)
+    length = _seconds(value, name) if number is None else float(number)
     if not length > 0:
         raise BadName(f"{name} is {value!r}.", "a length of time above 0, such as 10D.")
     if temporal:
         return timedelta(seconds=length)
-    return value if number else _whole(length * ticks(log))
+    return _whole(length * ticks(log)) if number is None else number
+
+
+def _number(value: object) -> int | float | None:
+    """A number of any library as one of Python's own; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _seconds(value: object, name: str) -> float:

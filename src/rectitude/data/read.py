@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
-from rectitude.data.aliases import KEPT_WHOLE, POSITIONS
+from rectitude.data.aliases import COUNTS, KEPT_WHOLE, POSITIONS, normal
 from rectitude.data.columns import Wanted, recognise, title, wanted
 from rectitude.data.files import open_file
 from rectitude.data.frames import open_frame
@@ -17,13 +18,15 @@ from rectitude.data.objects import open_ids, open_mapping, open_rows, open_spars
 from rectitude.data.series import series
 from rectitude.data.source import Source
 from rectitude.data.table import Table, What, Wrapped, is_wrapped
-from rectitude.data.values import canonical
+from rectitude.data.values import canonical, require_counts
 from rectitude.errors import BadTable
 
 ACCEPTED = (
     "a frame (Polars, pandas, Arrow or any that narwhals knows), a path, a dict of columns,"
     " {user: [items]}, {user: {item: number}}, a list of dicts or tuples, or a sparse matrix."
 )
+_LOG = logging.getLogger(__name__)
+"""Which format each file was taken for, and why; the command line shows it."""
 
 
 def read(
@@ -46,19 +49,26 @@ def read(
         return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form)
     named, hints = dict(columns or {}), dict(hints or {})
     opened = _opened(source, wanted(what, hints | named, list_key, form))
+    if opened.recognised:
+        _LOG.info("read %s as %s", opened.label, opened.recognised)
     there = {role: name for role, name in hints.items() if name in opened.names}
     want = wanted(what, there | named, list_key)
     chosen = recognise(opened, want)
+    left = tuple(name for name in opened.names if name not in chosen.values())
+    if what == "log":
+        for name in [name for name in left if normal(name) in COUNTS]:
+            require_counts(opened.take({name: name})[name], name, title(opened, want))
     rows = unpack(opened.take(chosen), opened, chosen, want)
     roles = POSITIONS[what] if what in KEPT_WHOLE else tuple(rows.columns)
     return Table(
-        frame=canonical(rows.frame, roles, title(opened, want), want.word("list")),
+        frame=canonical(rows.frame, roles, title(opened, want), want.word("list"), opened.text),
         columns=dict.fromkeys(rows.columns, "") if opened.anonymous else rows.columns,
         source=opened.label,
         given=rows.given,
         text=opened.text,
         handed=rows.handed,
         recognised=opened.recognised,
+        left=left,
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 from rectitude.arrays import Integers
 from rectitude.data.dense import Cells, Dense
+from rectitude.data.ledger import Ledger
 from rectitude.data.table import Table, What
 
 
@@ -30,6 +32,10 @@ class Sources:
     """whether lists that were handed over end somewhere, or hold all that could be ranked"""
     key: str = "user"
     """what tells lists apart"""
+    offered: Mapping[str, Any] | None = None
+    """where candidates came from; None if all items compete"""
+    ledger: Ledger = field(default_factory=Ledger)
+    """what was met while tables were brought into this form"""
 
     def given(self) -> dict[str, Table]:
         """The tables that were handed over, by name."""

@@ -33,6 +33,8 @@ class Table:
     """Keys of all lists handed over, also empty ones; None if unknown."""
     recognised: str = ""
     """The format of a file, and why it was taken for one; empty for what was in memory."""
+    left: tuple[str, ...] = ()
+    """The columns of the source that are not looked at."""
 
 
 class Wrapped(Protocol):

@@ -13,18 +13,25 @@ if TYPE_CHECKING:
 
 IDS = ("list", "user", "item")
 NUMBERS = ("score", "rank", "grade", "weight")
+NOTHING = ("NaN", "nan", "NAN", "null", "NULL", "None", "NA", "<NA>", "N/A")
+"""How a missing value is written in text."""
 EXACT = 2**53
 """Up to here every integer is a float64 of its own."""
 
 
-def canonical(frame: pl.DataFrame, roles: Collection[str], title: str, key: str) -> pl.DataFrame:
+def canonical(
+    frame: pl.DataFrame, roles: Collection[str], title: str, key: str, text: bool = False
+) -> pl.DataFrame:
     """The frame with every number a float (a rank may stay an integer) and every id present.
 
-    `key` is the word for what tells lists apart, such as user or session.
+    `key` is the word for what tells lists apart, such as user or session; `text` says that ids come
+    from a file without types.
     """
-    for role in IDS:
-        if role in roles:
-            _require_ids(frame[role], key if role == "list" else role, title)
+    for role in [role for role in IDS if role in roles]:
+        word = key if role == "list" else role
+        _require_ids(frame[role], word, title)
+        if text:
+            _require_words(frame[role], word, title)
     return frame.with_columns(_number(frame[role], title) for role in NUMBERS if role in roles)
 
 
@@ -39,6 +46,47 @@ def _require_ids(ids: pl.Series, word: str, title: str) -> None:
             f"{title}: {count} of {len(ids)} rows have no {word} (first: row {first}).",
             f"every row to have its {word}.",
             "remove these rows, or fill them in.",
+        )
+
+
+def _require_words(ids: pl.Series, word: str, title: str) -> None:
+    """An error for words such as NaN among ids that are all numbers otherwise.
+
+    Among texts they stay what they are: somebody's name may be Null.
+    """
+    import polars as pl
+
+    if ids.dtype != pl.String:
+        return
+    missing = ids.is_in(NOTHING)
+    count = int(missing.sum())
+    if count == 0 or count == len(ids) or ids.filter(~missing).str.contains(r"\D").any():
+        return
+    first = int(missing.arg_max() or 0)
+    raise BadIds(
+        f"{title}: {count} of {len(ids)} rows have {ids[first]!r} for their {word}, and all others"
+        f" a number (first: row {first + 1}).",
+        f"every row to have its {word}.",
+        "remove these rows, or fill them in.",
+    )
+
+
+def require_counts(counts: pl.Series, name: str, title: str) -> None:
+    """An error for a column of counts with numbers below zero."""
+    import polars as pl
+
+    if counts.dtype == pl.String:  # from a file without types
+        counts = counts.cast(pl.Float64, strict=False)
+    if not counts.dtype.is_numeric():
+        return
+    below = counts < 0
+    if count := int(below.sum()):
+        first = int(below.arg_max() or 0)
+        raise BadTable(
+            f"{title}: {count:,} of {len(counts):,} numbers in {name!r} are below zero"
+            f" (first: row {first + 1}, {counts[first]:g}).",
+            "counts of 0 or more.",
+            "remove these rows (returns, cancellations) first.",
         )
 
 

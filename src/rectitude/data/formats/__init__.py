@@ -122,11 +122,25 @@ FORMATS: Mapping[str, Format] = {
                   layouts.writer(layouts.TSV), (".tsv",), holds=FLAT),
     "csv": Format("text separated by commas, semicolons or bars", separated.sniff_csv,
                   separated.read_csv, layouts.writer(layouts.PLAIN), (".csv",), holds=FLAT),
-    "headerless": Format("separated text whose first line is a row", _never,
-                         separated.read_headerless),
+    "headerless": Format(
+        "separated text whose first line is a row", _never, separated.read_headerless,
+        layouts.writer(layouts.BARE), times="seconds",
+        holds={"predictions": ("score",), "truth": ("grade", "timestamp")},
+        needs={"predictions": ("score",), "truth": ("grade",)},
+    ),
+    "sessions": Format(
+        "without a header: session, item, timestamp (Cornac's SIT)", _never,
+        separated.in_places("list", "item", "timestamp"), layouts.writer(layouts.SESSIONS),
+        holds={"truth": ("timestamp",)}, times="seconds",
+    ),
+    "baskets": Format(
+        "without a header: user, basket or session, item, timestamp (Cornac's UBIT, USIT)", _never,
+        separated.in_places("user", "list", "item", "timestamp"),
+    ),
     "elliot": _table("Elliot's tsv without a header", layouts.ELLIOT, ids="text", times="seconds",
                      needs={"predictions": ("score",), "truth": ("grade",)}),
-    "warprec": _table("WarpRec's tsv: user_id, item_id, rating", layouts.WARPREC),
+    "warprec": _table("WarpRec's tsv: user_id, item_id, rating", layouts.WARPREC,
+                      times="seconds"),
     "lenskit_flat": _table("LensKit's flat table: user_id, item_id, score, rank", layouts.LENSKIT,
                            needs={}),
     "rectools": _table("RecTools' table: user_id, item_id, score, rank", layouts.RECTOOLS,
@@ -137,7 +151,10 @@ FORMATS: Mapping[str, Format] = {
 }  # fmt: skip
 
 
-ALSO = {"ranx": "json", "implicit": "csr", "lightgcn": "adjacency", "smgcn": "sets"}
+ALSO = {
+    "ranx": "json", "implicit": "csr", "lightgcn": "adjacency", "smgcn": "sets",
+    "cornac": "headerless",
+}  # fmt: skip
 """Names of libraries for formats that have a name of their own."""
 
 

@@ -129,7 +129,7 @@ def _members(file: File) -> set[str]:
             names = archive.namelist()
     except (BadZipFile, OSError) as error:
         raise UnreadableFile(f"{file.path} is truncated or damaged: {error}.",
-                             "a complete .npz file.", "write it again.") from error  # fmt: skip
+                             "a complete archive.", "write it again.") from error  # fmt: skip
     return {name.removesuffix(".npy") for name in names if name.endswith(".npy")}
 
 

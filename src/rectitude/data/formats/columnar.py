@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,14 +31,12 @@ def sniff_parquet(file: File, what: What) -> str | None:
 
 def read_parquet(file: File, want: Wanted) -> Source:
     """A Parquet file as a source."""
-    import polars as pl
-
     if file.data is not None or not file.head.startswith(PARQUET):
         raise UnreadableFile(
             f"{file.path} is not a Parquet file: it begins with {file.head[:8]!r}.",
             "Parquet, as its name says.",
         )
-    return _scanned(file.path, pl.scan_parquet(file.path, glob=False, hive_partitioning=False))
+    return scanned(file.path, [file.path])
 
 
 def sniff_arrow(file: File, what: What) -> str | None:
@@ -85,8 +83,11 @@ def write_arrow(content: Content, path: Path) -> Mapping[Path, Write]:
     return {path: content.frame.write_ipc}
 
 
-def _scanned(path: Path, lazy: pl.LazyFrame) -> Source:
+def scanned(path: Path, pieces: Sequence[Path]) -> Source:
+    """Parquet files that are one table, as a source of the name of `path`."""
     import polars as pl
+
+    lazy = pl.scan_parquet([*pieces], glob=False, hive_partitioning=False)
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
         try:

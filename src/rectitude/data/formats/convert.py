@@ -11,7 +11,7 @@ from rectitude.data.aliases import RANK, SCORE, normal
 from rectitude.data.columns import wanted
 from rectitude.data.files import open_file
 from rectitude.data.formats import FORMATS, format_for, format_named
-from rectitude.data.formats.fit import Fitted, fit
+from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.format import Content, Kind
 from rectitude.data.formats.layouts import is_typed
 from rectitude.data.read import read
@@ -67,7 +67,7 @@ def convert(
     timed = typed or chosen.times == "seconds"
     content = Content(held, _frame(table, timed), table.handed, source.stem)
     fitted = fit(content, chosen, text=table.text, typed=typed)
-    _write(fitted, target, chosen.write)
+    write_all(files_of(fitted.content, chosen, target))
     frame = fitted.content.frame
     lists = frame["list"] if fitted.content.handed is None else fitted.content.handed
     return Conversion(
@@ -154,7 +154,3 @@ def _frame(table: Table, timed: bool) -> Any:
     if timed and "timestamp" in frame.columns and not frame["timestamp"].null_count():
         return frame.with_columns(times(frame["timestamp"], table.source))
     return frame
-
-
-def _write(fitted: Fitted, target: Path, writer: Any) -> None:
-    write_all(writer(fitted.content, target))

@@ -10,22 +10,27 @@ import lzma
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from rectitude.errors import MissingExtra, UnreadableFile, nearest
 
 READ = (
     "csv, tsv, JSON (lines), Parquet, Arrow, .npz, .npy, a TREC run or qrels, or a format of"
-    " another library; text also as .gz .bz2 .xz .zst .lz4."
+    " another library; text also as .gz .bz2 .xz .zst .lz4 .zip."
 )
-PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4"}
+PACKED = {
+    ".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".lz4": "lz4", ".zip": "zip",
+}  # fmt: skip
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
+    b"PK\x03\x04": "zip",
 }
 PARQUET = b"PAR1"
 HEAD = 1 << 16
@@ -74,7 +79,7 @@ def opened(path: Path) -> File:
     named = PACKED.get(path.suffix.lower())
     if named and not packing and not start.startswith(PARQUET):
         raise UnreadableFile(f"{path} is not {named}, whatever its name says.", f"{named} data.")
-    if packing is None:
+    if packing is None or (packing == "zip" and _lone_member(path) is None):
         return File(path, start)
     data = _unpacked(path, packing)
     if not data:
@@ -95,7 +100,8 @@ def require_text(file: File) -> None:
         raise UnreadableFile(f"{path} is not UTF-8 but UTF-16 (line 1, byte 0).", "text in UTF-8.",
                              "convert it, for example with: iconv -f utf-16 -t utf-8")  # fmt: skip
     if head.startswith(b"PK\x03\x04"):
-        raise UnreadableFile(f"{path} is an archive (zip).", READ, "unpack it and name a file.")
+        raise UnreadableFile(f"{path} is an archive (zip).", f"one file in it, or {READ}",
+                             "unpack it and name a file.")  # fmt: skip
     if b"\0" in head:
         at = head.index(b"\0")
         raise UnreadableFile(f"{path} is not text (a zero at byte {at}).", READ)
@@ -111,15 +117,13 @@ def packed(data: bytes, path: Path) -> bytes:
     # Without the time of writing, so that equal content makes equal files.
     pack: dict[str, Callable[[bytes], bytes]] = {
         "gzip": lambda raw: gzip.compress(raw, mtime=0), "bzip2": bz2.compress,
-        "xz": lzma.compress,
+        "xz": lzma.compress, "zip": partial(_zipped, Path(path.stem).name),
     }  # fmt: skip
     return pack[packing](data)
 
 
 def _start(path: Path) -> bytes:
     """The first bytes of a file that is there and not empty."""
-    if path.is_dir():
-        raise UnreadableFile(f"{path} is a folder.", "a file.", _inside(path))
     try:
         with path.open("rb") as file:
             start = file.read(HEAD)
@@ -130,11 +134,6 @@ def _start(path: Path) -> bytes:
     if not start:
         raise UnreadableFile(f"{path} is empty (0 bytes).", READ)
     return start
-
-
-def _inside(folder: Path) -> str:
-    files = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
-    return f"name one of its files: {', '.join(files[:8])}" if files else "it holds no files."
 
 
 def _near(path: Path) -> str:
@@ -149,11 +148,12 @@ def _unpacked(path: Path, packing: str) -> bytes:
 
     unpack: dict[str, Callable[[bytes], bytes]] = {
         "gzip": gzip.decompress, "bzip2": bz2.decompress, "xz": lzma.decompress, "zstd": _zstd,
+        "zip": lambda raw: ZipFile(io.BytesIO(raw)).read(str(_lone_member(path))),
     }  # fmt: skip
     if packing == "lz4":
         unpack["lz4"] = _optional("lz4", path, "decompress")
     broken = (
-        EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, ValueError,
+        EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, ValueError, BadZipFile,
         pl.exceptions.PolarsError,
     )  # fmt: skip
     try:
@@ -164,6 +164,26 @@ def _unpacked(path: Path, packing: str) -> bytes:
             f"complete {packing} data.",
             "copy or download it again.",
         ) from error
+
+
+def _lone_member(path: Path) -> str | None:
+    """The name of the one file of an archive; None if it holds several, arrays, or names that lead
+    out of it. It is read and never written anywhere."""
+    try:
+        with ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+    except (BadZipFile, OSError):
+        return None
+    safe = len(names) == 1 and ".." not in Path(names[0]).parts and names[0][0] not in "/\\"
+    return names[0] if safe and not names[0].endswith(".npy") else None
+
+
+def _zipped(name: str, data: bytes) -> bytes:
+    """An archive of one file, without the time of writing."""
+    raw = io.BytesIO()
+    with ZipFile(raw, "w") as archive:
+        archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
+    return raw.getvalue()
 
 
 def _zstd(data: bytes) -> bytes:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rectitude.data.formats.file import PACKED
 from rectitude.data.formats.format import Content, Format
 from rectitude.data.ids import whole_numbers
 from rectitude.data.values import EXACT
 from rectitude.errors import BadIds, BadTable, UnwritableFile
+from rectitude.storage import Write
 
 if TYPE_CHECKING:
     import polars as pl
+
+BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ def fit(content: Content, form: Format, *, text: bool = False, typed: bool = Fal
             "see: rectitude convert --formats",
         )
     frame, lists = content.frame, content.handed
-    frame, said = _ids(frame, text and typed)
+    frame, said = _ids(frame, text and typed, form)
     if lists is not None:
         lists = lists.cast(frame["list"].dtype)
     frame, made = _complete(frame, form, content.kind)
@@ -50,17 +55,31 @@ def fit(content: Content, form: Format, *, text: bool = False, typed: bool = Fal
     return Fitted(fitting, (*said, *made, *timed, *form.remarks(fitting)), lost)
 
 
-def _ids(frame: pl.DataFrame, guess: bool) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def files_of(content: Content, form: Format, path: Path) -> dict[Path, Write]:
+    """What is to be written, and where; binary files are not compressed once more."""
+    inner = Path(path.stem).suffix.lower()
+    binary = form.nature == "binary" or (form.nature == "either" and inner in BINARY)
+    if path.suffix.lower() in PACKED and binary:
+        raise UnwritableFile(
+            f"{path.name} would be {form.title} in {PACKED[path.suffix.lower()]}.",
+            "text, if it is to be compressed: binary files are read as they are.",
+            f"leave out {path.suffix}.",
+        )
+    return {} if form.write is None else dict(form.write(content, path))
+
+
+def _ids(frame: pl.DataFrame, guess: bool, form: Format) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Ids in a type that files can hold; text that holds integers only becomes integers."""
     import polars as pl
 
     said = []
     for role in ("list", "item"):
         column = frame[role]
-        if column.dtype == pl.Object or column.dtype.is_nested():
+        untold = column.dtype in (pl.Binary, pl.Duration, pl.Time) and form.nature != "binary"
+        if untold or column.dtype == pl.Object or column.dtype.is_nested():
             raise BadIds(
                 f"{_word(role)} ids are of the type {column.dtype} (first: {column[0]!r}).",
-                "ids that a file can hold: integers or text.",
+                "ids that such a file can hold: integers, text, dates or floats.",
             )
         numbers = whole_numbers(column) if guess and column.dtype == pl.String else None
         if numbers is not None and len(column):

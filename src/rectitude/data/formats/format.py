@@ -31,6 +31,9 @@ class Content:
     """Keys of all lists, also empty ones; None if only those with rows are known."""
     tag: str = "rectitude"
     """The name of the run, for formats that have a place for it."""
+    sizes: tuple[int, int] | None = None
+    """How many users and items there are where this is a part of something larger, for formats
+    that number them."""
 
 
 def _nothing(content: Content) -> tuple[str, ...]:

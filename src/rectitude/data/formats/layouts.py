@@ -46,6 +46,7 @@ PLAIN = Layout(
     _named("user", "item", grade="grade", timestamp="timestamp"),
 )
 TSV = replace(PLAIN, separator=TAB)
+BARE = replace(TSV, header=False)
 RECBOLE = Layout(
     _named("user_id:token", "item_id:token", score="score:float"),
     _named("user_id:token", "item_id:token", grade="rating:float", timestamp="timestamp:float"),
@@ -57,6 +58,7 @@ ELLIOT = Layout(
     TAB,
     header=False,
 )
+SESSIONS = Layout({}, _named("session", "item", timestamp="timestamp"), TAB, header=False)
 WARPREC = Layout(
     _named("user_id", "item_id", score="rating"),
     _named("user_id", "item_id", grade="rating", timestamp="timestamp"),

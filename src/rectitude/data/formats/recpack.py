@@ -67,11 +67,8 @@ def write(content: Content, path: Path) -> Mapping[Path, Write]:
     columns = [items.alias("iid"), users.alias("uid"), number]
     timed = "timestamp" in frame.columns
     table = pl.DataFrame([*columns, *([frame["timestamp"].alias("ts")] if timed else [])])
-    properties = {
-        "has_timestamps": timed,
-        "num_items": _size(items),
-        "num_users": _size(users),
-    }
+    sizes = content.sizes or (_size(users), _size(items))
+    properties = {"has_timestamps": timed, "num_items": sizes[1], "num_users": sizes[0]}
     beside = path.with_name(path.stem + PROPERTIES)
     return {**write_separated(replace(content, frame=table), path),
             beside: partial(_write_properties, properties)}  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,24 @@ def read_tsv(file: File, want: Wanted) -> Source:
 def read_headerless(file: File, want: Wanted) -> Source:
     """Separated text whose first line is a row like all others."""
     return _opened(file, want, header="none")
+
+
+def in_places(*roles: str) -> Callable[[File, Wanted], Source]:
+    """Reads text without a header whose columns have these roles, in order.
+
+    Where lists are users, the user is the key; the column list is that of a basket or session.
+    """
+
+    def read(file: File, want: Wanted) -> Source:
+        source = _opened(file, want, header="none")
+        places = dict(zip(roles, source.names, strict=False))
+        if "user" in places and not want.keyed:
+            places["list"] = places.pop("user")
+        if want.what != "log":
+            places.pop("timestamp", None)
+        return replace(source, roles=places)
+
+    return read
 
 
 def sniff_movielens(file: File, what: What) -> str | None:

@@ -1,0 +1,163 @@
+"""Ids of a column as small numbers, how many different ones there are, and tables by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rectitude.arrays import Flags, Integers, in_blocks
+from rectitude.compiled import frozen, kernel, repay
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.uint32]
+
+_BLOCK = 1 << 18
+_ROWS_EACH = 4
+"""With so many rows for each number up to the highest, numbers need not be made denser."""
+_SPARE = 1024
+"""A table of all numbers up to the highest id may have so many entries more than the column."""
+
+
+def ranks(ids: pl.Series) -> Codes:
+    """Each id's place among the sorted distinct ids, from 0: numbers by value, text by bytes."""
+    import polars as pl
+
+    if ids.dtype in (pl.Categorical, pl.Enum):
+        ids = ids.cast(pl.String)
+    if ids.dtype == pl.Boolean:
+        ids = ids.cast(pl.UInt8)
+    near = _near_zero(ids)
+    if near is not None:
+        table = np.cumsum(_met(near), dtype=np.uint32) - np.uint32(1)
+        return looked_up(table, _whole(near))
+    known = ids.unique().sort()
+    if ids.dtype == pl.String:
+        return ids.cast(pl.Enum(known)).to_physical().cast(pl.UInt32).to_numpy()
+    return known.search_sorted(ids).cast(pl.UInt32).to_numpy()
+
+
+def codes(ids: pl.Series) -> tuple[Codes, int]:
+    """Numbers from 0 on that are equal exactly where ids are, and a bound that they stay below.
+
+    Integers that lie close together are their own numbers; others are ranked.
+    """
+    near = _near_zero(ids)
+    if near is None or cast("int", near.max()) > len(ids) // _ROWS_EACH + _SPARE:
+        numbers = ranks(ids)
+    else:
+        numbers = _whole(near)
+    return numbers, int(numbers.max()) + 1 if len(numbers) else 0
+
+
+def distinct(ids: pl.Series) -> int:
+    """How many different ids there are."""
+    near = _near_zero(ids)
+    return ids.n_unique() if near is None else int(np.count_nonzero(_met(near)))
+
+
+def distinct_in(whole: pl.Series, parts: Sequence[pl.Series], covered: bool) -> list[int]:
+    """How many different ids there are in a column, and in each of some parts of its rows.
+
+    Parts that cover the column between them (`covered`) are looked at alone.
+    """
+    near = _near_zero(whole)
+    if near is not whole or any(part.dtype != whole.dtype for part in parts):
+        return [distinct(column) for column in (whole, *parts)]
+    met = np.zeros(cast("int", whole.max()) + 1, np.uint8)
+    for nth, part in enumerate(parts if covered else [*parts, whole]):
+        _tick_off(part, met, 1 << nth)
+    return [
+        int(np.count_nonzero(met)),
+        *(int(np.count_nonzero(met & np.uint8(1 << nth))) for nth in range(len(parts))),
+    ]
+
+
+def counts(numbers: NDArray[Any], size: int) -> Integers:
+    """How many rows each number has."""
+    if not repay(len(numbers)):
+        return np.bincount(numbers, minlength=size)
+    found = np.zeros(size, np.int64)
+    kernel(_count)(frozen(numbers), found)
+    return found
+
+
+def looked_up(table: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """The entries of a table at these places, on several threads."""
+    found = np.empty(len(places), table.dtype)
+
+    def work(first: int, last: int) -> None:
+        table.take(places[first:last], out=found[first:last], mode="clip")
+
+    in_blocks(work, len(places), _BLOCK)
+    return found
+
+
+def members(ids: pl.Series, known: pl.Series) -> Flags:
+    """Which ids are some of the known ones."""
+    near = _near_zero(ids)
+    if near is not ids or known.dtype != ids.dtype:  # not their own numbers
+        mask: Flags = ids.is_in(known.unique().implode()).to_numpy()
+        return mask
+    low, high = cast("tuple[int, int]", (ids.min(), ids.max()))
+    return looked_up(_met(known.filter(known.is_between(low, high)), high + 1), _whole(ids))
+
+
+def _near_zero(ids: pl.Series) -> pl.Series | None:
+    """Integers that lie close together as numbers from 0 on; None for other ids.
+
+    They are counted and ranked by a table of all numbers up to the highest.
+    """
+    import polars as pl
+
+    wide = (pl.UInt64, pl.Int128)
+    if not (ids.dtype.is_integer() and len(ids)):
+        return None
+    low, high = cast("tuple[int, int]", (ids.min(), ids.max()))
+    room = len(ids) + _SPARE
+    if high - low > room:
+        return None
+    if not 0 <= low <= room:  # a longer table is cheaper than another copy of the column
+        ids = (ids if ids.dtype in wide else ids.cast(pl.Int64)) - low
+    return ids.cast(pl.Int64) if ids.dtype in wide else ids
+
+
+def _whole(near: pl.Series) -> Codes:
+    """Numbers from 0 on as one array, however many pieces the column is in."""
+    found, first = np.empty(len(near), np.uint32), 0
+    for piece in near.get_chunks():
+        found[first : first + len(piece)] = piece.to_numpy()
+        first += len(piece)
+    return found
+
+
+def _met(near: pl.Series, size: int | None = None) -> Flags:
+    """Which numbers occur."""
+    met = np.zeros(cast("int", near.max()) + 1 if size is None else size, np.uint8)
+    _tick_off(near, met, 1)
+    return met.view(np.bool_)
+
+
+def _tick_off(near: pl.Series, met: NDArray[np.uint8], bit: int) -> None:
+    """Set a bit of every number that occurs, piece by piece of the column."""
+    for piece in near.get_chunks():
+        if repay(len(near)):
+            kernel(_tick)(frozen(piece.to_numpy()), met, np.uint8(bit))
+        else:
+            met[piece.to_numpy()] |= np.uint8(bit)
+
+
+def _tick(numbers, met, bit):  # type: ignore[no-untyped-def]
+    """Set a bit of all these numbers."""
+    for row in range(numbers.shape[0]):
+        met[numbers[row]] |= bit
+
+
+def _count(numbers, found):  # type: ignore[no-untyped-def]
+    """Count without the copy in wider integers that NumPy makes."""
+    for row in range(numbers.shape[0]):
+        found[numbers[row]] += 1
