@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.candidates.catalogue import full, given, train_items
-from rectitude.candidates.protocols import CANDIDATES, candidates_of, daisyrec, elliot, recbole
+from rectitude.candidates.protocols import CANDIDATES, PROTOCOLS, candidates_of
 from rectitude.candidates.sampling import sampled
 from rectitude.candidates.value import Candidates
 from rectitude.data.log import open_log
@@ -248,33 +248,14 @@ def test_shared_candidates_are_those_of_every_user(split: Split) -> None:
     assert full(split).frame.height == known.frame.height + known.ledger["future_items"]
 
 
-def test_lists_are_filtered_and_emptied_ones_stay_lists() -> None:
-    split = Split(
-        open_log(pl.DataFrame({"user": ["x"], "item": ["a"]})),
-        open_log(pl.DataFrame({"user": ["x", "y"], "item": ["b", "c"]})),
-    )
-    kept = given(split, {"x": ["b", "c"], "y": ["c"]}).filter({"x": ["a", "b"], "y": ["a", "b"]})
-    assert kept.source.rows() == [("x", "b")]
-    assert kept.ledger["outside_candidates"] == 3
-    assert kept.ledger["lists_emptied"] == 1
-    found = rt.evaluate(kept, split.truth.frame, "hit@1", {"list_needed": "handed"})
-    assert found["hit@1"] == 0.5
-    found = rt.evaluate(kept, split.truth.frame, "hit@1", {"list_needed": "items"})
-    assert found["hit@1"] == 1.0
-
-
-def test_ids_of_other_types_fit_or_are_refused(tmp_path: Path) -> None:
+def test_ids_of_any_type_have_the_same_hash_as_long_as_they_are_the_same_ids() -> None:
     log = pl.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "c"]})
     typed = log.with_columns(pl.col("user").cast(pl.Int32), pl.col("item").cast(pl.Categorical))
     splits = [Split(open_log(t.head(3)), open_log(t.tail(1))) for t in (log, typed)]
     small, wide = (sampled(split, 1) for split in splits)
     assert small.hash == wide.hash
-    lists = pl.DataFrame({"user": [2], "item": ["c"], "score": [1.0]})
-    lists.write_csv(tmp_path / "lists.csv")
-    for form in (lists, lists.cast({"item": pl.Categorical}), str(tmp_path / "lists.csv")):
-        assert small.filter(form).source.height == wide.filter(form).source.height == 1
-    with pytest.raises(BadIds, match="are String, and those of the candidates Int64"):
-        small.filter(lists.cast({"user": pl.String}))
+    other = Split(*(open_log(t.cast({"user": pl.String})) for t in (log.head(3), log.tail(1))))
+    assert sampled(other, 1).hash != small.hash
 
 
 def test_given_sets_say_what_cannot_be_found(split: Split) -> None:
@@ -309,7 +290,7 @@ def test_more_candidates_than_the_catalogue_has_are_refused(split: Split) -> Non
 
 
 def test_wrong_settings_are_named(split: Split) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'popularity'"):
+    with pytest.raises(BadName, match=r"(?s)weight .* is 'popular'.*did you mean 'popularity'"):
         sampled(split, 5, weight="popular")
     with pytest.raises(UnknownName, match="did you mean 'exponent'"):
         sampled(split, 5, exponents=1.0)
@@ -335,7 +316,7 @@ def test_a_larger_catalogue_is_drawn_from(split: Split) -> None:
 
 
 def test_daisyrec_repeats_negatives_and_loses_positives_of_users_with_many(split: Split) -> None:
-    drawn = daisyrec(split, 5)
+    drawn = candidates_of(split, "daisyrec", count=5)
     assert set(drawn.frame["user"].value_counts()["count"]) == {5}
     sizes = split.truth.frame.group_by("user").agg(n=pl.len(), items=pl.col("item"))
     crowded = sizes.filter(pl.col("n") >= 5)
@@ -346,30 +327,49 @@ def test_daisyrec_repeats_negatives_and_loses_positives_of_users_with_many(split
     for user, _, items in relaxed.iter_rows():
         assert set(items) <= set(drawn.frame.filter(user=user)["item"])
     assert drawn.ledger["positives_lost"] > 0
-    assert daisyrec(split, 200).ledger["repeated"] > 0
+    assert candidates_of(split, "daisyrec", cand_num=200).ledger["repeated"] > 0
     assert negatives(drawn, split).join(split.train.frame, on=["user", "item"]).is_empty()
 
 
 def test_daisyrec_needs_something_to_draw() -> None:
     train = pl.DataFrame({"user": ["x", "y"], "item": ["a", "b"]})
     truth = pl.DataFrame({"user": ["x"], "item": ["b"]})
-    with pytest.raises(BadName, match="have met every item"):
-        daisyrec(Split(open_log(train), open_log(truth)), 10)
+    with pytest.raises(BadName, match="fewer than 1 items left to draw"):
+        candidates_of(Split(open_log(train), open_log(truth)), "daisyrec", count=10)
 
 
 def test_recbole_draws_for_each_positive_with_repeats(split: Split) -> None:
-    drawn = recbole(split, 60, popular=1.0)
+    drawn = candidates_of(split, "recbole", count=60, popular=1.0)
     assert drawn.linked
     assert drawn.settings["kind"] == "recbole"
     assert drawn.frame.is_duplicated().any()
 
 
 def test_elliot_leaves_the_truth_out_and_serves_all_users(split: Split) -> None:
-    drawn = elliot(split, 9)
+    drawn = candidates_of(split, "elliot", num_items=9)
     both = pl.concat([split.train.frame, split.truth.frame])
     assert set(drawn.owners) == set(both["user"])
     assert drawn.frame.join(both, on=["user", "item"]).is_empty()
     assert set(drawn.frame["user"].value_counts()["count"]) == {9}
+
+
+def test_frameworks_differ_from_our_sampler_in_settings_alone(split: Split) -> None:
+    for name, stored in PROTOCOLS.items():
+        drawn = candidates_of(split, name, count=8, seed=3)
+        plain = sampled(split, **{**stored["plan"], "count": 8}, seed=3)
+        assert drawn.hash == plain.hash
+        assert drawn.settings == {**plain.settings, "kind": name}
+    with pytest.raises(UnknownName, match="'num_item'"):
+        candidates_of(split, "elliot", num_item=9)
+
+
+def test_candidates_can_be_counted_in_all_with_every_positive_kept(split: Split) -> None:
+    drawn = sampled(split, 5, counted="candidates")
+    sizes = dict(split.truth.frame["user"].value_counts().iter_rows())
+    found = dict(drawn.frame["user"].value_counts().iter_rows())
+    assert found == {user: max(5, size) for user, size in sizes.items()}
+    with pytest.raises(BadName, match="counted user by user"):
+        sampled(split, 5, counted="candidates", per="positive")
 
 
 def test_the_warning_says_how_far_the_sample_reaches(split: Split) -> None:

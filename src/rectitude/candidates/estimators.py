@@ -8,7 +8,7 @@ Recommendation, KDD 2020), whose expectation comes near the metric at every rank
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -166,15 +166,11 @@ def _whole_ranks(ranks: object, negatives: int, items: int) -> Integers:
 
 def _blocks(
     function: Callable[[Floats], Floats], negatives: int, items: int, replacement: Replacement
-) -> list[tuple[Floats, Floats]]:
+) -> Iterator[tuple[Floats, Floats]]:
     """For portions of all ranks: the chances of every sampled rank, and the metric's worth."""
-    ranks = np.arange(1, items + 1)
-    cuts = range(0, items, _CHUNK)
-    parts = [ranks[at : at + _CHUNK] for at in cuts]
-    return [
-        (chances(part, negatives, items, replacement), function(part.astype(np.float64)))
-        for part in parts
-    ]
+    for first in range(1, items + 1, _CHUNK):
+        part = np.arange(first, min(first + _CHUNK, items + 1))
+        yield chances(part, negatives, items, replacement), function(part.astype(np.float64))
 
 
 def chances(ranks: Integers, negatives: int, items: int, replacement: Replacement) -> Floats:
@@ -202,7 +198,7 @@ def _ways(logs: Floats, of: Integers, chosen: Integers) -> Floats:
     return ways
 
 
-def _balanced(blocks: list[tuple[Floats, Floats]], negatives: int, strength: float) -> Floats:
+def _balanced(blocks: Iterable[tuple[Floats, Floats]], negatives: int, strength: float) -> Floats:
     """The least mean over ranks of squared bias plus `strength` times variance, in closed form."""
     squares = np.zeros((negatives + 1, negatives + 1))
     total, target = np.zeros(negatives + 1), np.zeros(negatives + 1)
@@ -214,7 +210,7 @@ def _balanced(blocks: list[tuple[Floats, Floats]], negatives: int, strength: flo
     return np.linalg.lstsq(matrix, target, rcond=None)[0].astype(np.float64)
 
 
-def _falling(blocks: list[tuple[Floats, Floats]], negatives: int) -> Floats:
+def _falling(blocks: Iterable[tuple[Floats, Floats]], negatives: int) -> Floats:
     """The least mean squared bias of a function that falls with the rank and is never negative."""
     from scipy.optimize import nnls
 

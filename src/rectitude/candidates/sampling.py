@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from rectitude.candidates.parts import Parts, numbers_of, parts_of
 from rectitude.candidates.value import Candidates
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, unknown_name
+from rectitude.prepare.draws import numbers
+from rectitude.prepare.kinds import require_fitting
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
@@ -47,6 +49,12 @@ class Plan:
     users: Literal["truth", "all"] = "truth"
     short: Literal["error", "fewer"] = "error"
     """what happens where a user has fewer items left than are to be drawn"""
+    counted: Literal["negatives", "candidates"] = "negatives"
+    """whether `count` says how many negatives are drawn, or how many candidates there are in all,
+    the user's positives among them"""
+    crowded: Literal["all", "drawn"] = "all"
+    """which positives a user with `count` or more of them has where candidates are counted: all, or
+    `count` that are drawn with replacement"""
 
 
 def sampled(split: Split, count: int = 100, *, items: object = None, seed: int = 0,
@@ -63,25 +71,66 @@ def sampled(split: Split, count: int = 100, *, items: object = None, seed: int =
     group, item = draw(urn, groups, seed, plan.replacement)
     pieces = [_rows(groups.owner[group], item, groups.positive[group])]
     if plan.positives == "included":
-        pieces.append(_rows(*(parts.truth[name].to_numpy() for name in ("user", "item", "item"))))
-    ledger.note("sampling", warning(plan.count, int((urn.weight > 0).sum()), weight=plan.weight))
+        pieces.append(_positives(parts, plan, seed, ledger))
+    ledger.note("sampling", warning(plan.count, int((urn.weight > 0).sum()), weight=_weight(plan)))
     frame = finished(parts, pieces, linked=plan.per == "positive")
+    _repeats(frame, plan, ledger)
     ledger.count("negatives", len(item), f"negatives for {len(groups.owner):,} {plan.per}s")
-    owners = frame["user"].unique().sort()
-    return Candidates(frame, owners, {"kind": "sampled", **asdict(plan)}, seed, ledger)
+    left = urn.left(len(parts.users))[groups.owner]
+    made = {"kind": "sampled", **asdict(plan), "items_left": float(left.mean())}
+    return Candidates(frame, frame["user"].unique().sort(), made, seed, ledger)
+
+
+def _weight(plan: Plan) -> Weight:
+    return plan.weight if plan.exponent else "uniform"
+
+
+def _positives(parts: Parts, plan: Plan, seed: int, ledger: Ledger) -> pl.DataFrame:
+    """The pairs of the truth; of users who have too many of them, some."""
+    user, item = (parts.truth[name].to_numpy() for name in ("user", "item"))
+    owner, size = np.unique(user, return_counts=True)
+    many = size >= plan.count
+    if plan.counted == "negatives" or plan.crowded == "all" or not many.any():
+        return _rows(user, item, item)
+    few = ~np.isin(user, owner[many])
+    again = parts.truth.filter(~few)["item"].to_numpy()
+    row = np.repeat(np.arange(int(many.sum())), plan.count)
+    number = np.tile(np.arange(plan.count), int(many.sum()))
+    drawn, sizes = owner[many][row], size[many]
+    chance = numbers(seed, drawn, np.zeros_like(row), number)
+    at = (np.cumsum(sizes) - sizes)[row] + (chance * sizes[row]).astype(np.int64)
+    kept = distinct(drawn * len(parts.items) + again[at])
+    ledger.count("crowded", len(sizes), f"users have {plan.count} positives or more, no negatives",
+                 of=len(owner), weight="warning")  # fmt: skip
+    ledger.count("positives_lost", len(again) - len(kept), "positives were not drawn",
+                 of=len(item), weight="warning")  # fmt: skip
+    users, items = np.concatenate((user[few], drawn)), np.concatenate((item[few], again[at]))
+    return _rows(users, items, items)
+
+
+def _repeats(frame: pl.DataFrame, plan: Plan, ledger: Ledger) -> None:
+    if plan.replacement == "with" or plan.crowded == "drawn":
+        ledger.count(
+            "repeated", frame.height - frame.n_unique(), "candidates are repeats and count once",
+            of=frame.height, weight="warning",
+        )  # fmt: skip
 
 
 def plan_of(count: int, choices: Mapping[str, Any]) -> Plan:
     """A plan that makes sense, or an error that says what does not."""
     hints = get_type_hints(Plan)
-    for name, value in choices.items():
+    for name, value in {"count": count, **choices}.items():
         if name not in hints:
             raise unknown_name("setting", name, hints, where="sampled candidates")
-        if get_args(hints[name]) and value not in get_args(hints[name]):
-            raise unknown_name("choice", str(value), get_args(hints[name]), where=name)
+        require_fitting(value, hints[name], f"{name} of sampled candidates")
     plan = Plan(count, **choices)
     if plan.count < 1:
         raise BadName(f"{plan.count} candidates were asked for.", "a number from 1 on.")
+    if plan.counted == "candidates" and (plan.per, plan.positives) != ("user", "included"):
+        raise BadName(
+            f"counted='candidates' was given with per={plan.per!r}, positives={plan.positives!r}.",
+            "per='user' and positives='included': candidates are counted user by user.",
+        )
     if not np.isfinite(plan.exponent) or plan.exponent < 0:
         raise BadName(f"the exponent is {plan.exponent}.", "a number from 0 on; 0 is uniform.")
     return plan
@@ -151,36 +200,41 @@ def _groups(parts: Parts, plan: Plan) -> Groups:
         named = parts.truth["user"].unique().sort().to_numpy()
         owner = np.arange(len(parts.users)) if plan.users == "all" else named
         positive = np.full(len(owner), -1)
-    return Groups(owner, positive, np.full(len(owner), plan.count))
+    count = np.full(len(owner), plan.count)
+    if plan.counted == "candidates":
+        size = np.bincount(parts.truth["user"].to_numpy(), minlength=len(parts.users))
+        count = np.maximum(count - size[owner], 0)
+    return Groups(owner, positive, count)
 
 
 def _filled(groups: Groups, urn: Urn, parts: Parts, plan: Plan, ledger: Ledger) -> Groups:
     """The groups, with what each can have; an error if that is less than was asked for."""
     live = int((urn.weight > 0).sum())
-    least = 1 if plan.replacement == "with" else plan.count
-    if live < least:
+    needed = np.minimum(groups.count, 1) if plan.replacement == "with" else groups.count
+    most = int(needed.max(initial=0))
+    if live < most:
         raise BadName(
-            f"{plan.count} negatives were asked for, and the catalogue has {live:,} items that can "
-            "be drawn.",
+            f"{most:,} negatives were asked for, and the catalogue has {live:,} items that can be "
+            "drawn.",
             "fewer negatives than items.",
             "lower the count, hand over a larger catalogue with items=, or rank all of them.",
         )
     left = urn.left(len(parts.users))[groups.owner]
-    few = np.flatnonzero(left < least)
+    few = np.flatnonzero(left < needed)
     example = f"user {parts.users[int(groups.owner[few[0]])]!r}" if len(few) else ""
     if len(few) and plan.short == "error":
         raise BadName(
-            f"{len(few):,} of {len(left):,} {plan.per}s have fewer than {least} items left to draw "
+            f"{len(few):,} of {len(left):,} {plan.per}s have fewer than {most} items left to draw "
             f"(first: {example}, {left[few[0]]:,} items).",
-            f"{plan.count} negatives for each.",
+            f"{plan.count} {plan.counted} for each.",
             "lower the count, or take what there is with short='fewer'.",
         )
     ledger.count(
         "short", len(few), f"{plan.per}s have fewer negatives than {plan.count}: no more are left",
         of=len(left), weight="warning", example=example,
     )  # fmt: skip
-    most = np.where(left > 0, plan.count, 0) if plan.replacement == "with" else left
-    return Groups(groups.owner, groups.positive, np.minimum(groups.count, most))
+    limit = np.where(left > 0, groups.count, 0) if plan.replacement == "with" else left
+    return Groups(groups.owner, groups.positive, np.minimum(groups.count, limit))
 
 
 def _rows(user: Integers, item: Integers, positive: Integers) -> pl.DataFrame:

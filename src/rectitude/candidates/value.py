@@ -10,10 +10,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rectitude.candidates.ids import fitted, fitting
 from rectitude.data.ledger import Ledger
-from rectitude.data.read import read
-from rectitude.errors import UnreadableFile
+from rectitude.errors import BadName, UnreadableFile
+from rectitude.splits.content import digest
 from rectitude.storage import require_format, write_all
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ _KEY = "rectitude.candidates"
 class Candidates:
     """The items that are ranked for each user, how they were chosen, and what was met on the way.
 
-    It goes to `candidates=` of an evaluation as it is. Equal hashes mean equal candidates, so that
-    two models can be shown to have faced the same ones.
+    It goes to `candidates=` of an evaluation as it is, or as the file it was saved to. Equal hashes
+    mean equal candidates, so that two models can be shown to have faced the same ones.
     """
 
     frame: pl.DataFrame
@@ -70,24 +69,30 @@ class Candidates:
         return "positive" in self.frame.columns
 
     @property
+    def sampling(self) -> str:
+        """What sampling does to a number, in words; empty if nothing was drawn."""
+        return self.ledger.notes.get("sampling", "")
+
+    @property
+    def without_truth(self) -> bool:
+        """Whether the truth was left out, and goes with the candidates when they are ranked."""
+        return self.settings.get("positives") == "left_out"
+
+    @property
     def hash(self) -> str:
         """A short hash of who may be recommended what; settings and seed play no part."""
-        digest = hashlib.blake2b(digest_size=8)
-        for frame in (self.frame, self.owners.to_frame()):
-            rows = frame.sort(frame.columns)
-            kinds = ["integer" if dtype.is_integer() else str(dtype) for dtype in rows.dtypes]
-            digest.update(f"{rows.columns} {kinds}\n".encode())
-            digest.update(rows.write_csv().encode())
-        return digest.hexdigest()
-
-    def filter(self, lists: object) -> Kept:
-        """Lists without the items that are no candidates of their user; what was dropped is
-        counted."""
-        return _kept(self, lists)
+        both = digest(self.frame) + digest(self.owners.to_frame())
+        return hashlib.blake2b(both, digest_size=8).hexdigest()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a Parquet file that `load` reads, whole or not at all."""
         import polars as pl
+
+        if Path(fspath(path)).suffix != ".parquet":
+            raise BadName(
+                f"candidates were to be written to {fspath(path)}.",
+                "a name that ends with .parquet: their settings, hash and ledger lie in the file.",
+            )
 
         about = {
             "format": _KEY,
@@ -131,34 +136,24 @@ class Candidates:
         return f"{kind}: {rows:,}{shared or ' rows'} for {users:,} users, {self.hash}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """What is left of lists: it goes to an evaluation as the lists did, empty ones too."""
+def stored(source: object) -> object:
+    """The candidates of a file that `save` wrote; anything else as it came."""
+    import polars as pl
 
-    source: pl.DataFrame
-    columns: Mapping[str, str]
-    users: pl.Series
-    ordered: bool
-    ledger: Ledger
+    if not isinstance(source, (str, PathLike)) or not _is_parquet(Path(fspath(source))):
+        return source
+    try:
+        ours = _KEY in pl.read_parquet_metadata(fspath(source))
+    except Exception:  # damaged: whoever reads it as a table says how
+        return source
+    return Candidates.load(source) if ours else source
 
 
-def _kept(candidates: Candidates, lists: object) -> Kept:
-    table = read(lists, "predictions")
-    allowed = candidates.source.select("user", "item").unique()
-    frame = fitting(table, allowed)
-    handed = frame["user"].unique(maintain_order=True)
-    if table.handed is not None:
-        handed = fitted(table.handed.alias("user"), handed.dtype, table.source, table.text)
-    inside = frame.join(allowed, on=["user", "item"], how="semi", maintain_order="left")
-    outside = frame.join(allowed, on=["user", "item"], how="anti", maintain_order="left")
-    ledger = Ledger()
-    ledger.count(
-        "outside_candidates", outside.height, "recommended items are no candidates: dropped",
-        of=frame.height, weight="notice", example=first(outside, "user", "item"),
-    )  # fmt: skip
-    emptied = handed.len() - inside["user"].n_unique()
-    ledger.count("lists_emptied", emptied, "lists are empty", of=handed.len(), weight="notice")
-    return Kept(inside, {name: name for name in inside.columns}, handed, table.given, ledger)
+def _is_parquet(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def first(frame: pl.DataFrame, *columns: str) -> str:

@@ -136,9 +136,13 @@ def _merged(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> M
             f"batches of {one.get('classes')} and {other.get('classes')} classes cannot be added.",
             "the same classes in every batch.",
         )
-    merged = {**one, "rows": one["rows"] + other["rows"]}
+    if one.get("hash") is not None and one.get("hash") == other.get("hash"):
+        return one  # the same candidates for both
+    merged = {**one, "rows": one.get("rows", 0) + other.get("rows", 0)}
     if one["source"] != other["source"]:
         merged["source"] = f"{one['source'].removesuffix(', ...')}, ..."
+    if "hash" in one:
+        merged["hash"] = f"{one['hash'].removesuffix(', ...')}, ..."
     if "fingerprint" in one:
         merged["fingerprint"] = _sum(one["fingerprint"], other["fingerprint"])
     return merged

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rectitude.aggregate.evaluation import Evaluation
+from rectitude.data.sources import Sources
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import computed, part_of, results_of
 from rectitude.metrics.names import parse_all
@@ -38,9 +39,9 @@ def evaluate(
     dict of lists, a sparse matrix), or dense: `Scores`, `Logits` or `Embeddings`. `truth` is a
     table; for logits, an array of targets. Wrap tables in `Lists` and `Interactions` to name
     columns. `convention` is a profile name, a `Convention`, or a dict of switches to change.
-    `train` says what was seen, and is masked in dense scores; `candidates` are what could be
-    ranked there, and `ranking` is an order to use in place of the scores' own. `progress` is called
-    with the rows of dense scores that are done, and with all.
+    `train` says what was seen, and is masked in dense scores; nothing but `candidates` competes, a
+    table or a `Candidates` value; `ranking` is an order to use in place of the scores' own.
+    `progress` is called with the rows of dense scores that are done, and with all.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
@@ -54,9 +55,15 @@ def evaluate(
         },
         ranking, list_key, columns, progress, profile.padding,
     )  # fmt: skip
-    wanted = computed(asked, profile)
-    sources = opened(given, list(wanted.values()), profile.convention)
-    part = part_of(sources, asked, profile, wanted, intervals)
+    sources = opened(given, list(computed(asked, profile).values()), profile.convention)
+    return evaluation_of(sources, asked, profile, intervals)
+
+
+def evaluation_of(
+    sources: Sources, asked: Sequence[Asked], profile: Profile, intervals: bool
+) -> Evaluation:
+    """The evaluation of what is open already."""
+    part = part_of(sources, asked, profile, computed(asked, profile), intervals)
     results, failures = results_of(asked, profile, part, intervals)
     return Evaluation(results, part.ledger, part.manifest, failures, part.keys)
 

@@ -12,13 +12,15 @@ from typing import Any, TypedDict, get_args
 import numpy as np
 
 from rectitude.arrays import Integers, together
+from rectitude.candidates.value import Candidates, stored
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.matrices import load, matrix
 from rectitude.data.read import read
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table, What
-from rectitude.engines.cells import gathered, named, outside, ranked, table_made
+from rectitude.engines.cells import competing, named, outside, table_made
+from rectitude.engines.offered import Offered, offered_by, restricted
 from rectitude.engines.unknown import relevant_cells, relevant_of, relevant_rows, with_unknown
 from rectitude.errors import BadName, BadTable
 from rectitude.predictions.dense import Embeddings, Scores
@@ -70,16 +72,28 @@ def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sour
 
     `asked` are the metrics that will be computed: they say how deep dense scores are looked into.
     """
+    known = stored(given.inputs["candidates"])
+    given = replace(given, inputs={**given.inputs, "candidates": known})
     predictions = given.inputs["predictions"]
     if isinstance(predictions, (Scores, Logits, Embeddings)):
         return _dense(given, predictions, asked, convention)
-    for name, value in (("candidates", given.inputs["candidates"]), ("ranking", given.ranking)):
-        if value is not None:
-            raise BadName(
-                f"{name}= was given, and the predictions are lists.",
-                "dense predictions: rt.Scores, rt.Logits or rt.Embeddings.",
-            )
-    return Sources(**_tables(given, {}), key=given.list_key)
+    if given.ranking is not None:
+        raise BadName(
+            "ranking= was given, and the predictions are lists.",
+            "dense predictions: rt.Scores, rt.Logits or rt.Embeddings.",
+        )
+    tables = _tables(given, {})
+    offered = _offered(given, tables)
+    sources = Sources(**tables, key=given.list_key)
+    return sources if offered is None else restricted(sources, offered, convention)
+
+
+def _offered(given: Given, tables: dict[str, Any]) -> Offered | None:
+    """The candidates, taken out of the tables if they are one."""
+    known = given.inputs.get("candidates")
+    if isinstance(known, Candidates):
+        return offered_by(known)
+    return Offered(tables.pop("candidates")) if "candidates" in tables else None
 
 
 def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
@@ -92,7 +106,7 @@ def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
 
     needed = ("predictions", "truth")
     wanted = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
-    wanted = [what for what in wanted if what not in ready]
+    wanted = [w for w in wanted if w not in ready and not isinstance(inputs[w], Candidates)]
     together([partial(load_table, what) for what in wanted])
     seen = {name for table in tables.values() for name in table.columns.values()}
     unseen = {role: name for role, name in (given.columns or {}).items() if name not in seen}
@@ -116,29 +130,28 @@ def _dense(
         _refuse(inputs, ("train", "candidates"))
     elif _sparse(inputs["truth"]):
         ready["truth"] = _sparse_truth(dense, inputs["truth"])
-    train, offered, seen = inputs["train"], None, None
+    train, cells_offered, seen = inputs["train"], None, None
     if _sparse(train):
         seen = cells(dense, relevant_cells(train, convention), "train")
         inputs["train"] = None
     if _sparse(inputs["candidates"]):
-        offered = cells(dense, inputs.pop("candidates"), "candidates")
-    tables = _tables(replace(given, inputs=inputs), ready)
-    if "candidates" in tables:
-        offered = from_table(dense, tables.pop("candidates"), "candidates")
+        cells_offered = cells(dense, inputs.pop("candidates"), "candidates")
+    given = replace(given, inputs=inputs)
+    tables = _tables(given, ready)
+    offered = _offered(given, tables) or cells_offered
     if train is not None and seen is None and dense.kind == "scores":
         seen = from_table(dense, relevant_rows(tables["train"], convention), "train")
     seen = _still_seen(dense, seen, tables["truth"], convention)
     if given.ranking is not None and dense.kind == "scores":
         tables["predictions"] = _recorded_lists(dense, given)
         return Sources(**tables, key=given.list_key)
+    sources = Sources(**tables, key=given.list_key, dense=dense, seen=seen)
     if offered is not None:
-        chosen = ranked(dense, offered, tables["truth"], seen, convention)
-        tables["predictions"] = gathered(dense, chosen)
-        return Sources(**tables, key=given.list_key, lists="complete")
+        return competing(sources, offered, convention)
     if dense.kind == "scores":
         dense = with_unknown(dense, tables["truth"], tables.get("train"), convention)
     recorded = None if given.ranking is None else _recorded(dense, given.ranking)
-    return Sources(**tables, key=given.list_key, dense=dense, seen=seen, recorded=recorded)
+    return replace(sources, dense=dense, recorded=recorded)
 
 
 def _still_seen(

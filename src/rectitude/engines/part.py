@@ -82,7 +82,7 @@ def part_of(
     spread: bool = False,
 ) -> Part:
     """Judge the lists and add up every wanted metric (see `computed`)."""
-    ledger = Ledger()
+    ledger, offered = Ledger(), sources.offered is not None
     exact = any(one.convention.ties.startswith("item") for one in wanted.values())
     sides, verdict = judged_by_ids(bring_together(sources, exact), profile.convention, ledger)
     cutoffs = [one.cutoff for one in asked if one.cutoff is not None]
@@ -95,8 +95,8 @@ def part_of(
 
     def compute(name: str, one: Asked, own: Floats) -> None:
         try:
-            if sources.dense is not None:
-                require_settled(one, profile.convention)
+            if sources.dense is not None or offered:
+                require_settled(one, profile.convention, offered)
             totals[name] = total_of(run, one, spread, own)
         except RectitudeError as error:
             failures[name] = error
@@ -117,7 +117,7 @@ def part_of(
         if name in totals and isinstance(totals[name].sum, State)
     }
     manifest = _manifest(sides, profile, prints)
-    return Part(totals, values, failures, ledger, keys, manifest, run.facts)
+    return Part(totals, values, failures, ledger + sources.ledger, keys, manifest, run.facts)
 
 
 def _judge_first(run: Run, wanted: Mapping[str, Asked]) -> None:
@@ -241,13 +241,17 @@ def facts_of(sources: Sources) -> Facts:
 def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
     import polars as pl
 
-    inputs = {
+    inputs: dict[str, dict[str, Any]] = {
         side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
         for side, table in sides.sources.given().items()
     }
+    for side, table in sides.sources.given().items():
+        inputs[side] |= {"format": table.recognised} if table.recognised else {}
     dense = sides.sources.dense
     if dense is not None and dense.kind == "logits":
         inputs["predictions"]["classes"] = dense.columns
+    if sides.sources.offered is not None:
+        inputs["candidates"] = {**sides.sources.offered}
     for side, mark in prints.items():
         inputs[side]["fingerprint"] = mark
     return {

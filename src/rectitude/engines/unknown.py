@@ -39,13 +39,14 @@ def settled_when_opened(convention: Convention, offered: bool) -> dict[str, obje
     }
 
 
-def require_settled(asked: Asked, convention: Convention) -> None:
+def require_settled(asked: Asked, convention: Convention, offered: bool) -> None:
     """An error if a metric wants a choice for itself that is made for all metrics at once."""
-    own, common = (settled_when_opened(c, False) for c in (asked.convention, convention))
+    own, common = (settled_when_opened(c, offered) for c in (asked.convention, convention))
     for switch in [name for name in own if own[name] != common[name]]:
         value = getattr(asked.convention, switch)
+        what = "candidates are taken" if offered else "scores are opened"
         raise BadName(
-            f"{str(asked.name)!r} sets {switch}={value!r} for itself, and scores are opened once.",
+            f"{str(asked.name)!r} sets {switch}={value!r} for itself, and {what} once.",
             "the same choice for all metrics.",
             f"pass convention={{'{switch}': {value!r}}} to an evaluation of its own.",
         )

@@ -108,7 +108,7 @@ def from_table(dense: Dense, table: Table, what: What) -> Cells:
     mine = group(universe, None, Pieces(named), len(named)).repeated(places(universe, owner))
     rows, where = mine.expand()
     at = mine.rows(where)
-    column = _columns(dense, table)[at]
+    column = columns_of(dense, table)[at]
     if column.min(initial=0) < 0:
         raise _unknown(table, at, column < 0)
     return with_keys(dense, rows * dense.columns + column)
@@ -116,7 +116,7 @@ def from_table(dense: Dense, table: Table, what: What) -> Cells:
 
 def has_column(dense: Dense, table: Table) -> Flags:
     """(rows) whether the item of each row of a table has a column."""
-    return _columns(dense, table) >= 0
+    return columns_of(dense, table) >= 0
 
 
 def has_row(dense: Dense, table: Table) -> Flags:
@@ -126,7 +126,7 @@ def has_row(dense: Dense, table: Table) -> Flags:
     return np.isin(*codes_of(Column(users, dense.source), table, "list"))
 
 
-def _columns(dense: Dense, table: Table) -> Integers:
+def columns_of(dense: Dense, table: Table) -> Integers:
     """(rows) the column of the item of each row of a table, -1 where it has none."""
     return located(*codes_of(Column(dense.items, dense.source), table, "item"))
 
