@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rectitude.data.log import ROW, Log, open_log
 from rectitude.prepare import STEPS
 from rectitude.prepare.draws import uniform
-from rectitude.prepare.order import Ties, earlier, later
+from rectitude.prepare.order import Ties, by_time
+from rectitude.prepare.repeats import repeats
 
 COLUMNS = ["user", "item", "grade", "timestamp"]
 EVERY_STEP: list[tuple[str, dict[str, Any]]] = [
@@ -141,7 +142,8 @@ def test_the_latest_and_earliest_are_those_with_few_beyond_them(
     table: pl.DataFrame, n: int, ties: Ties, factor: int
 ) -> None:
     log = open_log(table.with_columns(pl.col("timestamp") * factor))
-    beyond = {"latest": later(log.frame, ties), "earliest": earlier(log.frame, ties)}
+    standing = by_time(log, "user", ties)
+    beyond = {"latest": pl.Series(standing.after), "earliest": pl.Series(standing.before)}
     for end, rows in beyond.items():
         left = STEPS[end](log, n=n, ties=ties).frame
         assert left.equals(log.frame.filter(rows < n))
@@ -168,3 +170,15 @@ def test_a_draw_belongs_to_content_not_to_place(table: pl.DataFrame, seed: int) 
         first, second = (sorted(frame.drop(ROW).rows()) for frame in drawn)
         assert first == second
     assert uniform(one, seed).n_unique() == one.height
+
+
+@given(table=tables())
+def test_compiled_and_plain_repeats_are_the_same(table: pl.DataFrame) -> None:
+    pytest.importorskip("numba", reason="numba is not installed: pip install numba")
+    frame, found = open_log(table).frame, []
+    for kernels in ("numpy", "numba"):
+        with mock.patch.dict(os.environ, RECTITUDE_KERNELS=kernels):
+            found.append([part.tolist() for part in repeats(frame)])
+    assert found[0] == found[1]
+    pairs = frame.select("user", "item").is_duplicated()
+    assert sorted(found[0][0]) == pairs.arg_true().to_list()

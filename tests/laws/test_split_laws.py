@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -12,9 +14,9 @@ from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.errors import RectitudeError
+from rectitude.prepare.order import Level, standing
 from rectitude.splits.run import SPLITTERS
 from rectitude.splits.split import Split
-from rectitude.splits.standing import standing
 from rectitude.splits.unknown import facts_of, slices, unknown
 
 WITHIN = {"how": "leave_last", "keep": 0, "short": "all"}
@@ -246,27 +248,24 @@ def test_rows_stand_as_a_plain_sort_puts_them(keys: list[Any], users: Any) -> No
     ids = st.one_of(st.integers(-(2**62), 2**62), st.integers(0, 2))
     who = users.draw(st.lists(ids, min_size=len(keys), max_size=len(keys)))
     for names in (who, [f"u{one}" for one in who]):
-        frame = pl.DataFrame({"user": names, "row": range(len(keys))})
-        for turned in ([], ["row"]):
-            found = standing(frame, pl.Series(keys), ["row"], turned, "user")
+        frame = pl.DataFrame({"user": names})
+        rows = pl.int_range(len(keys), eager=True)
+        for sign in (1, -1):
+            found = standing(frame, "user", [pl.Series(keys), sign * rows])
             for at, name in enumerate(names):
-                mine = [
-                    (keys[n], -n if turned else n) for n in range(len(keys)) if names[n] == name
-                ]
-                place = sorted(mine).index((keys[at], -at if turned else at))
+                mine = [(keys[n], sign * n) for n in range(len(keys)) if names[n] == name]
+                place = sorted(mine).index((keys[at], sign * at))
                 assert (found.before[at], found.size[at]) == (place, len(mine))
 
 
-@given(
-    table=TABLES,
-    level=st.sampled_from(["user", "item"]),
-    ties=st.sampled_from(["content", "first", "last"]),
-)
-def test_the_short_way_to_the_latest_row_finds_the_same_rows(
-    table: pl.DataFrame, level: str, ties: str
-) -> None:
-    options = {"level": level, "ties": ties}
-    (short,) = made(table, "leave_last", options)
-    (sorted_,) = made(table, "leave_last", {**options, "shown": 1})
-    assert rows(short.truth) == rows(sorted_.truth)
-    assert rows(short.train) == rows(sorted_.train)
+@given(keys=KEYS, level=st.sampled_from(["user", "all"]), users=st.data())
+def test_compiled_and_plain_orders_are_the_same(keys: list[Any], level: Level, users: Any) -> None:
+    pytest.importorskip("numba", reason="numba is not installed: pip install numba")
+    who = users.draw(st.lists(st.integers(0, 2), min_size=len(keys), max_size=len(keys)))
+    frame = pl.DataFrame({"user": who})
+    found = []
+    for kernels in ("numpy", "numba"):
+        with mock.patch.dict(os.environ, RECTITUDE_KERNELS=kernels):
+            after, size = standing(frame, level, [pl.Series(keys), pl.Series(who)])
+        found.append((after.tolist(), size.tolist()))
+    assert found[0] == found[1]

@@ -11,6 +11,7 @@ from rectitude.candidates.protocols import CANDIDATES, candidates_of
 from rectitude.conformance.cases import Case
 from rectitude.conformance.properties import PROPERTIES, Outcome
 from rectitude.data.log import ROW, Log
+from rectitude.errors import BadName, RectitudeError, UnknownName
 from rectitude.prepare import prepare
 from rectitude.splits.protocols import protocol, protocols, resolve, steps
 from rectitude.splits.run import planned
@@ -42,7 +43,12 @@ def checks(case: Case) -> list[Check]:
     asked = list(_asked(stored))
     if case.profile not in protocols():
         return [Check(name, None) for name, _ in asked]
-    outcome = _performed(_log(case, stored["operation"]), stored["operation"], case.profile)
+    try:
+        outcome = _performed(_log(case, stored["operation"]), stored["operation"], case.profile)
+    except (BadName, UnknownName):  # words that the protocol does not know
+        return [Check(name, None) for name, _ in asked]
+    except RectitudeError:  # refused here: nothing of it agrees
+        return [Check(name, 1) for name, _ in asked]
     return [Check(name, wrong(outcome)) for name, wrong in asked]
 
 
@@ -92,6 +98,8 @@ def _other_count(name: str, count: int) -> Wrong:
 
 def _other_fold(nth: int, key: str, value: Any) -> Wrong:
     def wrong(outcome: Outcome) -> int | None:
+        if nth >= len(outcome.folds):  # a fold that holds no row is left out here
+            return value if key == "n_train" else len(value)
         part = outcome.folds[nth][key.removesuffix("_rows").removeprefix("n_")]
         return abs(part.height - value) if key == "n_train" else len(set(part[ID]) ^ set(value))
 
@@ -135,7 +143,9 @@ def _done(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
     """The log after an operation that comes before the one that is compared."""
     import polars as pl
 
-    words = {key: value for key, value in operation.items() if key != "name"}
+    if "base" in operation:
+        log = _done(log, operation["base"], profile)
+    words = {key: value for key, value in operation.items() if key not in ("name", "base")}
     name = operation["name"]
     if name == "rows":
         return log.with_frame(log.frame.filter(pl.col(ID).is_between(words["from"], words["to"])))
@@ -184,5 +194,6 @@ def _shown(split: Split) -> pl.DataFrame:
 def _sampled(made: Outcome, words: Mapping[str, Any], profile: str) -> Outcome:
     if profile not in CANDIDATES:
         return made
-    drawn = candidates_of(made.splits[0][1], profile, count=words["num_items"])
+    settings = {word: value for word, value in words.items() if word != "strategy"}
+    drawn = candidates_of(made.splits[0][1], profile, **settings)
     return replace(made, candidates=drawn.frame)

@@ -7,12 +7,13 @@ our parameters come from. `resolve` turns a framework's words into a `Plan`.
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -138,10 +139,20 @@ def taken(stored: Mapping[str, Any], name: str, source: str, given: Mapping[str,
             seeded = {} if plan.seed is None else {"seed": plan.seed}
             value = {"how": plan.how, **plan.options, **seeded}
         elif converter in CONVERTERS:
-            value = CONVERTERS[converter](value)
+            value = _converted(converter, key, value)
         else:
             value = _word(stored, name, converter, value)
     return value
+
+
+def _converted(converter: str, key: str, value: Any) -> Any:
+    """A word's value by one of the converters, or an error that names the word."""
+    try:
+        return CONVERTERS[converter](value)
+    except BadName:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BadName(f"{key} is {value!r}.", "a value as the framework takes it.") from error
 
 
 def steps(name: str, words: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -183,20 +194,54 @@ def _word(stored: Mapping[str, Any], name: str, table: str, value: object) -> An
 
 
 def _ratios(method: str) -> list[float]:
-    """The shares in a name such as RS_811_user."""
-    numbers = [int(one) for part in method.split("_") if part.isdigit() for one in part]
+    """The shares in a name such as RS_811_user or RS_80_10_10_user."""
+    parts = [part for part in method.split("_") if part.isdigit()]
+    numbers = [int(one) for one in (parts[0] if len(parts) == 1 else parts)]
+    if len(numbers) != len(("train", "validation", "test")):
+        raise BadName(f"method is {method!r}.", "three shares, as in RS_811_user.")
     return [one / sum(numbers) for one in numbers]
 
 
-def _bounds(interval: str) -> tuple[float, float]:
-    """The whole numbers inside an interval such as [5,inf) or (3,8], both ends included."""
-    low, high = (float(end.strip(" []()")) for end in interval.split(","))
-    return low + (interval.strip()[0] == "("), high - (interval.strip()[-1] == ")")
+_NUMBER = r"\s*(-?(?:inf|\d+(?:\.\d+)?))\s*"
+_INTERVAL = re.compile(rf"\s*([\[(]){_NUMBER},{_NUMBER}([\])])\s*")
+
+
+def _interval(text: object) -> tuple[str, float, float, str]:
+    """The brackets and ends of an interval such as [5,inf) or (3,8]."""
+    found = _INTERVAL.fullmatch(str(text))
+    if found is None:
+        raise BadName(f"an interval is {text!r}.", "one interval, such as [5,inf) or (3,8].")
+    return found[1], float(found[2]), float(found[3]), found[4]
+
+
+def _at_least(interval: str) -> int:
+    """The smallest count inside an interval."""
+    bracket, low, _, _ = _interval(interval)
+    if math.isinf(low):
+        return 0
+    return max(math.floor(low) + 1 if bracket == "(" else math.ceil(low), 0)
 
 
 def _at_most(interval: str) -> int | None:
-    high = _bounds(interval)[1]
-    return None if math.isinf(high) else int(high)
+    """The largest count inside an interval, if there is one."""
+    _, _, high, bracket = _interval(interval)
+    if math.isinf(high):
+        return None
+    return math.ceil(high) - 1 if bracket == ")" else math.floor(high)
+
+
+def _end(interval: str, bracket: str) -> float | None:
+    """The end of an interval that has this bracket, if there is one."""
+    opening, low, high, closing = _interval(interval)
+    ends = {opening: low, closing: high}
+    return None if math.isinf(ends.get(bracket, math.inf)) else ends[bracket]
+
+
+def _rating(intervals: Mapping[str, Any]) -> Any:
+    """The interval of ratings, where no other column has one."""
+    if set(intervals) != {"rating"}:
+        raise BadName(f"intervals are given for {sorted(intervals)}.", "one for rating alone.")
+    return intervals["rating"]
 
 
 EVERY = 2**31
@@ -213,8 +258,8 @@ CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "earliest": lambda n: max(-n, 0),
     "whole": int,
     "number": lambda text: int("".join(one for one in text if one.isdigit())),
-    "at_least": lambda interval: max(int(_bounds(interval)[0]), 0),
+    "at_least": _at_least,
     "at_most": _at_most,
-    "rating": lambda intervals: intervals["rating"],
-    "lowest": lambda interval: _bounds(interval)[0],
+    "rating": _rating,
+    **{bracket: partial(_end, bracket=bracket) for bracket in "[(])"},
 }

@@ -1,0 +1,154 @@
+"""Words of other frameworks that golden cases do not hold, as their own code takes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rectitude as rt
+from rectitude.conformance.run import conformance
+from rectitude.errors import BadName
+from rectitude.prepare import prepare
+from rectitude.splits.protocols import steps
+from rectitude.splits.split import Split
+
+LOG = pl.DataFrame(
+    {
+        "row": range(8), "user": [1, 1, 1, 1, 2, 2, 2, 3], "item": [1, 2, 3, 4, 1, 2, 3, 9],
+        "rating": [1, 2, 3, 4, 5, 2, 4, 5], "timestamp": [5, 5, 7, 7, 1, 2, 3, 4],
+    }
+)  # fmt: skip
+
+
+def left(framework: str, **words: Any) -> list[int]:
+    """Rows that a framework's filter leaves."""
+    return prepare(LOG.drop("row"), steps(framework, words)).frame["row"].to_list()
+
+
+def split(framework: str, **words: Any) -> Split:
+    found = rt.split(LOG.drop("row"), protocol=framework, **words)
+    assert isinstance(found, Split)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("interval", "rows"),
+    [
+        ("[2,4]", [1, 2, 3, 5, 6]), ("(2,4]", [2, 3, 6]), ("[2,4)", [1, 2, 5]),
+        ("(-inf,2]", [0, 1, 5]), ("(2, inf)", [2, 3, 4, 6, 7]), ("[2.5,inf)", [2, 3, 4, 6, 7]),
+    ],
+)  # fmt: skip
+def test_both_ends_of_recboles_intervals_of_values_count(interval: str, rows: list[int]) -> None:
+    assert left("recbole", val_interval={"rating": interval}) == rows
+
+
+@pytest.mark.parametrize(
+    ("interval", "rows"),
+    [("(-inf,3]", [4, 5, 6, 7]), ("[2,4)", [4, 5, 6]), ("(2.5,inf)", [0, 1, 2, 3, 4, 5, 6])],
+)
+def test_recboles_intervals_of_counts_hold_whole_numbers(interval: str, rows: list[int]) -> None:
+    assert left("recbole", user_inter_num_interval=interval) == rows
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"val_interval": {"rating": "[1,2];[4,5]"}},
+        {"val_interval": {"timestamp": "[1,2]"}},
+        {"val_interval": {"rating": "[2,4]", "timestamp": "[1,2]"}},
+        {"user_inter_num_interval": "5"},
+    ],
+)
+def test_intervals_that_cannot_be_done_are_refused_and_not_ignored(words: dict[str, Any]) -> None:
+    with pytest.raises(BadName, match="interval"):
+        left("recbole", **words)
+
+
+def test_replay_takes_equal_times_in_the_order_of_the_file_from_both_ends() -> None:
+    words = {"filter": "NumInteractionsFilter", "num_interactions": 1}
+    assert left("replay", first=True, **words) == [0, 4, 7]
+    assert left("replay", first=False, **words) == [2, 6, 7]
+
+
+def test_cornac_takes_whole_numbers_for_numbers_of_rows() -> None:
+    words = {"method": "StratifiedSplit", "test_size": 1, "exclude_unknowns": False}
+    assert split("cornac", chrono=True, **words).truth.frame["row"].to_list() == [3, 6, 7]
+    assert split("cornac", chrono=False, **words).truth.frame["user"].to_list() == [1, 2, 3]
+    words = {"method": "RatioSplit", "test_size": 3, "exclude_unknowns": False}
+    assert split("cornac", **words).truth.frame.height == 3
+    tuned = split("cornac", val_size=2, **words).validation
+    assert tuned is not None
+    assert (tuned.train.frame.height, tuned.truth.frame.height) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("framework", "words"),
+    [
+        ("elliot", {"strategy": "temporal_hold_out", "test_ratio": "half"}),
+        ("recpack", {"splitter": "MostRecentSplitter", "n": "all"}),
+        ("recbole", {"method": "RS_82_user"}),
+        ("recbole", {"method": "RS_80_10_5_5_user"}),
+    ],
+)
+def test_values_that_a_framework_does_not_take_are_named(
+    framework: str, words: dict[str, Any]
+) -> None:
+    with pytest.raises(BadName, match="is '"):
+        split(framework, **words)
+
+
+def test_shares_may_be_written_as_digits_or_as_numbers() -> None:
+    shares = ("622", "60_20_20")
+    found = [split("recbole", method=f"RS_{one}_user", order="TO") for one in shares]
+    assert found[0].fingerprint == found[1].fingerprint
+
+
+def golden(folder: Path, operation: dict[str, Any], **stated: Any) -> Path:
+    """A golden tree with one data case of Elliot."""
+    inputs, cases = folder / "inputs" / "log", folder / "cases" / "elliot"
+    inputs.mkdir(parents=True)
+    cases.mkdir(parents=True)
+    LOG.write_parquet(inputs / "interactions.parquet")
+    whole = {"profile": "elliot", "kind": "data", "input": "log", "check": "rows", **stated}
+    (cases / "log.json").write_text(json.dumps({**whole, "operation": operation}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"name": "split", "strategy": "sometimes"},
+        {"name": "split", "strategy": "temporal_hold_out", "test_ratio": 0.2, "weather": "fine"},
+        {"name": "filter", "strategy": "by_the_moon"},
+    ],
+)
+def test_a_case_whose_words_are_unknown_stops_no_other_case(
+    tmp_path: Path, operation: dict[str, Any]
+) -> None:
+    (standing,) = conformance(golden(tmp_path, operation, expected_test_rows=[1]))
+    assert (standing.cases, standing.compared, standing.unsupported) == (1, 0, 1)
+
+
+def test_a_case_that_is_refused_here_agrees_with_nothing(tmp_path: Path) -> None:
+    operation = {"name": "filter", "strategy": "user_k_core", "core": 99}
+    (standing,) = conformance(golden(tmp_path, operation, expected_rows=[]))
+    assert (standing.compared, standing.agree, len(standing.wrong)) == (1, 0, 1)
+
+
+def test_operations_before_others_may_have_some_before_them(tmp_path: Path) -> None:
+    first = {"name": "rows", "from": 0, "to": 6}
+    base = {"name": "filter", "strategy": "user_k_core", "core": 3, "base": first}
+    operation = {"name": "split", "strategy": "temporal_hold_out", "leave_n_out": 1, "base": base}
+    (standing,) = conformance(golden(tmp_path, operation, expected_test_rows=[2, 6]))
+    assert (standing.compared, standing.agree) == (1, 1)
+
+
+def test_a_fold_that_is_missing_lacks_its_rows(tmp_path: Path) -> None:
+    operation = {"name": "split", "strategy": "random_cross_validation", "folds": 2}
+    folds = [{"test_rows": [0, 2, 4, 6, 7]}, {"test_rows": [1, 3, 5]}, {"test_rows": [1]}]
+    (standing,) = conformance(golden(tmp_path, operation, folds=folds))
+    assert [(one.name, one.got) for one in standing.wrong] == [("fold 2 test_rows", 1.0)]
