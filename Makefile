@@ -41,6 +41,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/logits.py
 	$(BIN)/python benchmarks/embeddings.py
 	$(BIN)/python benchmarks/identify.py
+	$(BIN)/python benchmarks/data.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data import DATA
+from lists import DATA
 
 RELEVANT, TRAIN = 10, 100
 VECTOR = 64

@@ -1,124 +1,205 @@
-"""Synthetic ranked lists as Parquet files, from a fixed seed.
+"""Reading, preparing and splitting twenty million interactions, beside plain Polars and the peers.
 
-    python benchmarks/data.py M            # every variant of one size (default: XS T S M)
+    python benchmarks/data.py [--rows 20000000] [--rounds 3] [--jobs k_core at_time] [--json FILE]
 
-A folder `benchmarks/_data/<size><suffix>` holds `recs.parquet` (user, item, score) and
-`truth.parquet` (user, item). No ties in score, no pair twice, and every user has a list and some
-truth, so that all contestants mean the same thing by each metric.
+Each measurement is a fresh process that holds the interactions in memory in the contestant's own
+form (a log, a Polars or pandas frame, RecPack's matrix), does the job once on an eighth of them
+where something may have to be compiled, and is then timed on all. Our times include the ledger;
+the fingerprint is computed when it is asked for. Ratios are formed within a round, and the median
+is shown. Prints the times, then one line per limit; exits 1 if one is missed. The limits are stated
+for 20 million rows and two cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import json
+import resource
+import statistics
 import sys
-from dataclasses import dataclass
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
+from data_contestants import JOBS, PEER_JOBS, READS, RUNS, opened, sizes
+from harness import Cell, Ratio, Result, python_of, run_json, run_rounds
+from interactions import log
+from limits import Limit
+from peers import PEERS
 
-if TYPE_CHECKING:
-    import polars as pl
-
-DATA = Path(__file__).resolve().parent / "_data"
-LIST_LENGTH = 100
-RELEVANT = 10
-ROW_GROUP = 1 << 20
-
-
-@dataclass(frozen=True)
-class Size:
-    """How many users, and how many items to choose from (a prime, see `tables`)."""
-
-    users: int
-    items: int
-
-
-SIZES = {
-    "XS": Size(500, 20_011),  # warming only
-    "T": Size(1_000, 20_011),  # the small job whose start-up counts
-    "S": Size(10_000, 20_011),
-    "M": Size(100_000, 50_021),
-}
-VARIANTS = {"ordered": "", "shuffled": "-shuf", "strings": "-str"}
+SLOWER_THAN_POLARS, FASTER_THAN_PEERS, MEGABYTES = 1.5, 5.0, 3_000.0
+ALIKE = 0.05
+"""Parts of contestants may differ by such a share: users are drawn, and ties and shares are cut, in
+ways of their own."""
+ENVIRONMENTS = {"replay": "replay", "replay_pandas": "replay", "recpack": "recpack"}
+HELD = ("replay_pandas", "recpack")
+"""The peers that the limit is stated for; RePlay's code for Polars frames is plain Polars."""
+RECIPE = [
+    {"step": "threshold", "at": 2.0},
+    {"step": "deduplicate"},
+    {"step": "k_core", "users": 5, "items": 5},
+]
+COMPILED = 2_000_000
+WHOLE = ("leave_last", "random_ratio")
+"""Ways of splitting after preparing, whose whole process is measured."""
 
 
-def folder(size: str, variant: str = "ordered") -> Path:
-    """Where the two files of one data set live."""
-    return DATA / f"{size}{VARIANTS[variant]}"
+def work(name: str, job: str, path: str) -> Result:
+    """One timed job in this process."""
+    given: Any = path
+    run: Any = functools.partial(read, name)
+    if job not in READS:
+        given, run = opened(name, path, job), RUNS[name](job)
+        warm(name, given, run)
+    begin, busy = time.perf_counter(), time.process_time()
+    parts = run(given)
+    seconds, busy = time.perf_counter() - begin, time.process_time() - busy
+    return {"seconds": seconds, "busy": busy, "sizes": sizes(parts), "megabytes": peak()}
 
 
-def tables(size: Size, seed: int = 7) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Recommendations grouped by user with falling score, and the truth.
-
-    A user's items are an arithmetic progression modulo the number of items: that number being
-    prime, no item comes twice. About half the relevant items stand in the list, mostly near its
-    head (Pareto-distributed ranks); the others continue the progression beyond it.
-    """
-    import polars as pl
-
-    random = np.random.default_rng(seed)
-    users, length = size.users, LIST_LENGTH
-    start = random.integers(0, size.items, (users, 1))
-    stride = random.integers(1, size.items, (users, 1))
-    items = (start + stride * np.arange(length)) % size.items
-    noise = np.sort(random.random((users, length), dtype=np.float32), axis=1)[:, ::-1]
-    score = noise + np.linspace(1, 0, length, dtype=np.float32)
-
-    rank = (random.pareto(0.6, (users, RELEVANT)) * 4).clip(max=10 * length).astype(np.int64)
-    beyond = length + random.integers(0, size.items - length - 1, (users, RELEVANT))
-    found = (rank < length) & (random.random((users, RELEVANT)) < 0.5)
-    relevant = np.sort((start + stride * np.where(found, rank, beyond)) % size.items, axis=1)
-    once = np.ones_like(relevant, dtype=bool)
-    once[:, 1:] = relevant[:, 1:] != relevant[:, :-1]
-
-    user = np.arange(users)
-    recs = {"user": np.repeat(user, length), "item": items.ravel(), "score": score.ravel()}
-    truth = {"user": np.repeat(user, RELEVANT)[once.ravel()], "item": relevant[once]}
-    return pl.DataFrame(recs), pl.DataFrame(truth)
+def read(name: str, path: str) -> list[Any]:
+    """A file in the contestant's own form."""
+    found = opened(name, path)
+    return [found.frame if name == "rectitude" else found]
 
 
-def vary(table: pl.DataFrame, variant: str) -> pl.DataFrame:
-    """The same rows as one of the variants: in random order, or with text for ids."""
-    import polars as pl
-
-    if variant == "shuffled":
-        return table[np.random.default_rng(1).permutation(table.height)]
-    if variant == "strings":
-        padded = pl.col("user").cast(pl.String).str.zfill(7)
-        return table.with_columns(
-            pl.format("user_{}", padded).alias("user"), pl.format("item_{}", "item").alias("item")
-        )
-    return table
+def warm(name: str, given: Any, run: Any) -> None:
+    """Do the job on an eighth of the rows, or as many as make us use compiled code."""
+    if name == "rectitude":
+        run(given.with_frame(given.frame.head(max(given.frame.height // 8, COMPILED))))
+    elif name in ("polars", "replay"):
+        run(given.head(max(given.height // 8, COMPILED)))
 
 
-def ensure(size: str) -> None:
-    """Write every variant of one size, unless it is there already."""
-    if all((folder(size, variant) / "done").is_file() for variant in VARIANTS):
-        return
-    named = dict(zip(("recs", "truth"), tables(SIZES[size]), strict=True))
-    for variant in VARIANTS:
-        target = folder(size, variant)
-        target.mkdir(parents=True, exist_ok=True)
-        for name, table in named.items():
-            vary(table, variant).write_parquet(
-                target / f"{name}.parquet", compression="zstd", row_group_size=ROW_GROUP
-            )
-        (target / "done").touch()
-    print(f"made {DATA.name}/{size} ({', '.join(VARIANTS)})", file=sys.stderr, flush=True)
+def whole(how: str, path: str) -> Result:
+    """Prepare and split a file; the memory of the whole process."""
+    import rectitude as rt
+
+    begin = time.perf_counter()
+    split: Any = rt.split(path, how, recipe=RECIPE)
+    seconds = time.perf_counter() - begin
+    parts = [split.train.frame, split.truth.frame]
+    return {"seconds": seconds, "sizes": sizes(parts), "megabytes": peak()}
+
+
+def peak() -> float:
+    """The most memory that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(cell: Cell, rows: int) -> Result:
+    """One process."""
+    path = log(rows, "csv" if cell.variant == "read csv" else "parquet")
+    kind = "--whole" if cell.contestant == "whole" else "--work"
+    given = [cell.variant] if kind == "--whole" else [cell.contestant, cell.variant]
+    python = python_of(ENVIRONMENTS.get(cell.contestant))
+    return run_json(["data.py", kind, *given, str(path)], python)
+
+
+def cells(job: str) -> list[Cell]:
+    """Who does a job: we, Polars, and the installed peers that have it."""
+    peers = [
+        name for name, jobs in PEER_JOBS.items()
+        if job in jobs and PEERS[ENVIRONMENTS[name]].installed
+    ]  # fmt: skip
+    return [Cell(name, job) for name in ("rectitude", "polars", *peers)]
+
+
+def ratio(results: dict[Cell, list[Result]], above: Cell, below: Cell) -> Ratio | None:
+    """Seconds of one over seconds of another, round by round."""
+    if above not in results or below not in results:
+        return None
+    return Ratio.of(*([one["seconds"] for one in results[cell]] for cell in (above, below)))
+
+
+def row(results: dict[Cell, list[Result]], cell: Cell) -> str:
+    """A line of the table."""
+    found = results[cell]
+    middle = {
+        name: statistics.median(one[name] for one in found)
+        for name in ("seconds", "busy", "megabytes")
+    }
+    times = ratio(results, cell, Cell("rectitude", cell.variant))
+    parts = " + ".join(f"{size:,}" for size in found[-1]["sizes"])
+    return (
+        f"{cell.variant:22} {cell.contestant:14} {middle['seconds']:8.2f} s"
+        f" {times.median if times else float('nan'):7.2f}x {middle['busy']:8.2f} s busy"
+        f" {middle['megabytes']:>7,.0f} MB  {parts}"
+    )
+
+
+def limits(
+    results: dict[Cell, list[Result]], failed: dict[Cell, str], measured: list[Cell]
+) -> list[Limit]:
+    """What a job is held to: at most so much slower than Polars, so much faster than peers, and
+    parts of about the same size."""
+    job, found = measured[0].variant, []
+    mine = Cell("rectitude", job)
+    for cell in measured:
+        if cell == mine:
+            continue
+        polars = cell.contestant == "polars"
+        times = ratio(results, *((mine, cell) if polars else (cell, mine)))
+        bound = SLOWER_THAN_POLARS if polars else FASTER_THAN_PEERS
+        held = polars or (cell.contestant in HELD and job not in READS)
+        name = f"{job}: ours over polars" if polars else f"{job}: {cell.contestant} over ours"
+        if times is None:
+            lost = failed.get(cell) or failed.get(mine, "")
+            found.append(Limit(name, None, note=lost, failed=True))
+            continue
+        about = f"rounds {times.least:.2f} to {times.most:.2f}"
+        kept = alike(results[mine][-1]["sizes"], results[cell][-1]["sizes"])
+        found.append(
+            Limit(name, times.median, bound if held else None, at_least=not polars, unit="x",
+                  note=about if kept else f"{about}; other rows", failed=not kept)
+        )  # fmt: skip
+    return found
+
+
+def alike(ours: list[int], theirs: list[int]) -> bool:
+    """Whether parts have about the same sizes."""
+    pairs = zip(ours, theirs, strict=True)
+    return all(abs(one - other) <= ALIKE * max(one, other) + 2 for one, other in pairs)
 
 
 def main() -> int:
     """Command line."""
-    parser = argparse.ArgumentParser(description="make the benchmark's input files")
-    parser.add_argument("sizes", nargs="*", default=list(SIZES), metavar="SIZE")
-    arguments = parser.parse_args()
-    unknown = sorted(set(arguments.sizes) - set(SIZES))
-    if unknown:
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(SIZES)}")
-    for size in arguments.sizes:
-        ensure(size)
-    return 0
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", nargs="+", choices=[*JOBS, "whole"], default=[*JOBS, "whole"])
+    parser.add_argument("--only", nargs="+", choices=list(RUNS), default=list(RUNS))
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--whole", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.work or given.whole:
+        print(json.dumps(work(*given.work) if given.work else whole(*given.whole)))
+        return 0
+    jobs = [job for job in given.jobs if job != "whole"]
+    groups = [[cell for cell in cells(job) if cell.contestant in given.only] for job in jobs]
+    memory = [Cell("whole", how) for how in WHOLE] if "whole" in given.jobs else []
+    found = run_rounds([*groups, memory], given.rounds, functools.partial(measure, rows=given.rows))
+    results, failed = found
+    print(*(row(results, cell) for group in groups for cell in group if cell in results), sep="\n")
+    judged = [limit for group in groups for limit in limits(results, failed, group)]
+    judged += [used(results, failed, cell) for cell in memory]
+    print(*judged, sep="\n")
+    if given.json:
+        stored = {f"{cell}": one for cell, one in results.items()}
+        given.json.write_text(json.dumps(stored, indent=1))
+    return int(any(limit.missed for limit in judged))
+
+
+def used(results: dict[Cell, list[Result]], failed: dict[Cell, str], cell: Cell) -> Limit:
+    """The memory of preparing and splitting a file."""
+    name = f"peak memory of reading, preparing, {cell.variant}"
+    if cell not in results:
+        return Limit(name, None, note=failed[cell], failed=True)
+    most = max(one["megabytes"] for one in results[cell])
+    about = f"{results[cell][-1]['seconds']:.1f} s, imports and compiling included"
+    return Limit(name, most, MEGABYTES, unit=" MB", note=about)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from data import VARIANTS
 from harness import Cell, ProcessFailed, Ratio, Series, note, run_json, wall_times
+from lists import VARIANTS
 from peers import PEERS
 
 MEGABYTES = 700.0

@@ -104,6 +104,17 @@ PEERS: dict[str, Peer] = {
             (("torch==2.13.0",), ("numpy==2.4.6", "polars==1.35.2", "replay-rec==0.22.0")),
         ),
         Peer(
+            "recpack",
+            "RecPack 0.3.6",
+            (
+                ("numpy==1.26.4", "pandas==2.3.3", "scipy==1.13.1", "pyarrow==23.0.1"),
+                ("scikit-learn==1.5.2", "tqdm", "pyyaml"),
+                # What its filters and splitters import; its own list also asks for hyperopt and
+                # torch.
+                ("--no-deps", "recpack==0.3.6"),
+            ),
+        ),
+        Peer(
             "ranx",
             "ranx 0.3.21",
             ((*FRAMES, "numba==0.68.1", "ranx==0.3.21"),),

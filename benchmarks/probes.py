@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from contestants import CUTOFFS, METRICS, rectitude
-from data import folder
+from lists import folder
 
 if TYPE_CHECKING:
     import polars as pl

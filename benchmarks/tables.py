@@ -15,9 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from contestants import CONTESTANTS, METRICS, OWN
-from data import SIZES, VARIANTS, ensure
 from harness import Cell, Ratio, Result, Series, python_of, run_json, run_rounds
 from limits import Limit, fastest_peer, from_probes, from_rounds
+from lists import SIZES, VARIANTS, ensure
 from peers import PEERS
 
 TOLERANCE = 1e-9

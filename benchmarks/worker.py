@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from contestants import CONTESTANTS
-from data import folder
+from lists import folder
 
 MOST_REPEATS = 15
 EVICTED = 64 << 20  # floats: 256 MB, more than any last-level cache we expect

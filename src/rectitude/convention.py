@@ -124,7 +124,7 @@ class Convention:
     candidates: Literal["given", "with_truth"] = switch(
         "judge",
         "given",
-        "Which items of a row of scores are ranked where candidates are handed over.",
+        "Which items compete where candidates are handed over.",
         given="the candidates alone",
         with_truth="the candidates and the items of the truth",
     )

@@ -249,10 +249,9 @@ def test_logits_have_no_masks(name: str) -> None:
     refused(BadName, *words, predictions=rt.Logits(SCORES), truth=[0, 1], **{name: {0: [1]}})
 
 
-@pytest.mark.parametrize("name", ["candidates", "ranking"])
-def test_lists_have_neither_candidates_nor_a_recorded_order(name: str) -> None:
-    words = (f"{name}= was given, and the predictions are lists", "rt.Scores")
-    refused(BadName, *words, predictions={0: [1]}, **{name: {0: [1]}})
+def test_lists_have_no_recorded_order() -> None:
+    words = ("ranking= was given, and the predictions are lists", "rt.Scores")
+    refused(BadName, *words, predictions={0: [1]}, ranking={0: [1]})
 
 
 @pytest.mark.parametrize(

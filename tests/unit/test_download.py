@@ -126,6 +126,17 @@ def test_a_part_that_is_too_long_begins_anew(server: Server, tmp_path: Path) -> 
     assert server.asked == [None]
 
 
+def test_going_on_with_something_else_is_noticed_and_begins_anew(
+    server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "ml.zip.part").write_bytes(b"x" * 100)
+    with pytest.raises(UnreadableFile, match="checksum"):
+        fetch(archive_of(server), tmp_path / "ml.zip")
+    assert files_in(tmp_path) == []
+    fetch(archive_of(server), tmp_path / "ml.zip")
+    assert (tmp_path / "ml.zip").read_bytes() == server.content
+
+
 def test_a_wrong_checksum_leaves_nothing_behind(server: Server, tmp_path: Path) -> None:
     wanted = archive_of(server, server.content[:-1] + b"x")
     with pytest.raises(UnreadableFile, match="checksum"):

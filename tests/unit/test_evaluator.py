@@ -177,7 +177,7 @@ def bad_batches() -> Iterator[tuple[Any, Any, dict[str, Any], type[RectitudeErro
     yield {"x": []}, {"x": ["a"]}, {}, NothingToEvaluate
     yield {"user": [], "item": []}, {"x": ["a"]}, {}, NothingToEvaluate
     yield {"x": ["a"]}, {"x": []}, {}, NothingToEvaluate
-    yield {"x": ["a"]}, {"x": ["a"]}, {"candidates": {"x": ["a"]}}, BadName
+    yield {"x": ["a"]}, {"x": ["a"]}, {"ranking": {"x": ["a"]}}, BadName
     yield {1: ["a"]}, {1: ["a"]}, {}, BadIds  # users were text before, and values are kept
     yield {"x": ["a"]}, 5, {}, BadTable
 

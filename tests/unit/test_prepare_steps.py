@@ -255,3 +255,10 @@ def test_a_sample_holds_all_rows_of_as_many_users_as_asked_for() -> None:
 def test_steps_that_go_by_time_need_times(step: str) -> None:
     with pytest.raises(BadTable, match="no timestamp column"):
         STEPS[step](log(ROWS, "user", "item"), n=1)
+
+
+def test_between_may_count_items_in_what_users_left() -> None:
+    table = open_log({"user": ["a", "a", "b", "c", "c", "d", "d"], "item": [1, 2, 1, 1, 3, 2, 3]})
+    bounds = {"users_at_least": 2, "items_at_most": 2}
+    assert left(table, "between", **bounds, order="users_first") == [0, 1, 3, 4, 5, 6]
+    assert left(table, "between", **bounds) == [5, 6]

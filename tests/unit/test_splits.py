@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.data.log import Log
-from rectitude.errors import BadName, BadTable, NothingToEvaluate, UnknownIds, UnknownName
+from rectitude.errors import BadIds, BadName, BadTable, NothingToEvaluate, UnknownIds, UnknownName
 from rectitude.splits.split import Split
 from rectitude.splits.unknown import slices, unknown
 
@@ -330,7 +331,7 @@ def test_the_fingerprint_follows_content_not_order() -> None:
 @pytest.mark.parametrize("ratio", [0, 1, -0.1, 1.5, "x", True])
 def test_a_ratio_outside_zero_and_one_is_refused(ratio: object) -> None:
     for how in ("random_ratio", "last_ratio", "time_ratio", "cold_users", "new_users"):
-        with pytest.raises(BadName, match="ratio is"):
+        with pytest.raises(BadName, match=f"ratio (of split '{how}' )?is {ratio!r}"):
             one(how, ratio=ratio)
 
 
@@ -352,13 +353,17 @@ def test_names_and_choices_that_do_not_exist_are_refused() -> None:
         one("leave_lats")
     with pytest.raises(UnknownName, match="no parameter 'nn'"):
         one("leave_last", nn=1)
-    with pytest.raises(UnknownName, match="no ties 'newest'"):
+    with pytest.raises(BadName, match="ties of split 'leave_last' is 'newest'"):
         one("leave_last", ties="newest")
+    with pytest.raises(BadName, match=r"(?s)level of split 'random_ratio' .*did you mean 'user'"):
+        one("random_ratio", level="usr")
+    with pytest.raises(BadName, match="seed of split 'random_ratio' is 'x'"):
+        one("random_ratio", seed="x")
     with pytest.raises(BadName, match="no t"):
         one("at_time")
     with pytest.raises(UnknownName, match="no parameter 'user'"):
         one("leave_last", unknown={"user": "drop"})
-    with pytest.raises(UnknownName, match="no users 'forget'"):
+    with pytest.raises(BadName, match="users of unknown is 'forget'"):
         one("leave_last", unknown={"users": "forget"})
     with pytest.raises(BadName, match="both given"):
         rt.split(log(), "leave_last", protocol="elliot")
@@ -372,11 +377,51 @@ def test_a_log_without_time_is_refused_where_time_is_needed() -> None:
 
 def test_a_missing_timestamp_is_named() -> None:
     times = [10, 20, None, 40, 50, 15, 25, 60, 35, 70]
-    holes = Log(log(timestamp=times).with_row_index("row"), "a table")
-    with pytest.raises(BadTable, match=r"1 of 10 rows have no timestamp \(first: row 2"):
-        one("leave_last", holes)
+    with pytest.raises(BadTable, match=r"1 of 10 timestamps are missing.* \(first: row 3"):
+        one("leave_last", log(timestamp=times))
 
 
 def test_an_empty_log_is_refused() -> None:
     with pytest.raises(NothingToEvaluate, match="no rows"):
         one("leave_last", log().clear())
+
+
+def test_parameters_that_would_change_nothing_are_refused() -> None:
+    for how, given in {
+        "at_time": {"t": 30, "delta_out": 1, "end": 90},
+        "time_ratio": {"cut": "percentile", "validation": 0.2},
+        "random_ratio": {"repeats": 2, "overlap": "none", "validation": 0.2},
+        "strong_generalisation": {"delta_in": 3},
+    }.items():
+        with pytest.raises(BadName, match="expected no "):
+            one(how, **given)
+    with pytest.raises(BadName, match="min_before is 50, and only t='best' looks at it"):
+        one("at_time", t=30, min_before=50)
+    with pytest.raises(BadName, match="each truth ends where the next begins"):
+        one("at_time", t=[26, 30], delta_out=1)
+    with pytest.raises(BadName, match="number of moments in t is 0"):
+        one("at_time", t=[])
+
+
+def test_windows_that_are_too_short_for_the_log_are_refused() -> None:
+    with pytest.raises(BadName, match=r"[\d,]+ windows with a stride of 1e-09"):
+        one("windows", span=1e-9, start=26)
+
+
+def test_what_next_after_finds_was_never_learnt() -> None:
+    table = pl.DataFrame({"user": [0] * 4, "item": [0] * 4, "timestamp": [0, 0, 0, 1]})
+    split = one("next_after", table, t=1, n=2)
+    assert split.truth.frame["timestamp"].to_list() == [1]
+    assert split.fold_in is not None and split.fold_in.frame["row"].to_list() == [0, 1, 2]
+
+
+def test_fixed_parts_with_ids_of_another_type_are_refused() -> None:
+    with pytest.raises(BadIds, match=r"item ids are integer in .* but text in truth"):
+        one("fixed", truth=pl.DataFrame({"user": ["one"], "item": ["two"]}))
+
+
+def test_the_moment_of_a_split_can_be_read_from_its_account() -> None:
+    dated = log().with_columns(pl.from_epoch(pl.col("timestamp") * 86_400))
+    split = one("at_time", dated, t=date(1970, 1, 28))
+    assert split.ledger.notes["how"] == "at_time(t='1970-01-28')"
+    assert one("at_time", t=np.int64(26)).ledger.notes["how"] == "at_time(t=26)"

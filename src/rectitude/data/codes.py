@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 _ROWS_EACH = 4
 """With so many rows for each number up to the highest, numbers need not be made denser."""
+_BITS = 8
+"""So many parts of a column can be told apart in a table of bytes."""
 _SPARE = 1024
 """A table of all numbers up to the highest id may have so many entries more than the column."""
 
@@ -31,9 +33,9 @@ def ranks(ids: pl.Series) -> Codes:
         ids = ids.cast(pl.String)
     if ids.dtype == pl.Boolean:
         ids = ids.cast(pl.UInt8)
-    near = _near_zero(ids)
+    near, size = _near_zero(ids)
     if near is not None:
-        table = np.cumsum(_met(near), dtype=np.uint32) - np.uint32(1)
+        table = np.cumsum(_met(near, size), dtype=np.uint32) - np.uint32(1)
         return looked_up(table, _whole(near))
     known = ids.unique().sort()
     if ids.dtype == pl.String:
@@ -46,18 +48,17 @@ def codes(ids: pl.Series) -> tuple[Codes, int]:
 
     Integers that lie close together are their own numbers; others are ranked.
     """
-    near = _near_zero(ids)
-    if near is None or cast("int", near.max()) > len(ids) // _ROWS_EACH + _SPARE:
-        numbers = ranks(ids)
-    else:
-        numbers = _whole(near)
+    near, size = _near_zero(ids)
+    if near is not None and size <= len(ids) // _ROWS_EACH + _SPARE:
+        return _whole(near), size
+    numbers = ranks(ids)
     return numbers, int(numbers.max()) + 1 if len(numbers) else 0
 
 
 def distinct(ids: pl.Series) -> int:
     """How many different ids there are."""
-    near = _near_zero(ids)
-    return ids.n_unique() if near is None else int(np.count_nonzero(_met(near)))
+    near, size = _near_zero(ids)
+    return ids.n_unique() if near is None else int(np.count_nonzero(_met(near, size)))
 
 
 def distinct_in(whole: pl.Series, parts: Sequence[pl.Series], covered: bool) -> list[int]:
@@ -65,10 +66,10 @@ def distinct_in(whole: pl.Series, parts: Sequence[pl.Series], covered: bool) -> 
 
     Parts that cover the column between them (`covered`) are looked at alone.
     """
-    near = _near_zero(whole)
-    if near is not whole or any(part.dtype != whole.dtype for part in parts):
+    near, size = _near_zero(whole)
+    if near is not whole or len(parts) >= _BITS:
         return [distinct(column) for column in (whole, *parts)]
-    met = np.zeros(cast("int", whole.max()) + 1, np.uint8)
+    met = np.zeros(size, np.uint8)
     for nth, part in enumerate(parts if covered else [*parts, whole]):
         _tick_off(part, met, 1 << nth)
     return [
@@ -99,31 +100,29 @@ def looked_up(table: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
 
 def members(ids: pl.Series, known: pl.Series) -> Flags:
     """Which ids are some of the known ones."""
-    near = _near_zero(ids)
+    near, size = _near_zero(ids)
     if near is not ids or known.dtype != ids.dtype:  # not their own numbers
         mask: Flags = ids.is_in(known.unique().implode()).to_numpy()
         return mask
-    low, high = cast("tuple[int, int]", (ids.min(), ids.max()))
-    return looked_up(_met(known.filter(known.is_between(low, high)), high + 1), _whole(ids))
+    inside = known.filter(known.is_between(0, size - 1))
+    return looked_up(_met(inside, size), _whole(ids))
 
 
-def _near_zero(ids: pl.Series) -> pl.Series | None:
-    """Integers that lie close together as numbers from 0 on; None for other ids.
-
-    They are counted and ranked by a table of all numbers up to the highest.
-    """
+def _near_zero(ids: pl.Series) -> tuple[pl.Series | None, int]:
+    """Integers that lie close together as numbers from 0 on, and a bound that they stay below; None
+    for other ids. They are counted and ranked by a table of all numbers up to the highest."""
     import polars as pl
 
     wide = (pl.UInt64, pl.Int128)
     if not (ids.dtype.is_integer() and len(ids)):
-        return None
+        return None, 0
     low, high = cast("tuple[int, int]", (ids.min(), ids.max()))
     room = len(ids) + _SPARE
     if high - low > room:
-        return None
+        return None, 0
     if not 0 <= low <= room:  # a longer table is cheaper than another copy of the column
-        ids = (ids if ids.dtype in wide else ids.cast(pl.Int64)) - low
-    return ids.cast(pl.Int64) if ids.dtype in wide else ids
+        ids, high = (ids if ids.dtype in wide else ids.cast(pl.Int64)) - low, high - low
+    return ids.cast(pl.Int64) if ids.dtype in wide else ids, high + 1
 
 
 def _whole(near: pl.Series) -> Codes:
@@ -135,17 +134,18 @@ def _whole(near: pl.Series) -> Codes:
     return found
 
 
-def _met(near: pl.Series, size: int | None = None) -> Flags:
+def _met(near: pl.Series, size: int) -> Flags:
     """Which numbers occur."""
-    met = np.zeros(cast("int", near.max()) + 1 if size is None else size, np.uint8)
+    met = np.zeros(size, np.uint8)
     _tick_off(near, met, 1)
     return met.view(np.bool_)
 
 
 def _tick_off(near: pl.Series, met: NDArray[np.uint8], bit: int) -> None:
     """Set a bit of every number that occurs, piece by piece of the column."""
+    pays = repay(len(near))
     for piece in near.get_chunks():
-        if repay(len(near)):
+        if pays:
             kernel(_tick)(frozen(piece.to_numpy()), met, np.uint8(bit))
         else:
             met[piece.to_numpy()] |= np.uint8(bit)

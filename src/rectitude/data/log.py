@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from rectitude.arrays import together
+from rectitude.compiled import repay
 from rectitude.data.aliases import COUNTS, normal
-from rectitude.data.codes import distinct
+from rectitude.data.codes import distinct_in
 from rectitude.data.ids import whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
@@ -20,6 +24,10 @@ if TYPE_CHECKING:
 
 ROW = "row"
 """The column that holds the number of each row in the source, from 0."""
+
+
+Size = tuple[int, int, int]
+"""Rows, users, items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +63,22 @@ class Log:
             )
 
     @property
-    def size(self) -> tuple[int, int, int]:
+    def size(self) -> Size:
         """Rows, users, items."""
-        return self.frame.height, distinct(self.frame["user"]), distinct(self.frame["item"])
+        return sizes(self)[0]
+
+
+def sizes(log: Log, parts: Sequence[Log] = (), covered: bool = False) -> list[Size]:
+    """The sizes of a log and of parts that hold rows of it; `covered` if they hold all of them."""
+    frames = [part.frame for part in parts]
+    found: dict[str, list[int]] = {}
+
+    def count(side: str) -> None:
+        found[side] = distinct_in(log.frame[side], [frame[side] for frame in frames], covered)
+
+    together([partial(count, side) for side in ("user", "item")], pays=repay(log.frame.height))
+    rows = [frame.height for frame in (log.frame, *frames)]
+    return list(zip(rows, found["user"], found["item"], strict=True))
 
 
 def open_log(source: object) -> Log:

@@ -2,64 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rectitude.data.codes import codes, counts, looked_up
 from rectitude.data.log import Log
 from rectitude.errors import BadName
-from rectitude.prepare.counting import Repeats
-from rectitude.prepare.draws import numbers
-from rectitude.prepare.ids import ranks
-from rectitude.prepare.order import End, Ties, nearest_to
-
-if TYPE_CHECKING:
-    import polars as pl
+from rectitude.prepare.counting import Repeats, distinct_pairs
+from rectitude.prepare.draws import places
+from rectitude.prepare.order import Ties, by_time
+from rectitude.prepare.peeling import Sides
 
 
 def popular_items(log: Log, *, n: int, repeats: Repeats = "counted") -> Log:
     """The n items with the most rows (or users); of equally popular ones, those of lower id."""
-    import polars as pl
-
-    once = pl.col("user").n_unique() if repeats == "once" else pl.len()
-    return _items(log, n, once.alias("weight"))
+    items, size = codes(log.frame["item"])
+    counted = items
+    if repeats == "once":
+        users, most = codes(log.frame["user"])
+        counted = distinct_pairs(Sides(users, items), Sides(most, size)).items
+    return _items(log, n, items, counts(counted, size))
 
 
 def recent_items(log: Log, *, n: int) -> Log:
     """The n items whose last interaction is the most recent; of equals, those of lower id."""
-    import polars as pl
-
     log.require("timestamp", "recent_items")
-    return _items(log, n, pl.col("timestamp").max().alias("weight"))
+    items, size = codes(log.frame["item"])
+    times = log.frame["timestamp"].to_physical().to_numpy()
+    last = np.full(size, times.min(initial=0))
+    np.maximum.at(last, items, times)
+    return _items(log, n, items, last)
 
 
-def _items(log: Log, n: int, weight: pl.Expr) -> Log:
+def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any]) -> Log:
+    """The rows of the n items of the highest weight; the numbers of items go by their ids."""
     import polars as pl
 
     _require(n, "n")
-    items = log.frame.group_by("item").agg(weight)
-    chosen = items.sort("weight", "item", descending=[True, False]).head(n)
-    return log.with_frame(log.frame.filter(pl.col("item").is_in(chosen["item"].implode())))
+    known = np.flatnonzero(counts(items, len(weight)))[::-1]
+    best = known[np.argsort(weight[known], kind="stable")[::-1][:n]]
+    kept = np.zeros(len(weight), bool)
+    kept[best] = True
+    return log.with_frame(log.frame.filter(pl.Series(looked_up(kept, items))))
 
 
 def latest(log: Log, *, n: int, ties: Ties = "content") -> Log:
     """The n most recent interactions of each user."""
+    import polars as pl
+
     _require(n, "n")
     log.require("timestamp", "latest")
-    return _at_the_end(log, "latest", n, ties)
+    return log.with_frame(log.frame.filter(pl.Series(by_time(log, "user", ties).after < n)))
 
 
 def earliest(log: Log, *, n: int, ties: Ties = "content") -> Log:
     """The n first interactions of each user."""
-    _require(n, "n")
-    log.require("timestamp", "earliest")
-    return _at_the_end(log, "earliest", n, ties)
-
-
-def _at_the_end(log: Log, end: End, n: int, ties: Ties) -> Log:
     import polars as pl
 
-    return log.with_frame(log.frame.filter(pl.Series(nearest_to(log.frame, end, n, ties))))
+    _require(n, "n")
+    log.require("timestamp", "earliest")
+    return log.with_frame(log.frame.filter(pl.Series(by_time(log, "user", ties).before < n)))
 
 
 def sample_users(
@@ -68,13 +72,8 @@ def sample_users(
     """All rows of n users, or of a share of the users, drawn by the seed."""
     import polars as pl
 
-    users = ranks(log.frame["user"])
-    size = users.n_unique()
-    wanted = _wanted(n, share, size)
-    drawn = np.argsort(numbers(seed, np.arange(size)), kind="stable")[:wanted]
-    kept = np.zeros(size, bool)
-    kept[drawn] = True
-    return log.with_frame(log.frame.filter(pl.Series(kept[users.to_numpy()])))
+    place, size = places(log.frame["user"], seed)
+    return log.with_frame(log.frame.filter(pl.Series(place < _wanted(n, share, size))))
 
 
 def _wanted(n: int | None, share: float | None, size: int) -> int:

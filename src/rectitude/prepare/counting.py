@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from rectitude.data.codes import codes, looked_up
 from rectitude.data.log import Log
 from rectitude.errors import BadName
-from rectitude.prepare.ids import codes, looked_up
 from rectitude.prepare.peeling import Bounds, Order, Rounds, Sides, surviving
 
 Repeats = Literal["counted", "once"]
@@ -43,12 +43,17 @@ def between(
     users_at_most: int | None = None,
     items_at_least: int = 0,
     items_at_most: int | None = None,
+    order: Order = "together",
     repeats: Repeats = "counted",
 ) -> Log:
-    """Users and items whose rows lie between bounds, until all do; both are counted together."""
+    """Users and items whose rows lie between bounds, until all do.
+
+    Both are counted together, or one side in what the other left: with an upper bound that is not
+    the same.
+    """
     users = _bounds(users_at_least, users_at_most, "users")
     items = _bounds(items_at_least, items_at_most, "items")
-    return _kept(log, users, items, repeats, "until_stable", "together")
+    return _kept(log, users, items, repeats, "until_stable", order)
 
 
 def items_per_user(
@@ -80,14 +85,14 @@ def _kept(
         return log
     (own, users_size), (other, items_size) = codes(log.frame["user"]), codes(log.frame["item"])
     rows, sizes = Sides(own, other), Sides(users_size, items_size)
-    counted = rows if repeats == "counted" else _distinct(rows, sizes)
+    counted = rows if repeats == "counted" else distinct_pairs(rows, sizes)
     kept = surviving(counted, sizes, Sides(users, items), rounds, order)
     flags = looked_up(kept[0], rows.users)
     flags &= looked_up(kept[1], rows.items)
     return log.with_frame(log.frame.filter(pl.Series(flags)))
 
 
-def _distinct(rows: Sides, sizes: Sides) -> Sides:
+def distinct_pairs(rows: Sides, sizes: Sides) -> Sides:
     """Users and items of every pair once."""
     import polars as pl
 

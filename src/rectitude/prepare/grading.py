@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rectitude.data.codes import codes, counts, looked_up
 from rectitude.data.log import ROW, Log
 from rectitude.data.values import EXACT
 from rectitude.errors import BadName, BadTable
-from rectitude.prepare.ids import ranks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,10 +26,10 @@ def threshold(log: Log, *, at: float | Literal["global_mean", "user_mean"]) -> L
     _require_grades(log)
     grades = log.frame["grade"]
     if isinstance(at, str):
-        groups = np.zeros(len(grades), np.uint32)
+        groups, size = np.zeros(len(grades), np.uint32), 1
         if at == "user_mean":
-            groups = ranks(log.frame["user"]).to_numpy()
-        return log.with_frame(log.frame.filter(pl.Series(_reaches_mean(grades, groups))))
+            groups, size = codes(log.frame["user"])
+        return log.with_frame(log.frame.filter(pl.Series(_reaches_mean(grades, groups, size))))
     if not np.isfinite(at):
         raise BadName(f"at is {at}.", "a number, global_mean or user_mean.")
     return log.with_frame(log.frame.filter(grades >= at))
@@ -55,14 +55,14 @@ def grade_range(
     return log.with_frame(log.frame.filter(kept))
 
 
-def _reaches_mean(grades: pl.Series, groups: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def _reaches_mean(grades: pl.Series, groups: NDArray[np.uint32], size: int) -> NDArray[np.bool_]:
     """Whether grades are at least the mean of their group, in whole numbers: sums of floats would
     depend on the order of rows, and put a user's equal grades below their own mean."""
     values = _whole(grades.to_numpy())
-    size = int(groups.max(initial=0)) + 1
-    counts, sums = np.bincount(groups, minlength=size), _sums(values, groups, size)
-    least = -(-sums // np.maximum(counts, 1))  # the smallest whole number not below the mean
-    reaches: NDArray[np.bool_] = values >= least[groups]
+    sums = _sums(values, groups, size)
+    # The smallest whole number not below the mean.
+    least = -(-sums // np.maximum(counts(groups, size), 1))
+    reaches: NDArray[np.bool_] = values >= looked_up(least, groups)
     return reaches
 
 
@@ -90,9 +90,10 @@ def _whole(grades: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _require_grades(log: Log) -> None:
-    wrong = log.frame["grade"].is_null() | log.frame["grade"].is_nan()
-    count = int(wrong.sum())
-    if count:
+    grades = log.frame["grade"]
+    if grades.null_count() or grades.is_nan().any():
+        wrong = grades.is_null() | grades.is_nan()
+        count = int(wrong.sum())
         row = log.frame.filter(wrong)[ROW].min()
         raise BadTable(
             f"{log.source}: {count:,} of {len(wrong):,} rows have no grade (first: row"

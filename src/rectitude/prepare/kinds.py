@@ -1,11 +1,15 @@
-"""Whether a value in a recipe has the type that a step asks for, and that type in words."""
+"""Whether a value has the type that a step or a way of splitting asks for, and that type in
+words."""
 
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from datetime import date, datetime
 from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin
+
+from rectitude.errors import BadName, nearest
 
 _WORDS: dict[Any, str] = {
     int: "a whole number",
@@ -13,7 +17,20 @@ _WORDS: dict[Any, str] = {
     str: "text",
     datetime: "a date",
     date: "a date",
+    Mapping: "a table such as {'how': 'leave_last', 'n': 1}",
+    object: "any value",
 }
+
+
+def require_fitting(value: object, kind: Any, name: str) -> None:
+    """An error, with the nearest choice, if a value has not the type of an annotation."""
+    if not fits(value, kind):
+        guess = nearest(str(value), choices(kind))
+        raise BadName(
+            f"{name} is {value!r}.",
+            f"{in_words(kind)}.",
+            f"did you mean {guess}?" if guess else "",
+        )
 
 
 def fits(value: object, kind: Any) -> bool:
@@ -21,10 +38,11 @@ def fits(value: object, kind: Any) -> bool:
     if _is_union(kind):
         return any(fits(value, one) for one in get_args(kind))
     if get_origin(kind) is Literal:
-        return isinstance(value, str) and value in get_args(kind)
+        return isinstance(value, str | int) and value in get_args(kind)
     if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, {int: Integral, float: Real}.get(kind, kind))
+        return kind in (bool, object)
+    plain = get_origin(kind) or kind
+    return isinstance(value, {int: Integral, float: Real}.get(plain, plain))
 
 
 def in_words(kind: Any) -> str:
@@ -34,7 +52,7 @@ def in_words(kind: Any) -> str:
         return " or ".join(dict.fromkeys(parts))
     if get_origin(kind) is Literal:
         return " or ".join(map(repr, get_args(kind)))
-    return _WORDS[kind]
+    return _WORDS[get_origin(kind) or kind]
 
 
 def choices(kind: Any) -> list[str]:

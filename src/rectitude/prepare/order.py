@@ -1,156 +1,267 @@
-"""The order in time of each user's interactions, whatever the order of rows.
+"""The order of rows within a user, an item or the whole log, and where each row stands in it.
 
-Of equal times, `ties` says which row counts as the latest: by `content` (the highest item, then the
-highest grade), or the `first` or the `last` one in the file, as some frameworks go by it.
+Rows of a group are brought together first, then each group is sorted by itself: by time or by a
+random number, and what is still equal by the next column. Rows that are equal in all of them stay
+in the order of the log.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Iterable
+from functools import partial
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rectitude.data.log import ROW
-from rectitude.prepare.ids import looked_up, ranks
-from rectitude.prepare.peeling import counts
+from rectitude.arrays import Integers, thread_count, together
+from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.codes import codes, counts, looked_up, ranks
+from rectitude.data.log import ROW, Log
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
+Whole = NDArray[np.int32]
+Rows = NDArray[np.uint32]
+Keys = NDArray[np.uint32]
+Groups = tuple[Keys, int]
+"""The number of the group of each row, from 0 on, and a bound that they stay below."""
+
+Level = Literal["user", "item", "all"]
 Ties = Literal["content", "first", "last"]
-End = Literal["latest", "earliest"]
-_BITS = 62
-"""So many bits of a number are free to hold a user and a time."""
+Order = Literal["time", "file"]
+_PREFIX = 16
+"""A whole log is sorted in portions by so many leading bits of the key."""
+_32_BITS = 2**32
 
 
-def later(frame: pl.DataFrame, ties: Ties = "content") -> pl.Series:
-    """For each row, how many rows of its user are later: 0 for the latest."""
-    order, users = timeline(frame, ties)
-    return _placed(order, _ends(users) - 1 - np.arange(len(users)), "later")
+class Runs(NamedTuple):
+    """Rows of a log, group after group, and where each group ends."""
+
+    rows: Rows
+    ends: Integers
+
+    @property
+    def sizes(self) -> Integers:
+        """How many rows each group has."""
+        return np.diff(self.ends, prepend=0)
 
 
-def earlier(frame: pl.DataFrame, ties: Ties = "content") -> pl.Series:
-    """For each row, how many rows of its user are earlier: 0 for the earliest."""
-    order, users = timeline(frame, ties)
-    return _placed(order, np.arange(len(users)) - _starts(users), "earlier")
+class Standing(NamedTuple):
+    """For each row: how many rows of its group stand after it, and how many there are."""
+
+    after: Whole
+    size: Whole
+
+    @property
+    def before(self) -> Whole:
+        """How many rows of the group stand before each row."""
+        return self.size - 1 - self.after
 
 
-def nearest_to(frame: pl.DataFrame, end: End, n: int, ties: Ties = "content") -> NDArray[np.bool_]:
-    """Which rows are among the n latest (or earliest) of their user.
+def by_time(
+    log: Log, level: Level = "user", ties: Ties = "content", order: Order = "time"
+) -> Standing:
+    """Where each row stands when rows go by time.
 
-    The time of each user's n-th row is found among sorted numbers; only rows of just that time have
-    to be put in order.
+    Rows of equal time go by item, user and grade, so that the order of the file plays no part;
+    "first" and "last" go by the file instead, and say which of the rows counts as the latest.
+    `order` "file" forgets time altogether.
     """
-    place = later if end == "latest" else earlier
-    users = ranks(frame["user"]).to_numpy()
-    keys = _user_and_time(frame, users, end)
+    if order == "file":
+        return standing(log.frame, level, [])
+    log.require("timestamp", "an order in time")
+    return standing(log.frame, level, in_time(log.frame, ties))
+
+
+def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") -> list[pl.Series]:
+    """The columns that put rows in the order of time, the later ones for rows of equal time."""
+    import polars as pl
+
+    if ties == "last":
+        return [frame[by]]
+    if ties == "first":
+        return [frame[by], -frame[ROW].cast(pl.Int64)]
+    others = [name for name in ("item", "user", "grade") if name in frame.columns]
+    return [frame[by], *(frame[name] for name in others)]
+
+
+def end_of(log: Log, level: Literal["user", "item"], end: Literal["first", "last"]) -> pl.Series:
+    """For each row, the first or last time of its user or item."""
+    import polars as pl
+
+    log.require("timestamp", "an order in time")
+    groups, size = codes(log.frame[level])
+    times = log.frame["timestamp"].to_physical().to_numpy()
+    found = np.full(size, times.max() if end == "first" else times.min())
+    (np.minimum if end == "first" else np.maximum).at(found, groups, times)
+    return pl.Series(looked_up(found, groups)).cast(log.frame["timestamp"].dtype)
+
+
+def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Standing:
+    """Where each row stands within its group when rows go by these columns."""
+    if level != "all":
+        return _standing(ordered(codes(frame[level]), columns))
+    every = np.arange(frame.height, dtype=np.uint32)
+    rows = every if columns == [] else ordered(None, columns).rows
+    return _standing(Runs(rows, np.array([frame.height])))
+
+
+def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
+    """The rows of each group in the order of columns: a column decides between rows that are equal
+    in all before it. Without groups, all rows are one."""
+    keys = chain.from_iterable(map(_narrow, columns))
+    first = next(keys, None)
+    runs, sorted_keys = _grouped(groups, None if first is None else _numbers(first))
+    tied, ends = _tied(sorted_keys, runs.ends)
+    for column in keys:
+        if not len(tied):
+            break
+        rows = runs.rows[tied]
+        at, sorted_keys = _sorted(rows, _numbers(column.rechunk().gather(rows)), ends)
+        runs.rows[tied] = at
+        still, ends = _tied(sorted_keys, ends)
+        tied = tied[still]
+    return runs
+
+
+def settled(runs: Runs, columns: Iterable[pl.Series]) -> Runs:
+    """The same groups, with the rows of each in the order of columns."""
+    group = np.repeat(np.arange(len(runs.ends), dtype=np.uint32), runs.sizes)
+    here = (column.rechunk().gather(runs.rows) for column in columns)
+    within = ordered((group, len(runs.ends)), here)
+    return Runs(runs.rows[within.rows], runs.ends)
+
+
+def equals(groups: Groups, keys: Keys) -> Runs:
+    """The rows that share their group and their key with others, put together."""
+    runs, keys = _grouped(groups, keys)
+    tied, ends = _tied(keys, runs.ends)
+    return Runs(runs.rows[tied], ends)
+
+
+def _grouped(groups: Groups | None, keys: Keys | None) -> tuple[Runs, Keys]:
+    """The rows of each group in the order of a key, and the keys."""
     if keys is None:
-        chosen: NDArray[np.bool_] = place(frame, ties).to_numpy() < n
-        return chosen
-    limits, wanted = _limits(keys, users, n)
-    mine = looked_up(limits, users)
-    kept = keys > mine
-    at = np.flatnonzero(keys == mine)
-    kept[at] = place(frame[at], ties).to_numpy() < wanted[users[at]]
-    return kept
+        keys = np.zeros(0 if groups is None else len(groups[0]), np.uint32)
+    if groups is None:  # a start on sorting them all: portions that leading bits tell apart
+        over = max(int(keys.max(initial=0)).bit_length() - _PREFIX, 0)
+        groups = keys >> np.uint32(over), 1 << _PREFIX
+    if not repay(len(keys)):
+        rows = np.lexsort((keys, groups[0])).astype(np.uint32)
+        return Runs(rows, np.cumsum(counts(*groups))), keys[rows]
+    packed, ends = gathered(groups, keys)
+    rows, keys = _unpacked(packed, ends)
+    return Runs(rows, ends), keys
 
 
-def _user_and_time(
-    frame: pl.DataFrame, users: NDArray[np.uint32], end: End
-) -> NDArray[np.int64] | None:
-    """User and time as one number, later (or earlier) times higher; None if it does not fit."""
-    times = frame["timestamp"].to_physical()
-    if not (times.dtype.is_integer() and len(times)):
-        return None
-    low, high = cast("tuple[int, int]", (times.min(), times.max()))
-    bits = max((high - low).bit_length(), 1)
-    if bits + int(users.max()).bit_length() > _BITS:
-        return None
-    keys = users.astype(np.int64)
-    keys <<= bits
-    keys += (times - low if end == "latest" else high - times).to_numpy()
-    return keys
+def gathered(groups: Groups, keys: Keys) -> tuple[NDArray[np.uint64], Integers]:
+    """A key above its row in one number, for all rows, group after group, and where groups end."""
+    found = counts(*groups)
+    ends = np.cumsum(found)
+    packed = np.empty(len(keys), np.uint64)
+    kernel(_gather)(frozen(groups[0]), frozen(keys), ends - found, packed)
+    return packed, ends
 
 
-def _limits(
-    keys: NDArray[np.int64], users: NDArray[np.uint32], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each user the n-th highest key, and how many rows that have just this key are wanted."""
+def _sorted(rows: Rows, keys: Keys, ends: Integers) -> tuple[Rows, Keys]:
+    """Rows in the order of their keys, run by run, and the keys."""
+    if repay(len(rows)):
+        return _unpacked(keys.astype(np.uint64) << np.uint64(32) | rows, ends)
+    order = np.lexsort((rows, keys, np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))))
+    return rows[order], keys[order]
+
+
+def _unpacked(packed: NDArray[np.uint64], ends: Integers) -> tuple[Rows, Keys]:
+    """Sort numbers that hold a key above a row, run by run, on several threads; take them apart."""
+    sort = kernel(_sort)
+    cuts = np.arange(0, len(packed), max(len(packed) // (4 * thread_count()), 1) + 1)
+    bounds = [*np.unique(np.searchsorted(ends, cuts)), len(ends)]
+    together([partial(sort, frozen(ends), a, b, packed) for a, b in pairwise(bounds)])
+    rows = packed.astype(np.uint32)
+    packed >>= np.uint64(32)
+    return rows, packed.astype(np.uint32)
+
+
+def _tied(keys: Keys, ends: Integers) -> tuple[Integers, Integers]:
+    """The places whose key a neighbour in the run has too, and where runs of them end."""
+    if len(keys) < 2:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    same = keys[1:] == keys[:-1]
+    same[ends[(ends > 0) & (ends < len(keys))] - 1] = False
+    more = np.append(same, False)
+    both = more.copy()
+    both[1:] |= same
+    places = np.flatnonzero(both)
+    return places, np.flatnonzero(~more[places]) + 1
+
+
+def _standing(runs: Runs) -> Standing:
+    rows, ends = runs
+    after, size = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
+    if repay(len(rows)):
+        kernel(_place)(frozen(rows), frozen(ends), after, size)
+        return Standing(after, size)
+    size[rows] = np.repeat(runs.sizes, runs.sizes)
+    after[rows] = np.repeat(ends, runs.sizes) - 1 - np.arange(len(rows))
+    return Standing(after, size)
+
+
+def _narrow(column: pl.Series) -> list[pl.Series]:
+    """Columns of whole numbers that span no more than 32 bits, in the same order: one, or two of
+    which the second decides where the first is equal. Text and the like stay as they are."""
     import polars as pl
 
-    ordered = pl.Series(keys).sort().to_numpy()
-    sizes = counts(users, int(users.max()) + 1)
-    ends = np.cumsum(sizes)
-    limits = ordered[ends - np.minimum(sizes, n)]
-    above = ends - np.searchsorted(ordered, limits, side="right")
-    return limits, np.minimum(sizes, n) - above
+    physical = column.to_physical() if column.dtype.is_temporal() else column
+    if physical.dtype.is_float():
+        bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
+        physical = pl.Series((bits ^ ((bits >> 63) | np.int64(-(2**63)))).view(np.uint64))
+    if not physical.dtype.is_integer() or physical.dtype == pl.Int128 or not len(physical):
+        return [physical]
+    low, high = cast("tuple[int, int]", (physical.min(), physical.max()))
+    if high - low < _32_BITS:
+        return [physical]
+    whole = physical.cast(pl.UInt64 if physical.dtype == pl.UInt64 else pl.Int64).to_numpy()
+    wide = whole.view(np.uint64) - np.array(low, whole.dtype).view(np.uint64)  # wraps if it must
+    over = (high - low).bit_length() - 32
+    halves = wide >> np.uint64(over), wide & np.uint64((1 << over) - 1)
+    return [pl.Series(half.astype(np.uint32)) for half in halves]
 
 
-def timeline(
-    frame: pl.DataFrame,
-    ties: Ties = "content",
-    groups: pl.Series | None = None,
-    by: str = "timestamp",
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Row positions, user by user in time order, and the rank of the user at each.
-
-    `groups` puts the numbers of other groups in place of the ranks of users, and `by` another
-    column in place of time.
-    """
+def _numbers(column: pl.Series) -> Keys:
+    """Numbers from 0 on in the order of a column that `_narrow` gave."""
     import polars as pl
 
-    by_time = frame[by].arg_sort().to_numpy()
-    bits = max(frame.height.bit_length(), 1)
-    # One number holds the user and the place in time: sorting numbers is far faster than rows.
-    ranked = ranks(frame["user"]) if groups is None else groups
-    keys = ranked.to_numpy()[by_time].astype(np.int64)
-    keys <<= bits
-    keys |= np.arange(frame.height, dtype=np.uint32)
-    keys = pl.Series(keys).sort().to_numpy()
-    order = by_time[keys & ((1 << bits) - 1)]
-    users = keys >> bits
-    return _settled(frame, order, users, ties, by), users
+    if not column.dtype.is_integer() or column.dtype == pl.Int128:
+        return ranks(column)
+    low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
+    if not 0 <= low <= high < _32_BITS:
+        column = (column if column.dtype == pl.UInt64 else column.cast(pl.Int64)) - low
+    return column.cast(pl.UInt32).to_numpy()
 
 
-def _settled(
-    frame: pl.DataFrame, order: NDArray[np.uint32], users: NDArray[np.int64], ties: Ties, by: str
-) -> NDArray[np.uint32]:
-    """The same order with rows of equal user and time put as `ties` says."""
-    import polars as pl
-
-    times = frame[by].gather(order).to_physical().to_numpy()
-    same = (times[1:] == times[:-1]) & (users[1:] == users[:-1])
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    if not len(tied):
-        return order
-    runs = np.cumsum(np.append(False, ~same))[tied]
-    content = [name for name in ("item", "grade") if name in frame.columns and ties == "content"]
-    rows = frame.select(*content, ROW)[order[tied]]
-    rows = rows.with_columns(pl.Series("run", runs), pl.Series("at", order[tied]))
-    keys = ["run", *content, ROW]
-    falling = [False, *[ties == "first"] * (len(keys) - 1)]
-    settled = order.copy()
-    settled[tied] = rows.sort(keys, descending=falling)["at"].to_numpy()
-    return settled
+def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]
+    """The rows of each group one after the other, each number with its key above it."""
+    for row in range(groups.shape[0]):
+        group = groups[row]
+        packed[cursor[group]] = np.uint64(keys[row]) << np.uint64(32) | np.uint64(row)
+        cursor[group] += 1
 
 
-def _starts(users: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the run of each row's user begins."""
-    first = np.append(True, users[1:] != users[:-1]) if len(users) else np.empty(0, bool)
-    starts: NDArray[np.int64] = np.maximum.accumulate(np.where(first, np.arange(len(users)), 0))
-    return starts
+def _sort(ends, first, last, packed):  # type: ignore[no-untyped-def]
+    """Sort the numbers of some groups, each by itself."""
+    for group in range(first, last):
+        packed[ends[group - 1] if group else 0 : ends[group]].sort()
 
 
-def _ends(users: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the run of each row's user ends."""
-    return len(users) - _starts(users[::-1])[::-1]
-
-
-def _placed(order: NDArray[np.uint32], values: NDArray[Any], name: str) -> pl.Series:
-    """Values in timeline order as a column in row order."""
-    import polars as pl
-
-    column = np.empty(len(order), np.uint32)
-    column[order] = values
-    return pl.Series(name, column)
+def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
+    """Where each row stands, in the order of the log."""
+    first = 0
+    for group in range(ends.shape[0]):
+        last = ends[group]
+        for place in range(first, last):
+            after[rows[place]] = last - 1 - place
+            size[rows[place]] = last - first
+        first = last

@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers, together
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.codes import counts
 
-Codes = NDArray[np.integer]
 Order = Literal["together", "users_first", "items_first"]
 Rounds = int | Literal["until_stable"]
 
@@ -67,15 +66,6 @@ def _both(codes: Sides, sizes: Sides) -> list[Integers]:
     return found
 
 
-def counts(codes: Codes, size: int) -> Integers:
-    """How many rows each code has."""
-    if not repay(len(codes)):
-        return np.bincount(codes, minlength=size)
-    found = np.zeros(size, np.int64)
-    kernel(_count)(frozen(codes), found)
-    return found
-
-
 def _after_a_round(codes: Sides, sizes: Sides, bounds: Sides, order: Order) -> Sides:
     """The rows that one round leaves: both sides on the same counts, or one after the other."""
     if order == "together":
@@ -123,12 +113,6 @@ def _push(waiting: Integers, going: Flags) -> int:
     first = np.flatnonzero(going)
     waiting[: len(first)] = first
     return len(first)
-
-
-def _count(codes, found):  # type: ignore[no-untyped-def]
-    """Count without the copy in wider integers that NumPy makes."""
-    for row in range(codes.shape[0]):
-        found[codes[row]] += 1
 
 
 def _bring_together(own, other, shift, cursor, near):  # type: ignore[no-untyped-def]

@@ -10,18 +10,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log, open_log
-from rectitude.errors import BadName, NothingToEvaluate, RectitudeError, nearest, unknown_name
-from rectitude.prepare.ids import distinct
-from rectitude.prepare.kinds import choices, fits, in_words
+from rectitude.data.log import ROW, Log, Size, open_log
+from rectitude.errors import BadName, NothingToEvaluate, RectitudeError, unknown_name
+from rectitude.prepare.kinds import in_words, require_fitting
 from rectitude.prepare.places import Lines, read_toml
 from rectitude.prepare.steps import STEPS
 
 if TYPE_CHECKING:
     import polars as pl
 
-Size = tuple[int, int, int]
-"""Rows, users, items."""
+_NEAR = 1 << 16
+"""So many rows at a time are looked through for the first that was removed: it is mostly near."""
 Place = Callable[[int, str], str]
 """Where step i, or one of its parameters, stands: in words."""
 
@@ -51,7 +50,7 @@ def prepare(source: object, recipe: object) -> Log:
         raise NothingToEvaluate(f"{log.source} holds no rows.", "at least one interaction.")
     log = replace(log, ledger=log.ledger + Ledger())
     done = sum(name.startswith("step ") for name in log.ledger.notes)
-    size = sizes(log)
+    size = log.size
     for number, step in enumerate(steps, done + 1):
         log, size = _run(log, size, step, number)
     return log
@@ -105,13 +104,7 @@ def _checked(step: object, number: int, where: Place) -> Planned:
         place = where(number, key)
         if key not in known:
             raise unknown_name("parameter", key, known, where=f"{place}: step {name}")
-        if not fits(value, known[key]):
-            guess = nearest(str(value), choices(known[key]))
-            raise BadName(
-                f"{place}: {key} of {name} is {value!r}.",
-                f"{in_words(known[key])}.",
-                f"did you mean {guess}?" if guess else "",
-            )
+        require_fitting(value, known[key], f"{place}: {key} of {name}")
     missing = [key for key in needed if key not in given]
     if missing:
         raise BadName(
@@ -146,7 +139,7 @@ def _run(log: Log, size: Size, step: Planned, number: int) -> tuple[Log, Size]:
         )
     ledger, title = left.ledger, f"step {number}"
     ledger.note(title, str(step))
-    after = sizes(left)
+    after = left.size
     for word, had, has in zip(("rows", "users", "items"), size, after, strict=True):
         ledger.count(f"{title}: {word}", has, f"{word} left by {title}, {step.name}", had)
     example = _first_removed(log.frame, left.frame) if after[0] < size[0] else ""
@@ -155,14 +148,11 @@ def _run(log: Log, size: Size, step: Planned, number: int) -> tuple[Log, Size]:
     return left, after
 
 
-def sizes(log: Log) -> Size:
-    """Rows, users and items of a log."""
-    return log.frame.height, distinct(log.frame["user"]), distinct(log.frame["item"])
-
-
 def _first_removed(before: pl.DataFrame, after: pl.DataFrame) -> str:
     """The first row that a step removed, in words; steps keep the order of rows."""
-    rows, left = before[ROW].to_numpy(), after[ROW].to_numpy()
-    differ = rows[: len(left)] != left
-    found = before.row(int(differ.argmax()) if differ.any() else len(left), named=True)
+    rows, left, place = before[ROW].to_numpy(), after[ROW].to_numpy(), 0
+    while place < len(left) and rows[place] == left[place]:
+        differ = rows[place : len(left)][:_NEAR] != left[place:][:_NEAR]
+        place += int(differ.argmax()) if differ.any() else len(differ)
+    found = before.row(place, named=True)
     return f"row {found[ROW] + 1}, user {found['user']!r}, item {found['item']!r}"

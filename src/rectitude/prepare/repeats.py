@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.codes import codes
 from rectitude.data.log import ROW, Log
 from rectitude.errors import BadTable
-from rectitude.prepare.ids import pairs, ranks, repeated
-from rectitude.prepare.order import Ties, timeline
+from rectitude.prepare.order import Groups, Runs, Ties, equals, gathered, in_time, settled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,71 +27,81 @@ def deduplicate(
 
     `sum` keeps the last row with the sum of all grades; `error` refuses repeats.
     """
-    pair = pairs(log.frame)
-    again = repeated(pair)
-    if not again.any():
+    import polars as pl
+
+    again = repeats(log.frame)
+    if not len(again.rows):
         return log
     if keep == "error":
         raise _repeats(log, again)
-    rows = log.frame.with_columns(pair).filter(again)
-    if keep == "sum":
-        rows = _summed(log, rows)
-    if order == "time" and "timestamp" not in rows.columns:
-        _require_equal(log.with_frame(rows))
+    frame = _summed(log, again) if keep == "sum" else log.frame
+    if order == "time" and "timestamp" not in frame.columns:
+        _require_equal(log, frame, again)
         order = "file"
-    by = "timestamp" if order == "time" else ROW
-    places, groups = timeline(rows, ties, groups=ranks(pair.filter(again)), by=by)
-    return _only(log, again, rows, places[_ends(groups, keep)], keep)
-
-
-def _only(
-    log: Log, again: pl.Series, rows: pl.DataFrame, chosen: NDArray[np.uint32], keep: Keep
-) -> Log:
-    """The log without those repeats that were not chosen, its rows in their order."""
-    import polars as pl
-
-    at = again.arg_true().to_numpy()[chosen]
-    kept = ~again.to_numpy()
-    kept[at] = True
-    frame = log.frame
-    if keep == "sum":
-        grades = frame["grade"].to_numpy().copy()
-        grades[at] = rows["grade"].to_numpy()[chosen]
-        frame = frame.with_columns(pl.Series("grade", grades))
+    runs = settled(again, in_time(frame, ties) if order == "time" else [])
+    kept = np.ones(frame.height, bool)
+    kept[runs.rows] = False
+    kept[runs.rows[runs.ends - (runs.sizes if keep == "first" else 1)]] = True
     return log.with_frame(frame.filter(pl.Series(kept)))
 
 
-def _ends(groups: NDArray[np.int64], keep: Keep) -> NDArray[np.bool_]:
-    """Which rows are the first of their group, or else the last."""
-    changes = groups[1:] != groups[:-1]
-    return np.append(True, changes) if keep == "first" else np.append(changes, True)
+def repeats(frame: pl.DataFrame) -> Runs:
+    """The rows whose user and item other rows have too, one pair after the other."""
+    (users, size), items = codes(frame["user"]), codes(frame["item"])
+    if not repay(frame.height):
+        return equals((users, size), items[0])
+    rows = _again((users, size), items)
+    runs = equals((users[rows], size), items[0][rows])
+    return Runs(rows[runs.rows], runs.ends)
 
 
-def _require_equal(log: Log) -> None:
+def _again(users: Groups, items: Groups) -> NDArray[np.uint32]:
+    """The same rows as they stand in the log, without sorting all to find them."""
+    packed, ends = gathered(users, items[0])
+    again = np.zeros(len(packed), bool)
+    kernel(_mark)(frozen(ends), frozen(packed), np.zeros((items[1], 2), np.int64), again)
+    return np.flatnonzero(again).astype(np.uint32)
+
+
+def _mark(ends, packed, met, again):  # type: ignore[no-untyped-def]
+    """Mark the rows of items that a user has met before, and the row in which he first did."""
+    group = 0
+    for place in range(packed.shape[0]):
+        while place >= ends[group]:
+            group += 1
+        item, row = packed[place] >> np.uint64(32), packed[place] & np.uint64(2**32 - 1)
+        if met[item, 0] == group + 1:
+            again[row] = again[met[item, 1]] = True
+        else:
+            met[item, 0], met[item, 1] = group + 1, row
+
+
+def _require_equal(log: Log, frame: pl.DataFrame, again: Runs) -> None:
     """Without times, rows of a pair must be alike, or the first and the last mean nothing."""
-    import polars as pl
-
-    if "grade" not in log.frame.columns:
+    if "grade" not in frame.columns:
         return
-    different = log.frame.group_by("pair").agg(pl.col("grade").n_unique())
-    different = different.filter(pl.col("grade") > 1)
-    if different.height:
+    grades = frame["grade"].gather(again.rows).to_numpy()
+    starts = again.ends - again.sizes
+    low, high = np.minimum.reduceat(grades, starts), np.maximum.reduceat(grades, starts)
+    different = int(np.count_nonzero(low != high))
+    if different:
         raise BadTable(
-            f"{log.source}: {different.height:,} pairs of user and item come with different"
+            f"{log.source}: {different:,} pairs of user and item come with different"
             " grades, and no timestamp says which is the last.",
             "a timestamp column, or order = 'file'.",
             "choose with order='file', or keep='sum'.",
         )
 
 
-def _summed(log: Log, rows: pl.DataFrame) -> pl.DataFrame:
-    """Every row with the sum of the grades of its pair; the grades are counts here."""
+def _summed(log: Log, again: Runs) -> pl.DataFrame:
+    """The rows of every pair with the sum of all its grades; the grades are counts here."""
     import polars as pl
 
     log.require("grade", "keep = 'sum'")
+    rows = log.frame[np.sort(again.rows)]
     wrong = rows.filter(~(pl.col("grade") >= 0).fill_null(value=False) | pl.col("grade").is_nan())
     if wrong.height:
-        first: Any = wrong.sort(ROW).row(0, named=True)
+        first = wrong.row(0, named=True)
         raise BadTable(
             f"{log.source}: {wrong.height:,} of {rows.height:,} grades to be summed are below zero"
             f" or missing (first: row {first[ROW] + 1}, {first['grade']}).",
@@ -98,13 +109,17 @@ def _summed(log: Log, rows: pl.DataFrame) -> pl.DataFrame:
             "remove these rows first, or keep the first or last.",
         )
     # Floats are added from the smallest on, so that the order of rows plays no part.
-    return rows.with_columns(pl.col("grade").sort().sum().over("pair"))
+    runs = settled(again, [log.frame["grade"]])
+    grades = log.frame["grade"].to_numpy().copy()
+    sums = np.add.reduceat(grades[runs.rows], runs.ends - runs.sizes)
+    grades[runs.rows] = np.repeat(sums, runs.sizes)
+    return log.frame.with_columns(pl.Series("grade", grades))
 
 
-def _repeats(log: Log, again: pl.Series) -> BadTable:
-    first = log.frame.filter(again).sort(ROW).row(0, named=True)
+def _repeats(log: Log, again: Runs) -> BadTable:
+    first = log.frame.row(int(again.rows.min()), named=True)
     return BadTable(
-        f"{log.source}: {int(again.sum()):,} of {log.frame.height:,} rows repeat a pair of user and"
+        f"{log.source}: {len(again.rows):,} of {log.frame.height:,} rows repeat a pair of user and"
         f" item (first: row {first[ROW] + 1}, user {first['user']!r}, item {first['item']!r}).",
         "each pair once.",
         "choose which to keep: keep = 'first', 'last' or 'sum'.",

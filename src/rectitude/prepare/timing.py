@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rectitude.data.codes import ranks
 from rectitude.data.log import Log
 from rectitude.data.moments import moment, span
 from rectitude.errors import BadName
-from rectitude.prepare.order import timeline
+from rectitude.prepare.order import in_time, ordered
 
 Moment = int | float | str | datetime | date
 """A number as in the timestamps, or a date."""
@@ -52,10 +53,11 @@ def session_gap(log: Log, *, gap: Span = "30min") -> Log:
 
     log.require("timestamp", "session_gap")
     length = span(log, gap, "gap")
-    order, users = timeline(log.frame)
-    times = log.frame["timestamp"][order]
-    paused = (times.diff() > length).fill_null(value=True).to_numpy()
-    begins = np.append(True, users[1:] != users[:-1])[: len(users)] | paused
-    sessions = np.empty(len(order), np.int64)
-    sessions[order] = np.cumsum(begins) - 1
+    users = ranks(log.frame["user"])
+    runs = ordered((users, int(users.max(initial=0)) + 1), in_time(log.frame))
+    times = log.frame["timestamp"].gather(runs.rows)
+    begins = (times.diff() > length).fill_null(value=True).to_numpy().copy()
+    begins[runs.ends[:-1]] = True
+    sessions = np.empty(len(users), np.int64)
+    sessions[runs.rows] = np.cumsum(begins) - 1
     return log.with_frame(log.frame.with_columns(pl.Series("session", sessions)))

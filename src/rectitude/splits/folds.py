@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, open_log
+from rectitude.errors import BadIds
+from rectitude.prepare.draws import at_random, cut_at_random
+from rectitude.prepare.order import Order, Ties, by_time
 from rectitude.splits import shares
-from rectitude.splits.order import Order, Ties, at_random, by_time
 from rectitude.splits.parting import accounted, parted, require_rows
 from rectitude.splits.registry import splitter
 from rectitude.splits.split import Split
@@ -28,13 +31,17 @@ def k_fold(
 ) -> list[Split]:
     """Every row is to be found in one of the folds.
 
-    Rows are dealt out one by one, over the whole log or within each user, in a random order or
+    Rows are dealt out evenly, over the whole log or within each user, in a random order or
     ("round_robin") as they stand.
     """
     shares.require_whole(folds, "folds", 2)
     random = draw == "random"
-    standing = at_random(log, level, seed) if random else by_time(log, level, ties, order)
-    fold = standing.before % folds
+    if random and level == "all":
+        ends = [log.frame.height * nth // folds for nth in range(1, folds)]
+        fold: Any = np.searchsorted(ends, cut_at_random(log, ends, seed).after, side="right")
+    else:
+        standing = at_random(log, level, seed) if random else by_time(log, level, ties, order)
+        fold = standing.before % folds
     return [parted(log, fold == nth, name=f"fold-{nth + 1}") for nth in range(folds)]
 
 
@@ -45,6 +52,8 @@ def fixed(log: Log, *, truth: object, fold_in: object = None, validation: object
     shown = None if fold_in is None else open_log(fold_in)
     inner = None if validation is None else Split(log, open_log(validation))
     split = Split(log, found, shown, ledger=Ledger(), validation=inner)
+    for name, part in {"truth": found, "fold_in": shown}.items():
+        _require_same_ids(log, part, name)
     require_rows(log, split)
     pairs = found.frame.select("user", "item")
     again = pairs.join(log.frame.select("user", "item").unique(), ["user", "item"], "semi")
@@ -53,4 +62,19 @@ def fixed(log: Log, *, truth: object, fold_in: object = None, validation: object
         "pairs_in_train", again.height, "rows of truth have a pair that is in train too",
         of=pairs.height, example=example, weight="warning",
     )  # fmt: skip
-    return accounted(split, log, np.ones(log.frame.height, bool))
+    return accounted(split, log, np.ones(log.frame.height, bool), "elsewhere")
+
+
+def _require_same_ids(log: Log, part: Log | None, name: str) -> None:
+    """Ids of a part that can be those of the log: texts are never numbers."""
+    if part is None or part.frame.is_empty():
+        return
+    for side in ("user", "item"):
+        mine, theirs = log.frame[side], part.frame[side]
+        if kind_of(mine) != kind_of(theirs):
+            raise BadIds(
+                f"{side} ids are {kind_of(mine)} in {log.source} (first: {mine[0]!r}) but"
+                f" {kind_of(theirs)} in {name} ({part.source}, first: {theirs[0]!r}).",
+                "the same type in all parts: 1 and '1' are different ids.",
+                "cast one of them first.",
+            )

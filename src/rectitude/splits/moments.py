@@ -6,23 +6,9 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rectitude.data import moments as written
 from rectitude.data.log import Log
-from rectitude.data.moments import SECONDS, SPAN, ticks
+from rectitude.data.moments import SECONDS, SPAN, moment, ticks
 from rectitude.errors import BadName
-from rectitude.splits.order import require_time
-
-
-def moment(log: Log, value: object, name: str = "t") -> Any:
-    """A moment as a value that compares with the timestamps, which must all be there."""
-    require_time(log)
-    return written.moment(log, value, name)
-
-
-def span(log: Log, value: object, name: str) -> Any:
-    """A length of time that can be added to a timestamp."""
-    require_time(log)
-    return written.span(log, value, name)
 
 
 def next_border(log: Log, value: object) -> Any:
@@ -49,8 +35,10 @@ def just_after(moment: Any) -> Any:
     return moment + (timedelta(microseconds=1) if isinstance(moment, datetime) else timedelta(1))
 
 
-def require_inside(log: Log, value: Any, name: str) -> None:
-    """A moment that has rows before it and rows from it on."""
+def inside(log: Log, written: object, name: str = "t") -> Any:
+    """A moment as a value that compares with the timestamps: some before it, some from it on."""
+    log.require("timestamp", "a moment")
+    value = moment(log, written, name)
     times = log.frame["timestamp"]
     first: Any = times.min()
     last: Any = times.max()
@@ -59,3 +47,4 @@ def require_inside(log: Log, value: Any, name: str) -> None:
             f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
             "a moment with rows before it and rows from it on.",
         )
+    return value

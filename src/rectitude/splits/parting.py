@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log
+from rectitude.data.log import ROW, Log, Size, sizes
 from rectitude.errors import NothingToEvaluate
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
     import polars as pl
 
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+    Mask = np.ndarray[Any, np.dtype[np.bool_]] | pl.Series
 
 
 def parted(
@@ -32,6 +34,7 @@ def parted(
 
     `validation` marks rows of train that are to be found while a model is being tuned.
     """
+    truth, train, fold_in, validation = map(_bits, (truth, train, fold_in, validation))
     learnt = ~truth if train is None else train
     inner = None
     if validation is not None and validation.any():
@@ -44,11 +47,16 @@ def parted(
     return accounted(split, log, used)
 
 
-def chosen(log: Log, mask: Mask) -> Log:
-    """The rows that a mask marks, in the order of the log."""
+def _bits(mask: Mask | None) -> Any:
+    """A mask as Polars holds it: one bit for each row."""
     import polars as pl
 
-    return log.with_frame(log.frame.filter(pl.Series(mask)))
+    return mask if mask is None else pl.Series(mask)
+
+
+def chosen(log: Log, mask: Mask) -> Log:
+    """The rows that a mask marks, in the order of the log."""
+    return log.with_frame(log.frame.filter(_bits(mask)))
 
 
 def require_rows(log: Log, split: Split) -> None:
@@ -63,17 +71,24 @@ def require_rows(log: Log, split: Split) -> None:
             )
 
 
-def accounted(split: Split, log: Log, used: Mask) -> Split:
-    """The split with the sizes of the log and of its parts in the ledger, after those of before;
-    `used` are the rows that are in some part."""
-    ledger = log.ledger + split.ledger
-    split = replace(split, ledger=ledger)
-    rows, users, items = size(log)
+def accounted(
+    split: Split, log: Log, used: Mask, origin: Literal["log", "elsewhere"] = "log"
+) -> Split:
+    """The split with the sizes of the log and of its parts in the ledger, after those of before.
+
+    `used` are the rows that are in some part; `origin` says whether parts hold rows of the log.
+    """
+    split = replace(split, ledger=log.ledger + split.ledger)
+    unused = ~_bits(used)
+    count = int(unused.sum())
+    parts = [] if origin == "elsewhere" else [part for _, part in split.parts()]
+    own = sizes(log, parts, covered=not count and bool(parts))
+    rows, users, items = own[0]
+    ledger = split.ledger
     ledger.count("rows", rows, f"rows of {users:,} users and {items:,} items were split")
-    account_parts(split)
-    unused = int(used.size - used.sum())
-    example = _row(log, int(used.argmin())) if unused else ""
-    ledger.count("rows_in_no_part", unused, "rows are in no part", rows, example, "notice")
+    account_parts(split, own[1:])
+    example = _row(log, int(unused.arg_max() or 0)) if count else ""
+    ledger.count("rows_in_no_part", count, "rows are in no part", rows, example, "notice")
     return split
 
 
@@ -82,34 +97,11 @@ def _row(log: Log, at: int) -> str:
     return f"row {first[ROW] + 1}, user {first['user']!r}, item {first['item']!r}"
 
 
-def account_parts(split: Split) -> None:
+def account_parts(split: Split, known: Sequence[Size] = ()) -> None:
     """Write how much each part holds, over what was written before."""
-    for name, part in split.parts():
-        rows, users, items = size(part)
+    for (name, part), size in zip_longest(split.parts(), known):
+        rows, users, items = size or part.size
         about = f"rows of {users:,} users and {items:,} items in {name.replace('_', ' ')}"
         split.ledger.count(f"{name}_rows", rows, about)
         split.ledger.count(f"{name}_users", users, f"users in {name.replace('_', ' ')}")
         split.ledger.count(f"{name}_items", items, f"items in {name.replace('_', ' ')}")
-
-
-def members(column: pl.Series, ids: pl.Series) -> Mask:
-    """Which rows have one of these ids."""
-    mask: Mask = column.is_in(ids.unique().implode()).to_numpy()
-    return mask
-
-
-def size(log: Log) -> tuple[int, int, int]:
-    """Rows, users and items of a log."""
-    return log.frame.height, _distinct(log.frame["user"]), _distinct(log.frame["item"])
-
-
-def _distinct(ids: pl.Series) -> int:
-    """How many different ids there are; whole numbers that lie close together are ticked off."""
-    if ids.dtype.is_integer() and len(ids):
-        values = ids.to_numpy()
-        low, high = int(values.min()), int(values.max())
-        if high - low < 8 * len(ids) + 1000:
-            met = np.zeros(high - low + 1, bool)
-            met[values - low if low else values] = True
-            return int(met.sum())
-    return ids.n_unique()

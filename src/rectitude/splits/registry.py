@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from rectitude.data.log import Log
 from rectitude.errors import BadName, unknown_name
+from rectitude.prepare.kinds import require_fitting
 from rectitude.splits.split import Split
 
 Splitter = Callable[..., Split | list[Split]]
@@ -31,8 +32,8 @@ def parameters(how: str) -> Mapping[str, inspect.Parameter]:
 def apply(how: str, log: Log, options: Mapping[str, Any], seed: int) -> Split | list[Split]:
     """Split a log, with a clear error for a name or choice that does not exist."""
     known = parameters(how)
-    require_known(SPLITTERS[how], options, f"split {how!r}")
     given = {"seed": seed, **options} if "seed" in known else dict(options)
+    require_known(SPLITTERS[how], given, f"split {how!r}")
     return SPLITTERS[how](log, **given)
 
 
@@ -49,15 +50,13 @@ def single(how: Mapping[str, Any], log: Log, seed: int) -> Split:
 
 
 def require_known(function: Callable[..., Any], options: Mapping[str, Any], where: str) -> None:
-    """Options that a function takes, choices that exist, and nothing missing, or a clear error."""
+    """Options that a function takes, of the right types, and nothing missing, or a clear error."""
     taken = dict(list(inspect.signature(function).parameters.items())[1:])
     hints = get_type_hints(function)
     for name, value in options.items():
         if name not in taken:
             raise unknown_name("parameter", name, taken, where=where)
-        choices = get_args(hints[name]) if get_origin(hints[name]) is Literal else (value,)
-        if value not in choices:
-            raise unknown_name(name, str(value), map(str, choices), where=where)
+        require_fitting(value, hints[name], f"{name} of {where}")
     missing = [n for n, one in taken.items() if one.default is one.empty and n not in options]
     if missing:
         raise BadName(f"{where} was given no {' and no '.join(missing)}.", "a value for it.")

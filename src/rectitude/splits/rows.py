@@ -8,10 +8,11 @@ import numpy as np
 
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
+from rectitude.data.moments import span as length
 from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.prepare.draws import at_random, cut_at_random
+from rectitude.prepare.order import Level, Order, Standing, Ties, by_time, end_of
 from rectitude.splits import shares
-from rectitude.splits.moments import span as length
-from rectitude.splits.order import Level, Order, Standing, Ties, at_random, by_time, latest
 from rectitude.splits.parting import parted
 from rectitude.splits.registry import splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
@@ -49,13 +50,18 @@ def random_ratio(
     given = (ratio, size, rounding, of, arithmetic, minimum, keep)
     shares.require_whole(repeats, "repeats")
     if repeats == 1:
-        return _by_share(log, at_random(log, level, seed), *given, validation=validation)
+        order = _drawn(log, level, seed, validation, *given)
+        return _by_share(log, order, *given, validation=validation)
     if overlap == "allowed":
-        orders = [at_random(log, level, seed + nth) for nth in range(repeats)]
+        orders = [_drawn(log, level, seed + nth, validation, *given) for nth in range(repeats)]
         return [
             _by_share(log, order, *given, validation=validation, name=f"repeat-{nth}")
             for nth, order in enumerate(orders, 1)
         ]
+    because = (
+        "repeats without overlap share one order; split train again with validation={'how': ...}"
+    )
+    shares.refuse_unused(because, validation=validation)
     order = at_random(log, level, seed)
     held = shares.by_size(order.size, lambda sizes: _held(sizes, *given))
     _require_room(order, held, repeats)
@@ -64,6 +70,18 @@ def random_ratio(
         parted(log, (order.after >= low) & (order.after < low + held), name=f"repeat-{nth}")
         for nth, low in enumerate(lows, 1)
     ]
+
+
+def _drawn(log: Log, level: Level, seed: int, validation: float, *given: Any) -> Standing:
+    """Where rows stand in a random order; of the whole log, only where the shares end matters."""
+    if level != "all":
+        return at_random(log, level, seed)
+    every = np.array([log.frame.height])
+    held = also = _held(every, *given)
+    if validation:
+        shares.require_ratio(validation, "validation")
+        also = held + _validated(every, validation, held, *given[2:])
+    return cut_at_random(log, [int(held[0]), int(also[0])], seed)
 
 
 @splitter
@@ -135,8 +153,7 @@ def leave_last(
     train as fold-in.
     """
     shares.require_whole(folds, "folds")
-    simple = n == folds == 1 and order == "time" and shown is None
-    standing = latest(log, level, ties) if simple else by_time(log, level, ties, order)
+    standing = by_time(log, level, ties, order)
     if n is None:
         n = max(int(standing.size.max(initial=0)) - keep, 1)
     if folds == 1:
@@ -151,11 +168,10 @@ def leave_last(
 @splitter
 def last_span(log: Log, *, span: object, level: Literal["user", "item"] = "user") -> Split:
     """Hold out the rows of each user that are less than a length of time before his latest."""
-    import polars as pl
-
+    log.require("timestamp", "last_span")
     distance = length(log, span, "span")
-    near = pl.col("timestamp").max().over(level) - pl.col("timestamp") < distance
-    return parted(log, log.frame.select(near.alias("near"))["near"].to_numpy())
+    near = end_of(log, level, "last") - log.frame["timestamp"] < distance
+    return parted(log, near)
 
 
 def _by_number(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
+
+import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
@@ -63,6 +66,8 @@ def prepared(log: Log, recipe: object) -> Log:
 
 def _changed(plan: Plan, validation: object, unknown: Mapping[str, Any] | None) -> Plan:
     """The plan with what was asked for beside it."""
+    if not isinstance(unknown, Mapping | None):
+        raise BadName(f"unknown is {unknown!r}.", "a policy for each side: {'users': 'drop'}.")
     plan = replace(plan, unknown={**plan.unknown, **(unknown or {})})
     if validation is None:
         return plan
@@ -100,5 +105,8 @@ def _finished(made: Split, plan: Plan, seed: int) -> Split:
 
 
 def _said(value: object) -> str:
+    """A parameter so that it can be given again; a table by its kind alone."""
+    if isinstance(value, date | timedelta | np.generic):
+        return repr(str(value)) if isinstance(value, date | timedelta) else str(value)
     plain = isinstance(value, str | int | float | bool | dict | list | tuple)
     return repr(value) if plain or value is None else type(value).__name__

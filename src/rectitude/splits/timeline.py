@@ -9,15 +9,19 @@ import numpy as np
 
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
+from rectitude.data.moments import moment
+from rectitude.data.moments import span as length_of
 from rectitude.errors import BadName
+from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import moments, shares
-from rectitude.splits.order import Ties, by_time, require_time
 from rectitude.splits.parting import parted
 from rectitude.splits.registry import splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
+    import polars as pl
+
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Cut = Literal["timestamp", "position", "percentile"]
@@ -31,34 +35,39 @@ def at_time(
     delta_in: object = None,
     delta_out: object = None,
     end: object = None,
-    min_before: int = 1,
-    min_after: int = 1,
+    min_before: int | None = None,
+    min_after: int | None = None,
 ) -> Split | list[Split]:
     """Learn from what happened before t, find what happened from t on.
 
     `delta_in` and `delta_out` limit both sides to lengths of time next to t. t "best" is the moment
-    at which most users have `min_before` rows before and `min_after` rows from it on, the latest of
-    equals. Several moments give a series in which each truth ends where the next begins.
+    at which most users have `min_before` rows before and `min_after` rows from it on (1 unless
+    given), the latest of equals. Several moments give a series in which each truth ends where the
+    next begins.
     """
-    require_time(log)
+    log.require("timestamp", "at_time")
+    if t != "best":
+        shares.refuse_unused(
+            "only t='best' looks at it", min_before=min_before, min_after=min_after
+        )
     if isinstance(t, Sequence) and not isinstance(t, str):
-        return _at_times(log, sorted(moments.moment(log, one) for one in t), delta_in, end)
+        shares.require_whole(len(t), "the number of moments in t")
+        shares.refuse_unused("each truth ends where the next begins", delta_out=delta_out)
+        return _at_times(log, sorted(moments.inside(log, one) for one in t), delta_in, end)
     ledger = Ledger()
     if t == "best":
-        t = best_time(log, min_before, min_after)
+        t = best_time(log, min_before or 1, min_after or 1)
         ledger.note("t", str(t))
-    start = moments.moment(log, t)
-    moments.require_inside(log, start, "t")
-    stop = None if end is None else moments.moment(log, end, "end")
+    start = moments.inside(log, t)
+    stop = None if end is None else moment(log, end, "end")
     if delta_out is not None:
-        stop = start + moments.span(log, delta_out, "delta_out")
+        shares.refuse_unused("delta_out says where truth ends", end=end)
+        stop = start + length_of(log, delta_out, "delta_out")
     return _between(log, start, stop, delta_in, ledger=ledger)
 
 
 def _at_times(log: Log, starts: list[Any], delta_in: object, end: object) -> list[Split]:
-    for start in starts:
-        moments.require_inside(log, start, "t")
-    stops = [*starts[1:], None if end is None else moments.moment(log, end, "end")]
+    stops = [*starts[1:], None if end is None else moment(log, end, "end")]
     both = zip(starts, stops, strict=True)
     return [_between(log, a, b, delta_in, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)]
 
@@ -82,7 +91,7 @@ def time_ratio(
     counts rows and may cut through equal timestamps. "percentile" cuts at the interpolated
     percentile of the timestamps; `boundary` is the part that rows exactly there belong to.
     """
-    require_time(log)
+    log.require("timestamp", "time_ratio")
     shares.require_ratio(ratio)
     every = np.array([log.frame.height])
     held = int(shares.held_out(every, ratio, rounding, of, arithmetic)[0])
@@ -94,6 +103,8 @@ def time_ratio(
         after = by_time(log, "all", ties).after
         return parted(log, after < held, validation=(after >= held) & (after < held + more))
     if cut == "percentile":
+        because = "a percentile cuts once: split train again with validation={'how': ...}"
+        shares.refuse_unused(because, validation=validation)
         shown = ratio if of == "truth" else 1 - ratio
         return parted(log, _beyond_percentile(log, shown, boundary))
     return _by_timestamp(log, held, more, boundary)
@@ -101,16 +112,23 @@ def time_ratio(
 
 def _by_timestamp(log: Log, held: int, more: int, boundary: Part) -> Split:
     times = log.frame["timestamp"]
-    ordered = times.sort()
-    first = ordered[max(len(ordered) - max(held, 1), 0)]
-    truth = (times >= first if boundary == "truth" else times > first).to_numpy()
+    first, start = _nth_last(times, [max(held, 1), max(held + more, 1)])
+    truth = times >= first if boundary == "truth" else times > first
     tuned = None
     if more:
-        start = ordered[max(len(ordered) - held - more, 0)]
-        tuned = (times >= start).to_numpy() & ~truth
+        tuned = (times >= start) & ~truth
     ledger = Ledger()
     ledger.note("t", str(first))
     return parted(log, truth, validation=tuned, ledger=ledger)
+
+
+def _nth_last(times: pl.Series, places: list[int]) -> pl.Series:
+    """The timestamps at these places from the end, as if all were sorted."""
+    import polars as pl
+
+    at = [max(len(times) - place, 0) for place in places]
+    found = np.partition(times.to_physical().to_numpy(), at)[at]
+    return pl.Series(found).cast(times.dtype)
 
 
 def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Mask:
@@ -127,11 +145,14 @@ def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
     in the file. It leaks, and is here because RecBole does so unless it was told to sort."""
     import polars as pl
 
-    require_time(log)
+    log.require("timestamp", "late_share_in_file_order")
     shares.require_ratio(ratio)
     late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
     held = log.frame.with_columns(late).select(pl.col("late").sum().over("user"))["late"]
     return parted(log, by_time(log, "user", order="file").after < held.to_numpy())
+
+
+_MOST_WINDOWS = 10_000
 
 
 @splitter
@@ -151,12 +172,12 @@ def windows(
     given) until the last row. Without a start, the `folds` windows end with the last row, or with
     the unit of the span (the day of 10D) that holds it.
     """
-    require_time(log)
-    length = moments.span(log, span, "span")
-    step = length if stride is None else moments.span(log, stride, "stride")
+    log.require("timestamp", "windows")
+    length = length_of(log, span, "span")
+    step = length if stride is None else length_of(log, stride, "stride")
     starts = _starts(log, span, length, step, folds, start, end)
     for first in starts:
-        moments.require_inside(log, first, "the start of a window")
+        moments.inside(log, first, "the start of a window")
     times = log.frame["timestamp"]
     bounds = [(nth, first, first + length) for nth, first in enumerate(starts, 1)]
     held = [one for one in bounds if times.is_between(one[1], one[2], closed="left").any()]
@@ -174,9 +195,16 @@ def _starts(
     """Where the windows begin."""
     last: Any = log.frame["timestamp"].max()
     if start is not None:
-        first = moments.moment(log, start, "start")
-        moments.require_inside(log, first, "start")
+        first = moments.inside(log, start, "start")
         most = int((last - first) / step) + 1
+        moments_ = log.frame["timestamp"].n_unique()
+        if folds is None and most > max(moments_, _MOST_WINDOWS):
+            raise BadName(
+                f"from {first} to the last row at {last} there are {most:,} windows with a stride"
+                f" of {step}, and {moments_:,} different timestamps.",
+                "a longer span or stride: numbers are in the unit of the timestamps.",
+                "write a length such as span='10D', or say how many windows with folds=.",
+            )
         return [first + nth * step for nth in range(most if folds is None else folds)]
     shares.require_whole(folds, "folds")
     stop = moments.next_border(log, span) if end == "unit" else moments.just_after(last)
@@ -191,10 +219,10 @@ def _between(
     truth = times >= start if stop is None else (times >= start) & (times < stop)
     train = times < start
     if delta_in is not None:
-        train = train & (times >= start - moments.span(log, delta_in, "delta_in"))
+        train = train & (times >= start - length_of(log, delta_in, "delta_in"))
     ledger = ledger or Ledger()
     ledger.note("t", str(start))
-    return parted(log, truth.to_numpy(), train=train.to_numpy(), name=name, ledger=ledger)
+    return parted(log, truth, train=train, name=name, ledger=ledger)
 
 
 def best_time(log: Log, min_before: int, min_after: int) -> Any:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rectitude.data.codes import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.errors import UnknownIds
-from rectitude.splits.parting import account_parts, chosen, members, require_rows
+from rectitude.splits.parting import account_parts, chosen, require_rows
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 Policy = Literal["keep", "drop", "error"]
 Known = Literal["train", "all"]
+SLICES = ("warm", "unknown user", "unknown item", "both")
+"""The slices of the truth by what a model can know, by 1 for the user plus 2 for the item."""
 
 
 def unknown(
@@ -89,14 +92,13 @@ def slices(split: Split) -> pl.DataFrame:
     """
     import polars as pl
 
-    names = ["warm", "unknown user", "unknown item", "both"]
     labelled = split.truth.frame.with_columns(slice_of(split))
     counted = labelled.group_by("slice").agg(
         pl.len().alias("rows"),
         pl.col("user").n_unique().alias("users"),
         pl.col("item").n_unique().alias("items"),
     )
-    table = pl.DataFrame({"slice": names}).join(counted, "slice", "left", maintain_order="left")
+    table = pl.DataFrame({"slice": SLICES}).join(counted, "slice", "left", maintain_order="left")
     table = table.with_columns(pl.col("rows", "users", "items").fill_null(0).cast(pl.Int64))
     return table.with_columns(share=pl.col("rows") / labelled.height)
 
@@ -106,7 +108,7 @@ def slice_of(split: Split) -> pl.Series:
     import polars as pl
 
     facts = facts_of(split)
-    names = np.array(["warm", "unknown user", "unknown item", "both"])
+    names = np.array(SLICES)
     return pl.Series("slice", names[facts["users"] + 2 * facts["items"].astype(int)])
 
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rectitude.data.codes import distinct, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log
-from rectitude.prepare.draws import uniform
+from rectitude.data.moments import span
+from rectitude.errors import BadName
+from rectitude.prepare.draws import places
+from rectitude.prepare.order import Ties, by_time, end_of
 from rectitude.splits import moments, shares
-from rectitude.splits.order import Ties, by_time, require_time
-from rectitude.splits.parting import accounted, chosen, members, parted, require_rows
+from rectitude.splits.parting import accounted, chosen, parted, require_rows
 from rectitude.splits.registry import single, splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split
@@ -67,6 +70,7 @@ def strong_generalisation(
         drawn_from = single(within, log, seed).truth.frame["user"]
     evaluated = _drawn(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
     if t is None:
+        shares.refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
         return _shown(log, evaluated, single(within, chosen(log, evaluated), seed), shown)
     timed = {"t": t, "delta_in": delta_in, "delta_out": delta_out}
     given = {name: value for name, value in timed.items() if value is not None}
@@ -86,8 +90,9 @@ def k_fold_users(
 ) -> list[Split]:
     """Every user is evaluated in one of the folds, as in `strong_generalisation`."""
     shares.require_whole(folds, "folds", 2)
-    place = _places(log, seed)
-    shares.require_whole(int(place.max(initial=-1)) + 2 - folds, "users beyond the folds")
+    place, users = places(log.frame["user"], seed)
+    if users < folds:
+        raise BadName(f"there are {users} users for {folds} folds.", "a user for each fold.")
     splits = []
     for nth in range(folds):
         evaluated = place % folds == nth
@@ -105,18 +110,17 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
     """
     import polars as pl
 
-    require_time(log)
+    log.require("timestamp", "new_users")
     shares.require_ratio(ratio)
-    times = log.frame["timestamp"]
-    begins = log.frame.select(pl.col("timestamp").min().over("user"))["timestamp"]
-    starts = log.frame.group_by("user").agg(pl.col("timestamp").min())["timestamp"]
-    counted = starts.value_counts().sort("timestamp", descending=True)
-    enough = counted["count"].cum_sum() >= ratio * len(starts)
+    begins = log.frame.group_by("user").agg(pl.col("timestamp").min())
+    counted = begins["timestamp"].value_counts().sort("timestamp", descending=True)
+    enough = counted["count"].cum_sum() >= ratio * begins.height
     moment: Any = counted.filter(enough)["timestamp"].max()
     ledger = Ledger()
     ledger.note("t", str(moment))
-    truth, train = (begins >= moment).to_numpy(), (times < moment).to_numpy()
-    return parted(log, truth, train=train, ledger=ledger)
+    new = begins.filter(pl.col("timestamp") >= moment)["user"]
+    train = log.frame["timestamp"] < moment
+    return parted(log, members(log.frame["user"], new), train=train, ledger=ledger)
 
 
 @splitter
@@ -142,23 +146,28 @@ def next_after(
     shown: int | None = None,
     ties: Ties = "content",
 ) -> Split:
-    """Learn from what happened before t; find the n latest rows of users active from t on.
+    """Learn from what happened before t; find the n latest rows of users active from t on, as far
+    as they are from t on.
 
-    All their earlier rows are shown, or the latest `shown` of them: also rows between t and the row
-    to be found.
+    All their earlier rows are shown, or the latest `shown` of them: also rows between t and the
+    rows to be found.
     """
-    start = moments.moment(log, t)
-    moments.require_inside(log, start, "t")
+    import polars as pl
+
+    shares.require_whole(n, "n")
+    start = moments.inside(log, t)
     times = log.frame["timestamp"]
     inside = np.ones(len(times), bool)
     if delta_out is not None:
-        inside = (times < start + moments.span(log, delta_out, "delta_out")).to_numpy()
+        inside = (times < start + span(log, delta_out, "delta_out")).to_numpy()
     active = chosen(log, inside)
     evaluated = chosen(active, _late(active, t))
     standing = by_time(evaluated, "user", ties)
-    truth = chosen(evaluated, standing.after < n)
-    most = standing.size if shown is None else n + min(shown, log.frame.height)
-    fold_in = chosen(evaluated, (standing.after >= n) & (standing.after < most))
+    late = evaluated.frame.select((pl.col("timestamp") >= start).sum().over("user"))["timestamp"]
+    wanted = np.minimum(late.to_numpy(), n)
+    truth = chosen(evaluated, standing.after < wanted)
+    most = standing.size if shown is None else wanted + min(shown, log.frame.height)
+    fold_in = chosen(evaluated, (standing.after >= wanted) & (standing.after < most))
     split = Split(chosen(log, (times < start).to_numpy()), truth, fold_in)
     require_rows(log, split)
     used = members(log.frame[ROW], _rows(split.train, truth, fold_in))
@@ -173,23 +182,8 @@ def _rows(*parts: Log) -> pl.Series:
 
 def _late(log: Log, t: object) -> Mask:
     """The rows of users whose latest row is at t or later."""
-    import polars as pl
-
-    start = moments.moment(log, t)
-    moments.require_inside(log, start, "t")
-    latest = log.frame.select(pl.col("timestamp").max().over("user"))["timestamp"]
-    late: Mask = (latest >= start).to_numpy()
+    late: Mask = (end_of(log, "user", "last") >= moments.inside(log, t)).to_numpy()
     return late
-
-
-def _places(log: Log, seed: int) -> Any:
-    """The place of each row's user in a random order of the users."""
-    import polars as pl
-
-    draws = pl.DataFrame({"user": log.frame["user"], "draw": uniform(log.frame, seed, by="user")})
-    order = draws.unique().sort("draw", "user").with_row_index("place")
-    placed = draws.join(order, on="user", how="left", maintain_order="left")
-    return placed["place"].cast(pl.Int64).to_numpy()
 
 
 def _drawn(
@@ -197,13 +191,12 @@ def _drawn(
     arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
 ) -> Mask:  # fmt: skip
     """The rows of the users that are set apart: the first of a random order, `among` some."""
-    users = log.frame["user"].n_unique()
+    place, users = places(log.frame["user"], seed)
     if size is None:
         shares.require_ratio(ratio)
         size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
     shares.require_whole(size, "size")
-    place = _places(log, seed)
-    if among is not None and among.n_unique() < users:
+    if among is not None and distinct(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)
     drawn: Mask = (place < size) & (place < users)
@@ -226,7 +219,7 @@ def _shown(
         return parted(log, truth, train=others | seen, name=name)
     asked = members(log.frame["user"], inner.truth.frame["user"])
     ledger = Ledger()
-    idle = inner.train.frame["user"].n_unique() - inner.truth.frame["user"].n_unique()
+    idle = distinct(inner.train.frame["user"]) - distinct(inner.truth.frame["user"])
     about = "evaluated users have nothing to be found: they are in no part"
     ledger.count("users_without_truth", max(idle, 0), about, weight="notice")
     return parted(log, truth, train=others, fold_in=seen & asked, name=name, ledger=ledger)

@@ -9,27 +9,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from rectitude.data.formats.folders import NAMES, NUMBERED, Framework
 from rectitude.data.log import Log
 from rectitude.errors import UnwritableFile, unknown_name
+from rectitude.splits.frameworks import Notes, write_as
 from rectitude.splits.split import Split
 
 FORMAT, VERSION = "rectitude.split", 1
-FileFormat = Literal["parquet", "csv"]
+JSON = "split.json"
+FileFormat = Literal["parquet", "csv", Framework]
 
 
-def write(splits: Split | list[Split], folder: str | Path, form: FileFormat = "parquet") -> None:
-    """Write a split into a new or empty folder, a series into one folder for each of its splits."""
+def write(splits: Split | list[Split], folder: str | Path, form: FileFormat = "parquet") -> Notes:
+    """Write a split into a new or empty folder, a series into one folder for each of its splits.
+
+    `form` is the format of the parts, or a framework whose folders are to be written. Returns what
+    had to be made for that, such as grades, and what could not be kept.
+    """
     if form not in get_args(FileFormat):
         raise unknown_name("file format", form, get_args(FileFormat))
     target = Path(folder)
     _require_free(target)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    notes: dict[str, None] = {}
     try:
         beside.mkdir()
-        for split in splits if isinstance(splits, list) else [splits]:
-            inner = beside / split.name if isinstance(splits, list) else beside
-            inner.mkdir(exist_ok=True)
-            _write_one(split, inner, form)
+        for number, split in enumerate(splits if isinstance(splits, list) else [splits]):
+            fold = split.name if isinstance(splits, list) else ""
+            fold = str(number) if form in NUMBERED else fold
+            (beside / fold).mkdir(exist_ok=True)
+            notes |= dict.fromkeys(_write_one(split, beside / fold, form, fold or target.name))
         beside.replace(target)
     except OSError as error:
         raise UnwritableFile(
@@ -38,6 +47,7 @@ def write(splits: Split | list[Split], folder: str | Path, form: FileFormat = "p
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+    return tuple(notes)
 
 
 def described(split: Split, files: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -46,7 +56,7 @@ def described(split: Split, files: Mapping[str, str] | None = None) -> dict[str,
     for name, part in split.parts():
         rows, users, items = part.size
         parts[name] = {"rows": rows, "users": users, "items": items}
-        if files:
+        if files and name in files:
             parts[name] |= {"file": files[name]}
     return {
         "format": FORMAT,
@@ -60,12 +70,16 @@ def described(split: Split, files: Mapping[str, str] | None = None) -> dict[str,
     }
 
 
-def _write_one(split: Split, folder: Path, form: FileFormat) -> None:
-    files = {name: f"{name}.{form}" for name, _ in split.parts()}
-    for name, part in split.parts():
-        _write_part(part, folder / files[name], form)
+def _write_one(split: Split, folder: Path, form: FileFormat, name: str) -> Notes:
+    if form in NAMES:
+        files, notes = write_as(form, split, folder, name)
+    else:
+        files, notes = {part: f"{part}.{form}" for part, _ in split.parts()}, Notes()
+        for part, log in split.parts():
+            _write_part(log, folder / files[part], form)
     text = json.dumps(described(split, files), indent=1)
-    (folder / "split.json").write_text(f"{text}\n", encoding="utf-8")
+    (folder / JSON).write_text(f"{text}\n", encoding="utf-8")
+    return notes
 
 
 def _write_part(part: Log, path: Path, form: FileFormat) -> None:
