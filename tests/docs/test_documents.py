@@ -19,7 +19,7 @@ from rectitude.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 WITH_BLOCKS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -35,6 +35,8 @@ WITH_BLOCKS = [
     DOCS / "splits.md",
     DOCS / "identify.md",
     DOCS / "next-location.md",
+    DOCS / "guides" / "custom-metric.md",
+    DOCS / "guides" / "unknown-users-and-items.md",
 ]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
