@@ -25,6 +25,7 @@ WITH_BLOCKS = [
     ROOT / "CONTRIBUTING.md",
     DOCS / "audit.md",
     DOCS / "candidates.md",
+    DOCS / "comirec.md",
     DOCS / "smgcn.md",
     DOCS / "synthetic.md",
     DOCS / "dense.md",
@@ -35,6 +36,7 @@ WITH_BLOCKS = [
     DOCS / "splits.md",
     DOCS / "identify.md",
     DOCS / "next-location.md",
+    DOCS / "torch.md",
     DOCS / "guides" / "custom-metric.md",
     DOCS / "guides" / "unknown-users-and-items.md",
 ]

@@ -30,6 +30,8 @@ class Sources:
     """whether lists that were handed over end somewhere, or hold all that could be ranked"""
     key: str = "user"
     """what tells lists apart"""
+    left: Literal["all", "some"] = "all"
+    """whether these are all lists that came together, or what is left of lists once judged"""
 
     def given(self) -> dict[str, Table]:
         """The tables that were handed over, by name."""
