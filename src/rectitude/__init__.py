@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rectitude.predictions.lists import Lists
     from rectitude.predictions.logits import Logits
     from rectitude.profiles import PROFILES
+    from rectitude.reports.history import History
     from rectitude.splits.run import split
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Embeddings",
     "Evaluation",
     "Evaluator",
+    "History",
     "Interactions",
     "Lists",
     "Logits",
@@ -50,6 +52,7 @@ _WHERE = {
     "Embeddings": "rectitude.predictions.dense",
     "Evaluation": "rectitude.aggregate.evaluation",
     "Evaluator": "rectitude.engines.streaming",
+    "History": "rectitude.reports.history",
     "Interactions": "rectitude.data.interactions",
     "Lists": "rectitude.predictions.lists",
     "Logits": "rectitude.predictions.logits",

@@ -64,13 +64,17 @@ def _attempt(path: Path, action: Callable[[], object]) -> None:
         ) from error
 
 
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def read_stored(path: str | os.PathLike[str], kind: str, expected: str) -> Any:
     """What a JSON file holds, or an error that says what kind of file it should be."""
     try:
         return json.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise UnreadableFile(
-            f"{os.fspath(path)} cannot be read as an {kind}: {error}.", expected
+            f"{os.fspath(path)} cannot be read as {_a(kind)}: {error}.", expected
         ) from error
 
 
@@ -81,7 +85,7 @@ def require_format(stored: object, where: str, kind: str, newest: int) -> Mappin
         raise UnreadableFile(f"{where} holds {found!r}.", f"one {kind}, format 'rectitude.{kind}'.")
     if stored.get("version") not in range(1, newest + 1):
         raise UnreadableFile(
-            f"{where} is an {kind} of version {stored.get('version')!r}.",
+            f"{where} is {_a(kind)} of version {stored.get('version')!r}.",
             f"version {newest}.",
             "a newer rectitude may read it.",
         )

@@ -19,12 +19,13 @@ from rectitude.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 WITH_BLOCKS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     DOCS / "audit.md",
     DOCS / "candidates.md",
+    DOCS / "comirec.md",
     DOCS / "smgcn.md",
     DOCS / "synthetic.md",
     DOCS / "dense.md",
@@ -35,6 +36,9 @@ WITH_BLOCKS = [
     DOCS / "splits.md",
     DOCS / "identify.md",
     DOCS / "next-location.md",
+    DOCS / "torch.md",
+    DOCS / "guides" / "custom-metric.md",
+    DOCS / "guides" / "unknown-users-and-items.md",
 ]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 

@@ -38,6 +38,7 @@ PUBLIC = [
     "Embeddings",
     "Evaluation",
     "Evaluator",
+    "History",
     "Interactions",
     "Lists",
     "Logits",

@@ -11,8 +11,9 @@ import rectitude as rt
 STORED = Path(__file__).parent / "frozen" / "evaluation-1.json"
 
 NAMES = {
-    "METRICS", "PROFILES", "Convention", "Embeddings", "Evaluation", "Evaluator", "Interactions",
-    "Lists", "Logits", "Scores", "__version__", "evaluate", "explain", "identify", "metric",
+    "METRICS", "PROFILES", "Convention", "Embeddings", "Evaluation", "Evaluator", "History",
+    "Interactions", "Lists", "Logits", "Scores", "__version__", "evaluate", "explain", "identify",
+    "metric",
 }  # fmt: skip
 PLANNED = {"audit", "compare", "report", "run", "split"}
 """names that the design keeps free for what is still to come"""

@@ -31,8 +31,12 @@ WANTED = {user: CHANCE.permutation(ITEMS)[: 1 + user].tolist() for user in range
 TRAIN = {user: CHANCE.permutation(ITEMS)[:4].tolist() for user in range(3)}
 LOGITS = rt.Logits(np.round(CHANCE.standard_normal((3, 5)), 1))
 TARGETS = [0, 1, 4]
+CATALOGUE = {
+    "item": [f"i{item}" for item in range(ITEMS)],
+    "category": [item % 3 for item in range(ITEMS)],
+}
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "lists": (LISTS, TRUTH, {"items": [f"i{item}" for item in range(ITEMS)]}),
+    "lists": (LISTS, TRUTH, {"items": CATALOGUE}),
     "scores": (SCORES, WANTED, {"train": TRAIN}),
     "logits": (LOGITS, TARGETS, {}),
 }

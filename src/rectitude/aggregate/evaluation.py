@@ -173,7 +173,7 @@ class Evaluation:
     def _behind(self) -> Keys:
         if self.lists is None:
             raise MissingNeed(
-                "this evaluation was read from a file, which holds no values per list.",
+                "this evaluation comes from a file or a history, which hold no values per list.",
                 advice="write them when evaluating: evaluation.per_list().write_parquet(...).",
             )
         return self.lists

@@ -101,7 +101,7 @@ _MASK = {"train_relevant": {"seen_items": "relevant_outside_truth"}, "none": {"s
 _RENAMED = ("relevant_from", "ties", "decimals", "undefined")
 _EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
 _OF_LISTS = {"judged_only", "container", "catalogue", "list_items", "min_list_length"}
-_OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns"}
+_OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}
 _HANDLED = {
     "lists": {*_EVERYWHERE, *_OF_LISTS},
     "scores": {*_EVERYWHERE, *_OF_SCORES},
@@ -114,7 +114,8 @@ def changes(case: Case) -> dict[str, Any] | None:
     options cannot be evaluated here."""
     options = case.options
     offered = "candidates" in options or options.get("users") != "in_candidates"
-    if case.kind not in _HANDLED or set(options) - _HANDLED[case.kind] or not offered:
+    cut = "coef" not in options or all("@" in name for name in (*case.expected, *case.per_user))
+    if case.kind not in _HANDLED or set(options) - _HANDLED[case.kind] or not (offered and cut):
         return None
     switches: dict[str, Any] = {name: options[name] for name in _RENAMED if name in options}
     switches |= _USERS.get(options.get("users", ""), {})
@@ -143,7 +144,7 @@ _BY_SCORES = ("auc", "gauc", "lauc")
 
 def rankings(case: Case) -> dict[str, list[str]]:
     """The metric names of a case, by the file whose order they use ("" for the lists as they
-    are)."""
+    are); where lists are made again for each cutoff, by that."""
     names = list(dict.fromkeys([*case.expected, *case.per_user]))
     recorded = case.options.get("ranking", "")
     grouped: dict[str, list[str]] = {}
@@ -154,6 +155,8 @@ def rankings(case: Case) -> dict[str, list[str]]:
             file = recorded.get(f"@{cut}", recorded.get(base.partition("[")[0], ""))
         if case.kind == "scores" and parse(name)[0].base in _BY_SCORES:
             file = ""
+        if "coef" in case.options:
+            file = f"@{parse(name)[0].cutoff}"
         grouped.setdefault(file, []).append(name)
     return grouped
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rectitude.arrays import Integers
+from rectitude.candidates.reranking import pooled, reranked
 from rectitude.conformance.cases import Case
 from rectitude.errors import UnreadableFile
 from rectitude.predictions.dense import Scores
@@ -64,9 +66,21 @@ def _scores(case: Case, ranking: str) -> dict[str, Any]:
         given["candidates"] = _parquet(case, case.options["candidates"])
     if (catalogue := _catalogue(case)) is not None:
         given["items"] = catalogue
-    if ranking:
+    if "coef" in case.options:
+        given["ranking"] = _reranked(case, array, int(ranking.removeprefix("@")))
+    elif ranking:
         given["ranking"] = _order(case, ranking)
     return given
+
+
+def _reranked(case: Case, scores: NDArray[Any], k: int) -> Integers:
+    """The columns of each row, chosen among the best k of each interest so that categories vary.
+
+    Item 0 is no item: it can be among the best, and is left out when places are given.
+    """
+    items = _parquet(case, "items.parquet").sort("item")
+    categories = np.where(items["item"] == 0, -1, items["category"])
+    return reranked(pooled(scores, k), categories, k, case.options["coef"])
 
 
 def _logits(case: Case, ranking: str) -> dict[str, Any]:
@@ -80,6 +94,7 @@ def _logits(case: Case, ranking: str) -> dict[str, Any]:
     return given
 
 
+_OF_ITEMS = ("item", "category")
 _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
     "lists": _lists,
     "scores": _scores,
@@ -90,8 +105,9 @@ _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
 def needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
     """The tables that metrics need beside the lists: the catalogue, the training data."""
     files = {"items": "items.parquet", "train": "train.parquet"}
-    columns = {"items": ["item"], "train": ["user", "item"]}
-    return {need: _parquet(case, files[need]).select(columns[need]) for need in needs}
+    columns = {"items": _OF_ITEMS, "train": ["user", "item"]}
+    tables = {need: _parquet(case, files[need]) for need in needs}
+    return {n: t.select(c for c in columns[n] if c in t.columns) for n, t in tables.items()}
 
 
 def _long_enough(case: Case, lists: pl.DataFrame) -> pl.DataFrame:
@@ -113,7 +129,9 @@ def _catalogue(case: Case) -> pl.DataFrame | None:
     if not (case.inputs / "items.parquet").exists():
         return None
     items = _parquet(case, "items.parquet")
-    return None if "in_train" in items.columns else items.select("item")
+    if "in_train" in items.columns:
+        return None
+    return items.select(column for column in _OF_ITEMS if column in items.columns)
 
 
 def _truth(case: Case) -> pl.DataFrame:

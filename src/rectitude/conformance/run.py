@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
-from rectitude.conformance.data import checks, declared
+from rectitude.conformance.data import Check, checks, declared
 from rectitude.conformance.inputs import arguments, needed
+from rectitude.conformance.reports import report_checks
 from rectitude.data.ledger import Ledger
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
@@ -85,7 +86,10 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standi
 
 def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
     if case.kind == "data":
-        _add_data(standing, case)
+        _add_checks(standing, case, checks(case), declared(case))
+        return
+    if case.kind == "report":
+        _add_checks(standing, case, report_checks(case, profile), False)
         return
     switches = changes(case)
     if profile is None or switches is None:
@@ -108,20 +112,22 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
             _count(standing, found, profile.known_differences)
 
 
-def _add_data(standing: Standing, case: Case) -> None:
-    """What a data case says, each thing as a count of what is otherwise here: none, if it agrees.
+def _add_checks(
+    standing: Standing, case: Case, checked: Iterable[Check], is_declared: bool
+) -> None:
+    """What a case of data or text says, each thing as a count of what is otherwise here: none, if
+    it agrees.
 
     Differences are declared by case, in the protocol of the framework.
     """
-    stem = case.path.stem
-    for check in checks(case):
+    for check in checked:
         if check.wrong is None:
             standing.unsupported += 1
             continue
-        one = Comparison(stem, check.name, "", 0.0, float(check.wrong), 0.0)
+        one = Comparison(case.path.stem, check.name, "", 0.0, float(check.wrong), 0.0)
         standing.compared += 1
         standing.agree += one.agrees
-        if not one.agrees and declared(case):
+        if not one.agrees and is_declared:
             standing.declared += 1
         elif not one.agrees:
             standing.largest_error = max(standing.largest_error, one.error)

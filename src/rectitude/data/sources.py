@@ -36,6 +36,8 @@ class Sources:
     """where candidates came from; None if all items compete"""
     ledger: Ledger = field(default_factory=Ledger)
     """what was met while tables were brought into this form"""
+    left: Literal["all", "some"] = "all"
+    """whether these are all lists that came together, or what is left of lists once judged"""
 
     def given(self) -> dict[str, Table]:
         """The tables that were handed over, by name."""

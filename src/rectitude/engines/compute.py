@@ -30,7 +30,7 @@ from rectitude.profiles import Asked, Profile
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
 _JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end", "candidates")]
 
-_COUNTED = ("unseen", "met")
+_COUNTED = ("unseen", "met", "categories")
 """What lists are judged anew for, as it costs time that most metrics need not spend."""
 
 

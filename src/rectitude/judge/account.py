@@ -25,7 +25,7 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
     ledger.note("predictions", dense.source if dense else _columns(sides.sources.predictions))
     ledger.note("truth", _columns(sides.sources.truth))
     told, handed, returned = judged.in_truth, judged.handed, judged.returned
-    if not (told & handed).any():
+    if not (told & handed).any() and sides.sources.left == "all":
         raise _strangers(sides, told, handed)
     if not len(judged.list):
         _no_match(sides, ledger)
@@ -101,8 +101,9 @@ def _strangers(sides: Sides, told: Flags, handed: Flags) -> NothingToEvaluate:
 def _no_match(sides: Sides, ledger: Ledger) -> None:
     """Not one recommended item is in the truth of its list: say so, and why if it shows."""
     theirs, ours = sides.items.columns["predictions"], sides.items.columns["truth"]
-    examples = f"predictions {theirs[0]!r}, truth {ours[0]!r}"
-    alike = "" if _share_ids(sides) else lookalikes(theirs, ours)
+    some = sides.sources.left == "some"  # of lists that were looked at when they came
+    examples = "" if some else f"predictions {theirs[0]!r}, truth {ours[0]!r}"
+    alike = "" if some or _share_ids(sides) else lookalikes(theirs, ours)
     if alike:
         raise BadIds(
             f"no item of the predictions is in the truth, and some differ only by {alike} "

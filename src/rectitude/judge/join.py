@@ -11,6 +11,7 @@ from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.judge.categories import shown_categories
 from rectitude.judge.dense import Ranked, rank_dense, require_sortable, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
@@ -71,6 +72,9 @@ def judge(
     if shown is not None:
         rank = ranks(matches, grades, ranked.rule)
         judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
+    if "categories" in needs and judged.shown is not None:
+        found = shown_categories(sides, ranked.ranking, judged.shown)
+        judged = replace(judged, categories=found)
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
@@ -177,7 +181,7 @@ def _taken(ranked: Ranked) -> Integers:
 def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
     """The lists with what orders them."""
     predictions = sides.sources.predictions
-    if not predictions.frame.height:
+    if not predictions.frame.height and sides.sources.left == "all":
         raise NothingToEvaluate(
             f"the predictions ({predictions.source}) are empty.", "at least one recommended item."
         )

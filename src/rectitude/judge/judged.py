@@ -13,7 +13,7 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, runnin
 
 Kept = TypeVar("Kept")
 _BY_ROW = ("rank", "grade", "place", "last", "taken", "met")
-_BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown")
+_BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown", "categories")
 _OF_SINGLE = ("target", "top", "loss")
 
 
@@ -84,6 +84,9 @@ class Judged:
     shown: Integers | None = None
     """(lists, K) the number of the item in each place, -1 where there is none; None unless a metric
     needs the items"""
+    categories: Integers | None = None
+    """(lists, K) the number of the category in each place, -1 where there is none; None unless a
+    metric needs it"""
     kept: dict[Hashable, Any] = field(init=False, repr=False, default_factory=dict)
     """what metrics share, see `once`"""
 

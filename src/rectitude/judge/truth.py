@@ -33,7 +33,7 @@ def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
     codes, grades = sides.items.codes["truth"].whole, _grades(sides)
     there = sides.judgements.length > 0
     ledger.count("truth_rows", len(codes), "rows in the truth")
-    if not there.any():
+    if not there.any() and sides.sources.left == "all":
         raise NothingToEvaluate(
             f"the truth ({sides.sources.truth.source}) has no row for any list to evaluate.",
             "at least one row with a user and an item.",

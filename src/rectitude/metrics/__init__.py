@@ -20,6 +20,7 @@ from rectitude.metrics import (  # noqa: F401 (their metrics are entered)
     ranking,
     reciprocal,
     targets,
+    variety,
 )
 from rectitude.metrics.registry import (
     METRICS,

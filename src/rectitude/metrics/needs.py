@@ -23,6 +23,7 @@ _WANTS = {
     "classes": ("one target per list", "evaluate rt.Logits(logits) with targets."),
     "logits": ("logits", "evaluate rt.Logits(logits) with targets."),
     "shown": ("the items in every place", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
+    "categories": ("the categories of the items", "pass items= with a column 'category'."),
 }
 
 

@@ -25,7 +25,10 @@ from rectitude.metrics.signature import about, keywords
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
-NEEDS = ("items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown")
+NEEDS = (
+    "items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown",
+    "categories",
+)  # fmt: skip
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
 Counting = Callable[[Judged, int | None, Flags], Counts]
@@ -168,7 +171,8 @@ class Registry(Mapping[str, Metric]):
             try:
                 entry.load()
             except Exception as error:
-                warnings.warn(f"metrics of {entry.value} failed: {error!r}", stacklevel=2)
+                package = getattr(getattr(entry, "dist", None), "name", entry.value)
+                warnings.warn(f"metrics of package {package!r} failed: {error!r}", stacklevel=2)
 
 
 def _whose(function: Callable[..., Any]) -> tuple[str, str, object]:

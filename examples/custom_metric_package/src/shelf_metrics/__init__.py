@@ -1,0 +1,1 @@
+"""Metrics of lists shown shelf by shelf."""

@@ -1,0 +1,264 @@
+"""`History`: the evaluations of a training run, epoch by epoch."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat
+
+from rectitude.aggregate.evaluation import Evaluation, from_dict
+from rectitude.errors import (
+    BadName,
+    NothingToEvaluate,
+    UndefinedValue,
+    UnreadableFile,
+    unknown_name,
+)
+from rectitude.reports import epoch_lines
+from rectitude.reports.curves import curves, figure, names_of
+from rectitude.reports.epoch import (
+    Epoch,
+    Losses,
+    as_losses,
+    as_number,
+    as_seconds,
+    numbers_only,
+    one_name,
+)
+from rectitude.reports.epoch_lines import Format
+from rectitude.storage import read_stored, require_format, write_text
+from rectitude.tables import aligned, number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "rectitude.history"
+FORMAT_VERSION = 1
+_SHARED = ("metric", "definition", "fingerprint", "numbers", "convention")
+"""What results of the same name share from epoch to epoch: a file holds it once."""
+
+
+class History:
+    """The evaluations of a training run, epoch by epoch.
+
+    `add` after each evaluation, `stop` to end the run when nothing gets better, `best` for the best
+    epoch. `metric` is what they look at unless told; the first number of the first evaluation if
+    it is not given. Numbers are kept, values per list are not.
+
+    >>> from rectitude import History, evaluate
+    >>> history = History("mrr")
+    >>> for epoch, ranked in enumerate([["a", "b"], ["b", "a"], ["a", "b"]]):
+    ...     _ = history.add(epoch, evaluate({"ann": ranked}, {"ann": ["b"]}, ["mrr"]), losses=0.5)
+    >>> history.best().number, history.stop(patience=1), history.stop(patience=2)
+    (1, True, False)
+    """
+
+    def __init__(self, metric: str = "") -> None:
+        self.metric = metric
+        self._epochs: list[Epoch] = []
+        self._defined: dict[str, tuple[str, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._epochs)
+
+    def __iter__(self) -> Iterator[Epoch]:
+        return iter(self._epochs)
+
+    def __getitem__(self, index: int) -> Epoch:
+        return self._epochs[index]
+
+    def add(
+        self,
+        epoch: int,
+        evaluation: Evaluation,
+        losses: SupportsFloat | Losses | None = None,
+        seconds: SupportsFloat | Iterable[float] | None = None,
+    ) -> Epoch:
+        """Add what an evaluation found after an epoch.
+
+        `losses` are numbers by name, or one number; `seconds` how long training and evaluating
+        took. Epochs come in order, and a number means the same in all of them: another definition
+        under the same name is refused, and nothing is added then.
+        """
+        place, held = len(self), numbers_only(evaluation)
+        found = Epoch(place, as_number(epoch), held, as_losses(losses), as_seconds(seconds))
+        self._check(found)
+        for name, result in held.results.items():
+            self._defined.setdefault(name, (result.fingerprint, found.number))
+        self._epochs.append(found)
+        return found
+
+    def _check(self, new: Epoch) -> None:
+        if self._epochs and new.number <= self._epochs[-1].number:
+            raise BadName(
+                f"epoch {new.number} comes after epoch {self._epochs[-1].number}.",
+                "epochs in order, each once.",
+            )
+        for name, result in new.evaluation.results.items():
+            if name in new.losses:
+                raise BadName(f"{name!r} is a loss and a metric.", "a name for each.")
+            known, first = self._defined.get(name, (result.fingerprint, new.number))
+            if known != result.fingerprint:
+                raise BadName(
+                    f"{name} is defined otherwise in epoch {new.number} than in epoch {first}.",
+                    "one definition, so that epochs can be compared.",
+                    "evaluate all epochs under one convention; evaluation.definition(...) tells.",
+                )
+
+    def best(self, metric: str = "") -> Epoch:
+        """The epoch with the best value of a metric (or the lowest loss), the first of equals."""
+        found = self._best(metric)
+        return self._nowhere(self._name(metric)) if found is None else found
+
+    def _best(self, metric: str = "") -> Epoch | None:
+        name = self._name(metric)
+        values = [(epoch.value(name), epoch) for epoch in self._epochs]
+        there = [(value, epoch) for value, epoch in values if value is not None]
+        if not there:
+            return None
+        sign = 1 if there[0][1].best(name) == "high" else -1
+        return max(there, key=lambda pair: sign * pair[0])[1]
+
+    def stop(self, patience: int = 10, metric: str = "") -> bool:
+        """Whether the last `patience` evaluations brought nothing better than the best before."""
+        if patience < 1:
+            raise BadName(f"patience is {patience!r}.", "a whole number from 1 on.")
+        if len(self) <= patience:
+            return False
+        return len(self) - 1 - self.best(metric).index >= patience
+
+    def _name(self, metric: str) -> str:
+        if not self._epochs:
+            raise NothingToEvaluate("the history has no epoch.", "an evaluation added before.")
+        return metric or self.metric or next(iter(self._epochs[0].evaluation.results), "")
+
+    def _nowhere(self, name: str) -> NoReturn:
+        """Say why no epoch has a value of this name."""
+        losses, metrics = names_of(self._epochs)
+        if one_name(name) in metrics or name in losses:
+            raise UndefinedValue(f"{name} is undefined in all {len(self):,} epochs.")
+        for epoch in self._epochs:
+            if one_name(name) in epoch.evaluation.failures:
+                raise epoch.evaluation.failures[one_name(name)]
+        raise unknown_name("metric or loss", name, [*metrics, *losses], where="this history")
+
+    def curves(self) -> pl.DataFrame:
+        """One row per evaluated epoch: its number, losses and metrics; null where there is none."""
+        return curves(self._epochs)
+
+    def plot(self, *metrics: str, path: str | os.PathLike[str] | None = None) -> Any:
+        """A Plotly figure of all metrics and losses, or of those named, the best epoch marked.
+
+        With `path` it is written there as one HTML file that needs nothing else.
+        """
+        for name in metrics:
+            if all(epoch.value(name) is None for epoch in self._epochs):
+                self._nowhere(name)
+        chart = figure(self._epochs, metrics, self._best() if self._epochs else None)
+        if path is not None:
+            write_text(path, chart.to_html(include_plotlyjs=True, full_html=True))
+        return chart
+
+    def line(self, format: Format = "smgcn", index: int = -1) -> str:  # noqa: A002
+        """What SMGCN's training prints after an epoch: losses, metrics at the first and the last
+        cutoff. `format` says which of its scripts; `smgcn-f1` has F1 in the place of NDCG."""
+        self._name("")
+        return epoch_lines.epoch_line(self._epochs[index], epoch_lines.style_of(format))
+
+    def best_line(
+        self,
+        format: Format = "smgcn",  # noqa: A002
+        metric: str = "",
+        seconds: float | None = None,
+    ) -> str:
+        """What SMGCN's training prints at the end: the best epoch by its index among those
+        evaluated, and its metrics at all cutoffs.
+
+        The script's own choice is recall or precision at the first cutoff; `metric` chooses
+        otherwise. `seconds` is how long all took, by default the sum of what was added.
+        """
+        style = epoch_lines.style_of(format)
+        self._name("")
+        name = metric or epoch_lines.chosen_by(self._epochs[0].evaluation, style)
+        recorded = math.fsum(part for epoch in self._epochs for part in epoch.seconds or ())
+        return epoch_lines.best_line(
+            self.best(name), style, recorded if seconds is None else seconds
+        )
+
+    def record(
+        self,
+        settings: Mapping[str, object],
+        format: Format = "smgcn",  # noqa: A002
+        metric: str = "",
+        seconds: float | None = None,
+        time: str = "",
+    ) -> str:
+        """What SMGCN's training appends to its file of results: settings, and the best epoch."""
+        style, when = epoch_lines.style_of(format), time or f"{datetime.now():%Y-%m-%d %H:%M:%S}"
+        best = self.best_line(format, metric, seconds)
+        return epoch_lines.record(best, style, settings, when)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The history for JSON."""
+        definitions: list[dict[str, Any]] = []
+        epochs = [_stored(epoch, definitions) for epoch in self._epochs]
+        head = {"format": FORMAT, "version": FORMAT_VERSION, "metric": self.metric}
+        return {**head, "definitions": definitions, "epochs": epochs}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the history as JSON, whole or not at all."""
+        write_text(path, json.dumps(self.as_dict(), allow_nan=False))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> History:
+        """A history that `save` wrote."""
+        where = os.fspath(path)
+        held = read_stored(path, "history", "a JSON file written by History.save.")
+        held = require_format(held, where, "history", FORMAT_VERSION)
+        history = History(held.get("metric", ""))
+        try:
+            for epoch in held["epochs"]:
+                evaluation = from_dict(_whole(epoch["evaluation"], held["definitions"]), where)
+                losses = {
+                    n: math.nan if loss is None else loss for n, loss in epoch["losses"].items()
+                }
+                history.add(epoch["epoch"], evaluation, losses, epoch["seconds"])
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+            raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole history.") from error
+        return history
+
+    def __str__(self) -> str:
+        table = self.curves()
+        rows = [[number(cell) for cell in row] for row in table.rows()]
+        best = self._best() if self._epochs else None
+        said = "" if best is None else f"\nbest {self._name('')}: epoch {best.number}"
+        return aligned([table.columns, *rows]) + said
+
+
+def _stored(epoch: Epoch, definitions: list[dict[str, Any]]) -> dict[str, Any]:
+    """An epoch for JSON; what its results share with those before is in `definitions`."""
+    evaluation = epoch.evaluation.as_dict()
+    for result in evaluation["results"].values():
+        shared = {key: result.pop(key) for key in _SHARED}
+        if shared not in definitions:
+            definitions.append(shared)
+        result["defined"] = definitions.index(shared)
+    losses = {n: loss if math.isfinite(loss) else None for n, loss in epoch.losses.items()}
+    return {
+        "epoch": epoch.number,
+        "losses": losses,
+        "seconds": epoch.seconds,
+        "evaluation": evaluation,
+    }
+
+
+def _whole(evaluation: Mapping[str, Any], definitions: list[dict[str, Any]]) -> dict[str, Any]:
+    """An evaluation as `Evaluation.as_dict` gives it."""
+    results = {
+        name: {**{k: v for k, v in one.items() if k != "defined"}, **definitions[one["defined"]]}
+        for name, one in evaluation["results"].items()
+    }
+    return {**evaluation, "results": results}

@@ -1,0 +1,142 @@
+"""Metrics with a cutoff, with a mean over users, and of ratings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from rectitude.errors import BadName, BadScores
+from rectitude.torch.metrics.average import mean_of
+from rectitude.torch.metrics.base import BaseMetric, unwritten
+
+Unit = Literal["user", "list"]
+
+
+class TopKMetric(BaseMetric):
+    """A metric of the first k places."""
+
+    k: int
+
+    def __init__(self, k: int, dist_sync_on_step: bool = False, **settings: Any) -> None:
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise BadName(f"{type(self).__name__} was given k={k!r}.", "a whole number from 1 on.")
+        super().__init__(dist_sync_on_step, **settings)
+        self.k = k
+
+    @abstractmethod
+    def update(self, preds: Tensor, *, user_indices: Tensor, ground: Tensor, **given: Any) -> None:
+        """Add a batch."""
+
+
+class UserAverageTopKMetric(TopKMetric):
+    """A metric with a value for each list, and the mean over users: write `compute_scores`.
+
+    Lists without anything relevant have no value. A user may be in several batches, or several
+    times in one, as in contextual models: `compute` gives the mean of his lists. `unit` says
+    what `overall` counts: each user once ("user") or each list once ("list").
+    """
+
+    scores: Tensor
+    user_interactions: Tensor
+
+    def __init__(
+        self,
+        k: int,
+        num_users: int,
+        *,
+        unit: Unit = "user",
+        dist_sync_on_step: bool = False,
+        **settings: Any,
+    ) -> None:
+        if unit not in ("user", "list"):
+            raise BadName(f"unit cannot be {unit!r}.", "'user' or 'list'.")
+        super().__init__(k, dist_sync_on_step, **settings)
+        self.unit = unit
+        self.add_state("scores", torch.zeros(num_users), dist_reduce_fx="sum")
+        self.add_state("user_interactions", torch.zeros(num_users), dist_reduce_fx="sum")
+
+    @unwritten
+    def compute_scores(
+        self, preds: Tensor, target: Tensor, top_k_rel: Tensor, **given: Any
+    ) -> Tensor:
+        """The value of each row, from binary relevance: of all columns, and of the best k."""
+        raise NotImplementedError
+
+    def update(self, preds: Tensor, *, user_indices: Tensor, ground: Tensor, **given: Any) -> None:
+        """Add the values of the rows that have anything relevant to those of their users."""
+        target = self.binary_relevance(ground)
+        valid = self.valid_users(target)
+        top = self.top_k_relevance(preds, target, self.k)
+        values = self.compute_scores(preds, target, top, ground=ground, **given)
+        _require_value_per_row(self, values, preds)
+        values = torch.where(valid > 0, values.double(), 0.0)
+        self.scores.index_add_(0, user_indices, values)
+        self.user_interactions.index_add_(0, user_indices, valid)
+
+    update.calls = "compute_scores"  # type: ignore[attr-defined]
+
+    def compute(self) -> dict[str, Tensor]:
+        """The mean of each user's lists; NaN for users without any that counts."""
+        return {self.name: self.scores / self.user_interactions}
+
+    def overall(self) -> dict[str, float]:
+        """The mean over users, or over lists if `unit` is "list"."""
+        if self.unit == "user":
+            return super().overall()
+        name, values = next(iter(self.compute().items()))
+        with self.sync_context(should_sync=self._to_sync, should_unsync=self._should_unsync):
+            lists = self.user_interactions
+            return {name: mean_of((values * lists).nansum() / lists.sum())}
+
+
+class RatingMetric(BaseMetric):
+    """A mean error of predicted ratings, user by user: write `element_error`.
+
+    Only items with a grade above 0 are rated; what the others were predicted plays no part.
+    """
+
+    error_sum: Tensor
+    total_count: Tensor
+
+    def __init__(self, num_users: int, dist_sync_on_step: bool = False, **settings: Any) -> None:
+        super().__init__(dist_sync_on_step, **settings)
+        self.add_state("error_sum", torch.zeros(num_users), dist_reduce_fx="sum")
+        self.add_state("total_count", torch.zeros(num_users), dist_reduce_fx="sum")
+
+    @unwritten
+    def element_error(self, preds: Tensor, target: Tensor) -> Tensor:
+        """The error of each predicted rating."""
+        raise NotImplementedError
+
+    def update(self, preds: Tensor, *, user_indices: Tensor, ground: Tensor, **given: Any) -> None:
+        """Add the errors of rated items to those of their users."""
+        del given  # blocks of other metrics
+        rated = ground > 0
+        if not preds[rated].isfinite().all():
+            raise BadScores(
+                f"{self.name} was given a rated item with an infinite score.",
+                "a predicted rating for every rated item.",
+                "do not mask items that are rated.",
+            )
+        errors = self.element_error(preds.double(), ground.double())
+        errors = torch.where(rated, errors, 0.0)  # masked ones may be infinite
+        self.error_sum.index_add_(0, user_indices, errors.sum(dim=1))
+        self.total_count.index_add_(0, user_indices, rated.sum(dim=1).double())
+
+    update.calls = "element_error"  # type: ignore[attr-defined]
+
+    def compute(self) -> dict[str, Tensor]:
+        """The mean error of each user; NaN for users who rated nothing."""
+        return {self.name: self.error_sum / self.total_count}
+
+
+def _require_value_per_row(metric: TopKMetric, values: object, preds: Tensor) -> None:
+    if not isinstance(values, Tensor) or values.shape != preds.shape[:1]:
+        found = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
+        raise BadName(
+            f"compute_scores of {metric.name} returned {found}.",
+            f"a value for each of {preds.shape[0]} rows.",
+        )

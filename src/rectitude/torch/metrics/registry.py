@@ -1,0 +1,104 @@
+"""The registry of metric classes. What is registered here can also be evaluated by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, Unpack
+
+from rectitude.errors import BadName, unknown_name
+from rectitude.metrics.registry import METRICS, Told, metric
+from rectitude.torch.metrics.base import BaseMetric, is_unwritten, require_complete
+from rectitude.torch.metrics.bridge import as_function, require_name
+from rectitude.torch.metrics.kinds import TopKMetric
+
+Class = TypeVar("Class", bound=type[BaseMetric])
+
+
+class ClassRegistry:
+    """Metric classes by name, in upper or lower case."""
+
+    def __init__(self) -> None:
+        self._classes: dict[str, tuple[str, type[BaseMetric]]] = {}
+
+    def register(
+        self, name: str = "", /, *, title: str = "", **told: Unpack[Told]
+    ) -> Callable[[Class], Class]:
+        """Register a class, under its own name unless told: it then works in `evaluate`, on the
+        command line and in reports, too.
+
+        `title` and the other keywords are those of `rectitude.metric`. `reach="cutoff"` is for
+        classes that never look below the first k places; rows are then that short.
+        """
+        require_name(name or "_")
+
+        def decorator(cls: Class) -> Class:
+            self._add(cls, name or cls.__name__, title, told)
+            return cls
+
+        return decorator
+
+    def get(self, name: str, *args: Any, **settings: Any) -> BaseMetric:
+        """A metric of the class of that name, made with these arguments."""
+        return self.get_class(name)(*args, **settings)
+
+    def get_class(self, name: str) -> type[BaseMetric]:
+        """The class of that name."""
+        return self.found(name)[1]
+
+    def found(self, name: str) -> tuple[str, type[BaseMetric]]:
+        """A class, and its name as it was registered."""
+        if name.casefold() not in self._classes:
+            list(METRICS)  # classes of installed packages come with their metrics
+        if name.casefold() not in self._classes:
+            raise unknown_name("metric class", name, self.list_registered())
+        return self._classes[name.casefold()]
+
+    def list_registered(self) -> list[str]:
+        """The names of all classes."""
+        return sorted(name for name, _ in self._classes.values())
+
+    def __contains__(self, name: str) -> bool:
+        return name.casefold() in self._classes
+
+    def remove(self, name: str) -> None:
+        """Take a class out again."""
+        spelled, _ = self.found(name)
+        METRICS.remove(spelled)
+        self._classes.pop(name.casefold())
+
+    def _add(self, cls: type[BaseMetric], name: str, title: str, told: Told) -> None:
+        if not (isinstance(cls, type) and issubclass(cls, BaseMetric)):
+            raise BadName(f"{cls!r} cannot be registered.", "a class that inherits BaseMetric.")
+        if any(map(is_unwritten, vars(cls).values())):
+            raise BadName(f"metric class {cls.__name__} is not complete.", "all methods written.")
+        require_complete(cls)
+        self._require_free(cls, name)
+        reach = told.get("reach", "list")
+        facts: Told = {
+            "cutoff": "optional" if issubclass(cls, TopKMetric) else "none",
+            **told,
+            "name": name,
+            "reach": reach,
+        }
+        metric(title or name, **facts)(as_function(cls, name, reach))
+        self._classes[name.casefold()] = (name, cls)
+
+    def _require_free(self, cls: type[BaseMetric], name: str) -> None:
+        """A name means one metric, in upper or lower case; the same class once more is no other."""
+        known = self._classes.get(name.casefold())
+        if known is not None:
+            taken = _whose(known[1]) != _whose(cls) or known[0] != name
+        else:
+            taken = name.casefold() in (one.casefold() for one in METRICS)
+        if taken:
+            raise BadName(
+                f"a metric named {name!r} exists already, in upper or lower case.",
+                advice="choose another: @metric_registry.register('...').",
+            )
+
+
+def _whose(cls: type[BaseMetric]) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+metric_registry = ClassRegistry()

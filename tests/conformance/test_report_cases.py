@@ -1,0 +1,89 @@
+"""Golden report cases: the lines that training scripts print, letter by letter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rectitude as rt
+from rectitude.conformance.cases import load
+from rectitude.conformance.reports import report_checks
+from rectitude.conformance.run import conformance
+
+GIVEN = {
+    "epoch": 9, "elapsed": [1.25, 2.25], "losses": {"loss": 3.0, "mf_loss": 2.0, "emb_loss": 1.0},
+    "epoch_line_of": 1, "total_seconds": 9.0, "time": "2026-01-01 00:00:00",
+}  # fmt: skip
+LINE = (
+    "Epoch 9 [1.2s + 2.2s]: train==[3.00000=2.00000 + 1.00000 ]\n"
+    " recall=[1.00000, 1.00000], precision=[1.00000, 0.50000],  ndcg=[1.00000, 1.00000]"
+)
+BEST = "Best Iter=[1]@[9.0]\trecall=[1.00000\t1.00000], precision=[1.00000\t0.50000],  "
+BEST += "ndcg=[1.00000\t1.00000]"
+
+
+def tree(folder: Path, profile: str = "smgcn-icde", **said: Any) -> Path:
+    """A golden tree with one report: two epochs, whose one relevant item is at rank 2, then 1."""
+    for name, scores in (("scores-a", [2.0, 1.0]), ("scores-b", [1.0, 2.0])):
+        inputs = folder / "inputs" / name
+        inputs.mkdir(parents=True)
+        np.save(inputs / "scores.npy", np.array([scores], np.float32))
+        pl.DataFrame({"user": [7]}).write_parquet(inputs / "rows.parquet")
+        truth = {"user": [7], "item": [1], "grade": [1.0]}
+        pl.DataFrame(truth).write_parquet(inputs / "truth.parquet")
+    cases = folder / "cases" / profile
+    cases.mkdir(parents=True)
+    case = {
+        "profile": profile, "kind": "report", "input": "scores-a", "cutoffs": [1, 2],
+        "epochs": ["scores-a", "scores-b"], "options": {"users": "with_truth"}, "given": GIVEN,
+        "expected_best_index": 1, "expected_lines": {"perf_str": LINE, "final_perf": BEST}, **said,
+    }  # fmt: skip
+    (cases / "scores-a--report.json").write_text(json.dumps(case))
+    return folder
+
+
+def test_lines_that_are_the_same_agree(tmp_path: Path) -> None:
+    (standing,) = conformance(tree(tmp_path))
+    assert (standing.compared, standing.agree, standing.wrong) == (3, 3, [])
+
+
+def test_one_letter_more_is_counted_as_wrong(tmp_path: Path) -> None:
+    said = {"perf_str": LINE, "final_perf": BEST + " "}
+    (standing,) = conformance(tree(tmp_path, expected_lines=said, expected_best_index=0))
+    assert [one.name for one in standing.wrong] == ["best_index", "final_perf"]
+    assert (standing.compared, standing.agree) == (3, 1)
+
+
+def test_lines_and_frameworks_that_are_not_known_are_not_compared(tmp_path: Path) -> None:
+    said = {"perf_str": LINE, "picture": "(:"}
+    (standing,) = conformance(tree(tmp_path / "a", expected_lines=said))
+    assert (standing.compared, standing.unsupported) == (2, 1)
+    (standing,) = conformance(tree(tmp_path / "b", "ranx"))
+    assert (standing.compared, standing.unsupported) == (0, 3)
+    (standing,) = conformance(tree(tmp_path / "c", "nobody"))
+    assert (standing.compared, standing.unsupported) == (0, 3)
+    (standing,) = conformance(tree(tmp_path / "d", options={"windows": [1]}))
+    assert (standing.compared, standing.unsupported) == (0, 3)
+
+
+def test_all_report_cases_agree(golden: Path) -> None:
+    cases = [case for case in load(golden) if case.kind == "report"]
+    assert {case.profile for case in cases} == {"smgcn", "smgcn-f1", "smgcn-icde"}
+    for case in cases:
+        checked = report_checks(case, rt.PROFILES[case.profile])
+        assert [one.wrong for one in checked] == [0] * len(checked), case.path.stem
+
+
+@pytest.mark.parametrize(("profile", "lines"), [("smgcn", 7), ("smgcn-f1", 3), ("smgcn-icde", 4)])
+def test_report_cases_are_counted(profile: str, lines: int, golden: Path) -> None:
+    (standing,) = conformance(golden, [profile])
+    reports = [case for case in load(golden, [profile]) if case.kind == "report"]
+    said = sum(len(report_checks(case, rt.PROFILES[profile])) for case in reports)
+    assert said == lines
+    values = sum(case.size for case in load(golden, [profile]) if case.kind != "report")
+    assert standing.compared == standing.agree == values + lines

@@ -1,0 +1,240 @@
+"""What metric classes refuse: at definition, at registration, and in `update`, state unchanged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from class_samples import AbsoluteError, Found, GuidePrecision, batch
+
+import rectitude as rt
+from rectitude.errors import (
+    BadGrades,
+    BadIds,
+    BadName,
+    BadScores,
+    BadTruth,
+    MissingNeed,
+    UnknownName,
+)
+from rectitude.torch.metrics import (
+    BaseMetric,
+    MetricSet,
+    RatingMetric,
+    TopKMetric,
+    UserAverageTopKMetric,
+    metric_registry,
+)
+
+
+@pytest.mark.parametrize("missing", ["torch", "torchmetrics"])
+def test_what_is_missing_is_said_with_the_command_that_installs_it(missing: str) -> None:
+    script = f"import sys; sys.modules[{missing!r}] = None; import rectitude.torch.metrics"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert f"MissingExtra: rectitude.torch.metrics needs {missing}" in done.stderr
+    assert "pip install 'rectitude[torch]'" in done.stderr
+
+
+def without_compute() -> None:
+    class Mine(TopKMetric):
+        def update(self, preds: Any, **given: Any) -> None: ...
+
+
+def without_update() -> None:
+    class Mine(BaseMetric):
+        def compute(self) -> Any: ...
+
+
+def without_both() -> None:
+    class Mine(TopKMetric):
+        pass
+
+
+def without_formula() -> None:
+    class Mine(UserAverageTopKMetric):
+        pass
+
+
+def without_error() -> None:
+    class Mine(RatingMetric):
+        pass
+
+
+MISSING = {
+    "no compute": without_compute,
+    "no update": without_update,
+    "no update and no compute": without_both,
+    "no compute_scores": without_formula,
+    "no element_error": without_error,
+}
+
+
+@pytest.mark.parametrize("words", MISSING)
+def test_a_class_that_forgets_a_method_is_refused_when_it_is_defined(words: str) -> None:
+    with pytest.raises(BadName, match=f"metric class Mine has {words}"):
+        MISSING[words]()
+
+
+def test_a_class_with_its_own_update_needs_no_formula() -> None:
+    class Mine(UserAverageTopKMetric):
+        def update(self, preds: Any, **given: Any) -> None: ...
+
+    assert Mine(1, 2).k == 1
+
+
+@pytest.mark.parametrize("cls", [TopKMetric, UserAverageTopKMetric, RatingMetric, BaseMetric])
+def test_an_unfinished_class_cannot_be_registered(cls: Any) -> None:
+    with pytest.raises(BadName, match="is not complete"):
+        metric_registry.register("Mine")(cls)
+    assert "Mine" not in metric_registry and "Mine" not in rt.METRICS
+
+
+def test_what_is_no_metric_class_cannot_be_registered() -> None:
+    with pytest.raises(BadName, match="a class that inherits BaseMetric"):
+        metric_registry.register("Mine")(dict)  # type: ignore[type-var]
+    with pytest.raises(BadName, match="cannot be named"):
+        metric_registry.register(Found)  # type: ignore[arg-type]  forgotten parentheses
+    with pytest.raises(BadName, match="cannot be named 'my metric'"):
+        metric_registry.register("my metric")
+
+
+@pytest.mark.parametrize("name", ["precision", "Precision", "NDCG"])
+def test_a_name_means_one_metric_in_any_case(name: str) -> None:
+    with pytest.raises(BadName, match="exists already"):
+        metric_registry.register(name)(Found)
+
+
+def test_a_name_of_another_class_is_refused_and_the_same_class_is_not() -> None:
+    metric_registry.register("Mine")(Found)
+    try:
+        metric_registry.register("Mine")(Found)  # as when a notebook cell runs twice
+        with pytest.raises(BadName, match="exists already"):
+            metric_registry.register("mine")(GuidePrecision)
+        assert metric_registry.get_class("mine") is Found
+    finally:
+        metric_registry.remove("Mine")
+
+
+def test_an_unknown_class_is_answered_with_the_nearest() -> None:
+    metric_registry.register("FoundHere")(Found)
+    try:
+        with pytest.raises(UnknownName, match="did you mean 'FoundHere'"):
+            metric_registry.get("FoundHare", 3)
+    finally:
+        metric_registry.remove("FoundHere")
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, None, True, "5"])
+def test_a_cutoff_is_a_whole_number_from_1_on(k: Any) -> None:
+    with pytest.raises(BadName, match="a whole number from 1 on"):
+        Found(k, num_users=3)
+
+
+def test_an_unknown_unit_is_refused() -> None:
+    with pytest.raises(BadName, match="'user' or 'list'"):
+        Found(3, num_users=3, unit="lists")  # type: ignore[arg-type]
+
+
+def test_a_set_wants_metrics_and_cutoffs() -> None:
+    with pytest.raises(BadName, match="no metric was asked for"):
+        MetricSet([], (5,))
+    with pytest.raises(BadName, match="cutoffs, such as"):
+        MetricSet([Found], num_users=3)
+    with pytest.raises(MissingNeed, match="Found needs num_users"):
+        MetricSet([Found], (5,))
+
+
+def meta(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor on another device, wherever the tests run."""
+    return tensor.to("meta")
+
+
+def spoilt(tensor: torch.Tensor, value: float) -> torch.Tensor:
+    other = tensor.clone()
+    other[3, 2] = value
+    return other
+
+
+Change = Callable[[torch.Tensor], Any]
+WRONG: dict[str, tuple[str, Change, type[Exception], str]] = {
+    "NaN": ("preds", lambda t: spoilt(t, torch.nan), BadScores, "1 of 2400 .*row 3, column 2"),
+    "an array": ("preds", lambda t: t.numpy(), BadScores, "given ndarray as preds"),
+    "whole": ("preds", lambda t: t.long(), BadScores, "torch.int64"),
+    "flat": ("preds", lambda t: t[0], BadScores, r"shape \(40,\)"),
+    "few items": ("preds", lambda t: t[:, :9], BadScores, "first 10 items, and rows have 9"),
+    "elsewhere": ("preds", meta, BadScores, "preds is on meta, and Found on cpu"),
+    "NaN grade": ("ground", lambda t: spoilt(t, torch.nan), BadGrades, "row 3, column 2"),
+    "infinite": ("ground", lambda t: spoilt(t, torch.inf), BadGrades, "row 3, column 2"),
+    "no ground": ("ground", lambda t: None, BadName, "given NoneType as ground="),
+    "short": ("ground", lambda t: t[:-1], BadTruth, r"\(59, 40\), and preds \(60, 40\)"),
+    "narrow": ("ground", lambda t: t[:, 1:], BadTruth, r"\(60, 39\)"),
+    "ground elsewhere": ("ground", meta, BadScores, r"metric.to\('meta'\)"),
+    "no users": ("user_indices", lambda t: None, BadName, "given NoneType as user_indices="),
+    "too high": ("user_indices", lambda t: t + 1, BadIds, "holds 60, .*num_users=60"),
+    "negative": ("user_indices", lambda t: t - 1, BadIds, "holds -1"),
+    "fewer": ("user_indices", lambda t: t[1:], BadIds, "60 rows"),
+    "real": ("user_indices", lambda t: t.double(), BadIds, "torch.float64"),
+    "users elsewhere": ("user_indices", meta, BadScores, "user_indices is on meta"),
+}
+
+
+@pytest.mark.parametrize("make", ["update", "forward", "set", "set forward"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_bad_batch_is_refused_and_leaves_everything_as_it_was(wrong: str, make: str) -> None:
+    name, change, error, words = WRONG[wrong]
+    given = batch()
+    found = Found(10, num_users=60)
+    metric: Any = found
+    if make.startswith("set"):
+        metric = MetricSet([Found], (10,), num_users=60)
+        found = metric.members["Found@10"]
+    given.add_to(metric)
+    before = {state: getattr(found, state).clone() for state in ("scores", "user_interactions")}
+    bad = given._replace(**{name: change(getattr(given, name))})
+    call = metric if "forward" in make else metric.update
+    with pytest.raises(error, match=words):
+        call(bad.preds, user_indices=bad.user_indices, ground=bad.ground)
+    for state, value in before.items():
+        assert torch.equal(getattr(found, state), value)
+
+
+def test_tensors_without_names_are_refused() -> None:
+    given = batch()
+    with pytest.raises(BadName, match="user_indices=, ground="):
+        Found(3, num_users=60).update(given.preds, given.user_indices, given.ground)  # type: ignore[misc]
+
+
+def test_a_set_adds_a_batch_to_all_metrics_or_to_none() -> None:
+    given = batch(items=20)
+    metrics = MetricSet([Found], (5, 30), num_users=60)
+    with pytest.raises(BadScores, match="first 30 items, and rows have 20"):
+        given.add_to(metrics)
+    assert metrics.members["Found@5"].user_interactions.sum() == 0
+
+
+def test_a_formula_must_give_a_value_for_each_row() -> None:
+    class Mine(UserAverageTopKMetric):
+        def compute_scores(self, preds: Any, target: Any, top_k_rel: Any, **given: Any) -> Any:
+            return top_k_rel.sum()
+
+    metric = Mine(3, num_users=60)
+    with pytest.raises(BadName, match="a value for each of 60 rows"):
+        batch().add_to(metric)
+    assert metric.user_interactions.sum() == 0
+
+
+def test_a_rated_item_that_is_masked_is_refused() -> None:
+    metric = AbsoluteError(num_users=1)
+    with pytest.raises(BadScores, match="do not mask items that are rated"):
+        metric.update(
+            torch.tensor([[-torch.inf, 1.0]]),
+            user_indices=torch.tensor([0]),
+            ground=torch.tensor([[3.0, 0.0]]),
+        )
+    assert metric.total_count.sum() == 0
