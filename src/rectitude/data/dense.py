@@ -6,7 +6,7 @@ block, so that memory is bounded and a file is mapped, not loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
+from rectitude.data.known import Known
 from rectitude.errors import BadScores
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Dense:
     want_loss: Literal["loss", "ranks"] = "ranks"
     progress: Callable[[int, int], None] | None = None
     """told after each block how many rows are done, and of how many"""
+    known: Mapping[tuple[object, ...], Known] | None = None
+    """what was counted ahead, by what the counting depends on (see `reading`), if it was"""
 
     @property
     def source(self) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def outside(dense: Dense, given: Cells, table: Table) -> Cells:
     """The cells that a table does not name."""
-    left = np.setdiff1d(keys_of(dense, given), _named_by(dense, table), assume_unique=True)
+    left = np.setdiff1d(keys_of(dense, given), named_by(dense, table), assume_unique=True)
     return with_keys(dense, left)
 
 
@@ -150,7 +150,7 @@ def ranked(
     seen."""
     chosen = keys_of(dense, offered)
     if adds:
-        chosen = np.union1d(chosen, _named_by(dense, truth))
+        chosen = np.union1d(chosen, named_by(dense, truth))
     if seen is not None and convention.seen == "removed":
         chosen = np.setdiff1d(chosen, keys_of(dense, seen), assume_unique=True)
     return with_keys(dense, without_padding(dense, chosen))
@@ -160,7 +160,8 @@ def _owners(dense: Dense, key: str) -> Column:
     return Column(dense.table.frame[key], dense.source)
 
 
-def _named_by(dense: Dense, table: Table) -> Integers:
+def named_by(dense: Dense, table: Table) -> Integers:
+    """The numbers of the cells that a table names, as far as they exist."""
     inside = replace(table, frame=table.frame.filter(has_column(dense, table)))
     return keys_of(dense, from_table(dense, inside, "candidates"))
 

@@ -32,7 +32,12 @@ FORMAT_VERSION = 1
 
 def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
     """Write an evaluator, whole or not at all."""
-    stored = {
+    write_text(path, json.dumps(stored(evaluator), allow_nan=False))
+
+
+def stored(evaluator: Evaluator) -> dict[str, Any]:
+    """Everything that was added up, for JSON."""
+    return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "metrics": evaluator.names,
@@ -45,16 +50,15 @@ def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
         "manifest": evaluator.manifest,
         "kept": _kept(evaluator.kept),
     }
-    write_text(path, json.dumps(stored, allow_nan=False))
 
 
 def load(path: str | os.PathLike[str]) -> Evaluator:
     """An evaluator as `save` wrote it."""
     where = os.fspath(path)
-    stored = read_stored(path, "evaluator", "a file of Evaluator.save.")
-    stored = require_format(stored, where, "evaluator", FORMAT_VERSION)
+    held = read_stored(path, "evaluator", "a file of Evaluator.save.")
+    held = require_format(held, where, "evaluator", FORMAT_VERSION)
     try:
-        evaluator = _evaluator(stored)
+        evaluator = restored(held)
         _try(evaluator)
     except UnknownName:  # a metric of one's own that is not there
         raise
@@ -72,7 +76,8 @@ def _try(evaluator: Evaluator) -> None:
             evaluation.per_list()
 
 
-def _evaluator(stored: Mapping[str, Any]) -> Evaluator:
+def restored(stored: Mapping[str, Any]) -> Evaluator:
+    """An evaluator as `stored` gave it."""
     profile = dict(stored["profile"])
     profile["convention"] = Convention(**profile["convention"])
     profile["versions"] = tuple(profile["versions"])

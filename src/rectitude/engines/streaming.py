@@ -11,6 +11,7 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.state import State, state_by_user
 from rectitude.aggregate.total import Total
 from rectitude.data.ledger import Ledger
+from rectitude.data.sources import Sources
 from rectitude.engines.batches import Batches, merged_ledger, merged_manifest
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import Part, computed, part_of, results_of
@@ -56,7 +57,7 @@ class Evaluator:
             name: one for both in self._bounds.values() for name, one in both.items()
         }
         by_list = {name: _by_list(one) for name, one in self._computed.items()}
-        self._wanted = by_list | self._of_bounds
+        self.wanted = by_list | self._of_bounds
         self.reset()
 
     def reset(self) -> None:
@@ -89,10 +90,16 @@ class Evaluator:
             "users": users, "weights": weights, "candidates": candidates,
         }  # fmt: skip
         given = Given(inputs, ranking, list_key, columns, progress, self.profile.padding)
-        self._require_named(predictions)
-        wanted = list(self._wanted.values())
-        sources = opened(given, wanted, self.profile.convention)
-        part = part_of(sources, self.asked, self.profile, self._wanted, self.intervals)
+        self.add(self.opened(given))
+
+    def opened(self, given: Given) -> Sources:
+        """A batch as it is judged."""
+        self._require_named(given.inputs["predictions"])
+        return opened(given, list(self.wanted.values()), self.profile.convention)
+
+    def add(self, sources: Sources) -> None:
+        """Judge a batch that was opened, and add it."""
+        part = part_of(sources, self.asked, self.profile, self.wanted, self.intervals)
         for name, error in part.failures.items():
             if name not in self._of_bounds:  # else there is a value, without bounds
                 raise error

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
+from rectitude.data.holes import Holes
+from rectitude.data.known import Firsts, Known
 from rectitude.dense.rows import MASKED, Wanted, count, single
-from rectitude.errors import BadScores
 from rectitude.judge.sides import Sides
 from rectitude.predictions.top import (
     keys_of,
@@ -27,15 +28,6 @@ from rectitude.predictions.top import (
     with_padding,
     without_padding,
 )
-
-
-class Firsts(NamedTuple):
-    """What stands first in each row of logits, and the loss of its target."""
-
-    best: Integers
-    second: Integers
-    last_best: Integers
-    loss: Floats | None
 
 
 class Reading(NamedTuple):
@@ -69,12 +61,15 @@ def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
     by_item = convention.ties.startswith("item") and not np.all(codes[1:] > codes[:-1])
     key = (convention.seen, convention.score_precision, by_item, convention.hit_scores)
     if key not in sides.readings:
-        sides.readings[key] = _read(sides, dense, convention, by_item)
+        known = None if dense.known is None else dense.known[key]
+        sides.readings[key] = _read(sides, dense, convention, by_item, known)
     made: Reading = sides.readings[key]
     return made
 
 
-def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> Reading:
+def _read(
+    sides: Sides, dense: Dense, convention: Convention, by_item: bool, known: Known | None
+) -> Reading:
     row, owner, at, asked = _pairs(sides, dense)
     seen = None if convention.seen == "kept" else sides.sources.seen
     masked = with_padding(dense, seen)
@@ -84,7 +79,9 @@ def _read(sides: Sides, dense: Dense, convention: Convention, by_item: bool) -> 
     if convention.hit_scores == "positive":
         scan.score = np.full(len(asked.column), np.nan)
     firsts = None
-    if dense.kind == "logits":
+    if known is not None:
+        firsts = scan.recalled(known)
+    elif dense.kind == "logits":
         firsts = scan.logits()
     else:
         scan.scores()
@@ -159,11 +156,11 @@ class _Scan:
     sequence: Integers | None = None
     score: Floats | None = None
     found: NDArray[np.int32] = field(init=False)
-    broken: _Broken = field(init=False)
+    broken: Holes = field(init=False)
 
     def __post_init__(self) -> None:
         self.found = np.zeros((3, len(self.asked.column)), np.int32)
-        self.broken = _Broken(self.dense)
+        self.broken = Holes(self.dense)
 
     def blocks(self) -> Iterator[tuple[int, int, Block, slice, Wanted]]:
         """Each block with its first and last row, and its pairs."""
@@ -175,6 +172,17 @@ class _Scan:
             yield first, last, block, here, mine
             if self.dense.progress is not None:
                 self.dense.progress(last, self.dense.rows)
+
+    def recalled(self, known: Known) -> Firsts | None:
+        """Take over what was counted ahead."""
+        rows = np.repeat(np.arange(self.dense.rows), np.diff(self.asked.start))
+        cells = np.where(self.asked.column < 0, -1, rows * self.dense.columns + self.asked.column)
+        hidden = None if self.masked is None else keys_of(self.dense, self.masked)
+        depth = None if self.dense.kind == "logits" else self.dense.depth
+        self.found[:], own = known.at(cells, hidden, depth)
+        if self.score is not None and own is not None:
+            self.score[:] = np.where(self.asked.column < 0, np.nan, own)
+        return known.firsts
 
     def scores(self) -> None:
         """Count in every row."""
@@ -263,36 +271,3 @@ def _masked_last(scan: _Scan, ranked: Integers, seen: Cells) -> Integers:
     scan.found[1, there] = np.diff(start)[rows]
     scan.found[2, there] = np.searchsorted(keys, mine) - start[rows]
     return ranked + np.diff(start)
-
-
-@dataclass
-class _Broken:
-    """Rows that hold a NaN."""
-
-    dense: Dense
-    rows: int = 0
-    cells: int = 0
-    first: tuple[int, int] = (0, 0)
-
-    def note(self, start: int, block: Block, flags: Flags) -> None:
-        """Count the NaN of a block."""
-        for row in np.flatnonzero(flags):
-            holes = np.flatnonzero(np.isnan(block[row]))
-            if not self.rows:
-                self.first = (start + int(row), int(holes[0]))
-            self.rows += 1
-            self.cells += len(holes)
-
-    def require_none(self) -> None:
-        """An error if there was any."""
-        if not self.rows:
-            return
-        where, column = self.first
-        user = self.dense.table.frame["list"][where]
-        raise BadScores(
-            f"{self.rows} of {self.dense.rows} rows of {self.dense.source} hold NaN, {self.cells} "
-            f"in all (first: row {where}, list {user!r}, item {self.dense.items[column]!r}).",
-            "a number for every item.",
-            "repair the model's output; for an item that must not be ranked, name it in train= and "
-            "give it any number, or the score -inf.",
-        )

@@ -1,0 +1,51 @@
+"""Evaluation inside torch code: what stands here imports torch, and nothing else does."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rectitude.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from rectitude.reports.history import History
+    from rectitude.torch.callback import RankingCallback
+    from rectitude.torch.evaluator import Evaluator
+    from rectitude.torch.metric import RankingMetric
+    from rectitude.torch.ranked import Ranked
+
+__all__ = ["Evaluator", "History", "Ranked", "RankingCallback", "RankingMetric"]
+
+_WHERE = {
+    "Evaluator": "rectitude.torch.evaluator",
+    "History": "rectitude.reports.history",
+    "Ranked": "rectitude.torch.ranked",
+    "RankingCallback": "rectitude.torch.callback",
+    "RankingMetric": "rectitude.torch.metric",
+}
+_MODULES = ("metrics",)
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when first used, each with the packages that it needs."""
+    if name in _MODULES:
+        return import_module(f"rectitude.torch.{name}")
+    if name not in _WHERE:
+        raise AttributeError(f"module 'rectitude.torch' has no attribute {name!r}")
+    try:
+        value = getattr(import_module(_WHERE[name]), name)
+    except ModuleNotFoundError as error:
+        raise _missing(name, str(error.name)) from error
+    globals()[name] = value
+    return value
+
+
+def _missing(name: str, package: str) -> MissingExtra:
+    package = package.partition(".")[0]
+    own = package if package == "lightning" else "'rectitude[torch]'"
+    found = f"rectitude.torch.{name} needs {package}, which is not installed."
+    return MissingExtra(found, "", f"pip install {own}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES])

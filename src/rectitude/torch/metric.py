@@ -1,0 +1,144 @@
+"""`RankingMetric`: an evaluator as a torchmetrics metric, exact over any number of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, cast
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from rectitude.aggregate.evaluation import Evaluation
+from rectitude.engines.streaming import Evaluator as Sums
+from rectitude.errors import BadName
+from rectitude.torch.evaluator import Check, Evaluator, Repeated
+
+_STATE = "evaluator"
+
+
+class RankingMetric(Metric):
+    """Metrics of rankings for `MetricCollection`, `self.log` and whatever else takes metrics.
+
+    Arguments and `update` are those of `rectitude.torch.Evaluator`. `compute` gives a scalar for
+    one metric, for several a dict by name; `evaluation` gives all there is to say. Between
+    processes, sums and counts are gathered and added, never averaged, and lists that a sampler
+    repeats count once (see `repeats`).
+    """
+
+    is_differentiable = False
+    full_state_update = False
+
+    def __init__(
+        self,
+        metrics: str | Iterable[str],
+        convention: object = None,
+        *,
+        intervals: bool = False,
+        per_list: Literal["kept", "dropped"] = "dropped",
+        check: Check = "compute",
+        repeats: Repeated | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.evaluator = Evaluator(
+            metrics,
+            convention,
+            intervals=intervals,
+            per_list=per_list,
+            check=check,
+            repeats=repeats,
+        )
+        self._persistent[_STATE] = False
+        self._together: Sums | None = None
+
+    def update(self, predictions: object, truth: object, **more: Any) -> None:
+        """Add a batch, as `Evaluator.update` does."""
+        self.evaluator.update(predictions, truth, **more)
+
+    def compute(self) -> Tensor | dict[str, Tensor]:
+        """The value of the metric, or the values of all by name."""
+        with self._safely():
+            return self._values(self._sums().compute())
+
+    def evaluation(self) -> Evaluation:
+        """The whole evaluation, of all processes where there are several: every one must ask."""
+        with self.sync_context(should_sync=self.sync_on_compute), self._safely():
+            return self._sums().compute()
+
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor | dict[str, Tensor]:
+        """Add a batch, and return its own value."""
+        batch = self.evaluator.like()
+        batch.update(*args, **kwargs)
+        sums = batch.gathered(self.process_group) if self.dist_sync_on_step else batch.settled()
+        value = self._values(sums.compute())
+        self.evaluator = self.evaluator + batch
+        self._computed = None
+        self._update_count += 1
+        self._forward_cache = cast("Any", value)
+        return value
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        super().reset()
+        self.evaluator.reset()
+        self._together = None
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add another metric's batches."""
+        if not isinstance(incoming_state, RankingMetric):
+            raise BadName(
+                f"a {type(incoming_state).__name__} cannot be added to a RankingMetric.",
+                "a RankingMetric.",
+            )
+        self.evaluator = self.evaluator + incoming_state.evaluator
+        self._computed = None
+
+    def state_dict(  # type: ignore[override]
+        self, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """What torchmetrics saves; everything added so far, where `persistent` asked for it."""
+        state = super().state_dict(destination, prefix, keep_vars)
+        if self._persistent[_STATE]:
+            packed = bytearray(self.evaluator.as_bytes())
+            state[prefix + _STATE] = torch.frombuffer(packed, dtype=torch.uint8)
+        return state
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        packed = state_dict.pop(prefix + _STATE, None)
+        if packed is not None:
+            self.evaluator.from_bytes(packed.cpu().numpy().tobytes())
+            self._update_count = self.evaluator.batches
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def _sync_dist(self, _: Any = None, process_group: Any = None) -> None:
+        """Bring all processes' batches together, in place of gathering tensors."""
+        self._together = self.evaluator.gathered(process_group or self.process_group)
+
+    def unsync(self, should_unsync: bool = True) -> None:
+        """Back to the batches of this process."""
+        super().unsync(should_unsync)
+        if should_unsync:
+            self._together = None
+
+    def _sums(self) -> Sums:
+        return self.evaluator.settled() if self._together is None else self._together
+
+    @contextmanager
+    def _safely(self) -> Iterator[None]:
+        """Back to this process's own batches after an error, too, which torchmetrics forgets."""
+        try:
+            yield
+        except Exception:
+            if self._is_synced:
+                self.unsync()
+            raise
+
+    def _values(self, evaluation: Evaluation) -> Tensor | dict[str, Tensor]:
+        kind = torch.float32 if self.device.type == "mps" else torch.float64
+        values = {
+            name: torch.tensor(evaluation[name], dtype=kind, device=self.device)
+            for name in self.evaluator.sums.names
+        }
+        return values if len(values) > 1 else next(iter(values.values()))

@@ -1,0 +1,205 @@
+"""What is kept of a batch whose lists may come again: where items stand, and who the lists are.
+
+Under distributed data parallel, samplers repeat samples to give every process as many. Nothing can
+be taken out of a sum without knowing what it put in, so every list keeps its id and where the items
+of its truth stand; scores are never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rectitude.arrays import Flags, Integers
+from rectitude.data.dense import Cells, Dense
+from rectitude.data.ids import kind_of
+from rectitude.data.known import Known
+from rectitude.data.sources import Sources
+from rectitude.data.table import Table
+from rectitude.engines.streaming import Evaluator
+from rectitude.errors import BadName, BadScores
+from rectitude.judge.scan import Reading, reading
+from rectitude.judge.sides import Sides, bring_together
+from rectitude.torch.packing import pack, unpack
+from rectitude.torch.scored import gone
+
+_TABLES = ("train", "items", "users")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A batch without its scores, its lists, and what tells them apart."""
+
+    content: bytes
+    """everything that is the batch's own, in as little memory as it takes"""
+    shared: Mapping[str, Any]
+    """tables and columns that other batches have as well"""
+    lists: pl.DataFrame
+    """(lists,) `id`, whether it was `handed` over, and a `mark` of its truth"""
+    named: bool
+    """whether the ids are the same wherever a list occurs"""
+
+    def without(self, places: Integers) -> Sources | None:
+        """The batch less some of its lists; None if nothing is left."""
+        if len(places) == self.lists.height:
+            return None
+        sources, keys = unpack(self.content)
+        dense = sources.dense
+        if dense is not None:
+            dense = replace(dense, items=self.shared["columns"])
+        tables = {side: self.shared[side] for side in _TABLES}
+        whole = replace(sources, **tables, dense=dense)
+        return _without(whole, keys.gather(places)) if len(places) else whole
+
+
+def record_of(
+    sources: Sources, evaluator: Evaluator, ids: pl.Series | None, before: Record | None = None
+) -> tuple[Record, Sources]:
+    """What must be kept of a batch, and the batch without its scores, to be judged now.
+
+    `ids` name the rows where the predictions do not. Tables that are the same in the batch `before`
+    are kept once.
+    """
+    _require_few(sources, evaluator)
+    exact = any(one.convention.ties.startswith("item") for one in evaluator.wanted.values())
+    sides = bring_together(sources, exact)
+    dense, keys = sources.dense, sides.keys
+    named = dense is None or dense.named or ids is not None
+    own = keys if ids is None or dense is None or dense.named else _renamed(keys, ids, dense)
+    lists = pl.DataFrame({"id": _plain(own), "handed": sides.handed, "mark": _marks(sides)})
+    if dense is not None:
+        dense = replace(dense, blocks=gone, known=_known(sides, dense, evaluator), progress=None)
+        sources = replace(sources, dense=dense)
+    return Record(_content(sources, keys), _shared(sources, before), lists, named), sources
+
+
+def _content(sources: Sources, keys: pl.Series) -> bytes:
+    own = replace(sources, train=None, items=None, users=None)
+    if own.dense is not None:
+        own = replace(own, dense=replace(own.dense, items=own.dense.items[:0]))
+    return pack((own, keys))
+
+
+def _shared(sources: Sources, before: Record | None) -> Mapping[str, Any]:
+    """Tables and columns of a batch; those of the other batch where they are equal."""
+    mine = {side: getattr(sources, side) for side in _TABLES}
+    mine["columns"] = None if sources.dense is None else sources.dense.items
+    if before is None:
+        return mine
+    same = {name: _same(value, before.shared[name]) for name, value in mine.items()}
+    if all(same.values()):
+        return before.shared
+    return {name: before.shared[name] if same[name] else mine[name] for name in mine}
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, Table) and isinstance(theirs, Table):
+        return mine.columns == theirs.columns and mine.frame.equals(theirs.frame)
+    if isinstance(mine, pl.Series) and isinstance(theirs, pl.Series):
+        return mine.dtype == theirs.dtype and mine.equals(theirs)
+    return mine is theirs
+
+
+def _require_few(sources: Sources, evaluator: Evaluator) -> None:
+    """Refuse metrics that look at all items of dense scores, which are not kept."""
+    names = [name for name, one in evaluator.wanted.items() if "shown" in one.metric.requires]
+    if sources.dense is not None and names:
+        raise BadName(
+            f"{names[0]!r} looks at the items in every place, and scores are not kept until "
+            "repeated lists are known.",
+            "lists of items.",
+            "hand over the best items: rectitude.torch.Ranked(scores.topk(k).indices).",
+        )
+
+
+def _renamed(keys: pl.Series, ids: pl.Series, dense: Dense) -> pl.Series:
+    if len(ids) != dense.rows:
+        raise BadScores(f"ids names {len(ids)}, and there are {dense.rows} rows.", "one id a row.")
+    return ids.gather(keys.to_numpy())
+
+
+def _plain(ids: pl.Series) -> pl.Series:
+    """Ids as whole numbers or text, whatever they are."""
+    kind = kind_of(ids)
+    if kind == "integer":
+        return ids.cast(pl.Int64, strict=False) if ids.dtype != pl.Int64 else ids
+    if kind == "text":
+        return ids.cast(pl.String)
+    return pl.Series([repr(value) for value in ids.to_list()], dtype=pl.String)
+
+
+def _marks(sides: Sides) -> NDArray[np.uint64]:
+    """(lists,) a sum over the truth of each list, by which two of them are told apart."""
+    frame = sides.sources.truth.frame
+    grade = frame["grade"].cast(pl.Float64) if "grade" in frame.columns else 1.0
+    told = pl.DataFrame({"item": _plain(frame["item"])}).with_columns(grade=grade)
+    words = told.hash_rows().to_numpy()
+    lists, where = sides.judgements.expand()
+    marks = np.zeros(len(sides.keys), np.uint64)
+    np.add.at(marks, lists, words[sides.judgements.rows(where)])
+    return marks
+
+
+def _known(sides: Sides, dense: Dense, evaluator: Evaluator) -> dict[tuple[object, ...], Known]:
+    """Everything that any metric reads in the scores."""
+    wanted = [evaluator.profile.convention, *(one.convention for one in evaluator.wanted.values())]
+    for convention in wanted:
+        reading(sides, dense, convention)
+        if convention.score_precision == "logistic":  # compared with ranks by plain scores
+            reading(sides, dense, convention.replace(score_precision="float32"))
+    return {key: _of_reading(found, dense) for key, found in sides.readings.items()}
+
+
+def _of_reading(found: Reading, dense: Dense) -> Known:
+    there = np.flatnonzero((found.column >= 0) & (found.above >= 0))
+    cells = found.row[found.list[there]] * dense.columns + found.column[there]
+    standings = np.stack([found.above, found.tied, found.before])[:, there].astype(np.int32)
+    own = None if found.score is None else found.score[there]
+    return Known.of(cells, standings, own, found.firsts)
+
+
+def _without(sources: Sources, keys: pl.Series) -> Sources:
+    """A batch without the lists of some keys."""
+    tables: dict[str, Any] = {
+        side: _table_without(getattr(sources, side), keys)
+        for side in ("predictions", "truth", "weights")
+    }
+    if sources.key == "user":
+        tables["users"] = _table_without(sources.users, keys)
+    dense = sources.dense
+    if dense is None:
+        return replace(sources, **tables, left="some")
+    rows = np.flatnonzero(~_among(dense.table.frame["list"], keys))
+    known = {key: one.of_rows(rows, dense.columns) for key, one in (dense.known or {}).items()}
+    table = replace(dense.table, frame=dense.table.frame[rows])
+    seen = None if sources.seen is None else _cells_of_rows(sources.seen, rows)
+    recorded = None if sources.recorded is None else sources.recorded[rows]
+    left = replace(dense, rows=len(rows), table=table, known=known)
+    return replace(sources, **tables, dense=left, seen=seen, recorded=recorded, left="some")
+
+
+def _table_without(table: Table | None, keys: pl.Series) -> Table | None:
+    if table is None or "list" not in table.frame.columns:
+        return table
+    handed = table.handed
+    if handed is not None:
+        handed = handed.filter(~_among(handed, keys))
+    return replace(
+        table, frame=table.frame.filter(~_among(table.frame["list"], keys)), handed=handed
+    )
+
+
+def _among(ids: pl.Series, keys: pl.Series) -> Flags:
+    """Which ids are among some keys."""
+    return _plain(ids).is_in(_plain(keys).implode()).to_numpy()
+
+
+def _cells_of_rows(cells: Cells, rows: Integers) -> Cells:
+    parts = [cells.column[cells.start[row] : cells.start[row + 1]] for row in rows]
+    start = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
+    return Cells(start.astype(np.int64), np.concatenate([cells.column[:0], *parts]))

@@ -1,0 +1,179 @@
+"""Tensors as the rest of the library takes them: arrays, sparse matrices, and where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from rectitude.errors import BadScores, BadTruth, RectitudeError
+
+Layout = Literal["targets", "padded", "sparse", "marked"]
+EMPTY = -1
+"""A place of a padded tensor that holds no column."""
+
+
+class Cells(NamedTuple):
+    """Cells of the scores that a tensor names, row after row, with a value each or 1 for all."""
+
+    row: Tensor
+    column: Tensor
+    value: Tensor | None
+    layout: Layout
+
+
+def array(tensor: Tensor) -> NDArray[Any]:
+    """A tensor as an array: the same memory, unless it lies on a device or NumPy lacks its type."""
+    plain = tensor.detach().cpu()
+    if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32):
+        plain = plain if plain.dtype == torch.float64 else plain.float()
+    return plain.numpy()
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """The type in words, as NumPy has it: `float32`."""
+    return str(dtype).removeprefix("torch.")
+
+
+def plain(value: object) -> object:
+    """The value, as an array if it is a dense tensor."""
+    return array(value) if isinstance(value, Tensor) and value.layout == torch.strided else value
+
+
+def device_of(tensors: Mapping[str, object]) -> torch.device:
+    """The one device on which tensors lie; small ones may lie in main memory all the same."""
+    places = {what: t.device for what, t in tensors.items() if isinstance(t, Tensor)}
+    for what, place in places.items():
+        if place.type == "meta":
+            raise BadScores(f"{what} is a tensor on the device 'meta', without values.", "values.")
+    first = next(iter(places))
+    for what, place in places.items():
+        if place not in (places[first], torch.device("cpu")):
+            raise BadScores(
+                f"{first} lies on {places[first]} and {what} on {place}.",
+                f"both on {places[first]}; small tensors may lie in main memory, too.",
+                f"{what}.to({first}.device)",
+            )
+    return places[first]
+
+
+def cells_of(given: Tensor, rows: int, columns: int, what: str) -> Cells:
+    """The cells that a tensor names.
+
+    One dimension: the column of each row. The shape of the scores: a value for every cell, 0 for
+    none. Any other width: whole numbers of columns, -1 for an empty place. Sparse: as it is.
+    """
+    given = given.detach()
+    if given.layout != torch.strided:
+        return _sparse_cells(given, rows, columns, what)
+    if given.ndim not in (1, 2) or len(given) != rows:
+        raise BadScores(
+            f"{what} is a tensor of shape {tuple(given.shape)}, and there are {rows} rows of "
+            f"{columns} columns.",
+            f"({rows},) columns, ({rows}, any) columns with -1 for empty places, or ({rows}, "
+            f"{columns}) values.",
+        )
+    if given.ndim == 2 and given.shape[1] == columns:
+        return _marked_cells(given, what)
+    if given.is_floating_point() or given.dtype == torch.bool or given.is_complex():
+        raise BadScores(
+            f"{what} is a tensor of shape {tuple(given.shape)} and type {name_of(given.dtype)}.",
+            f"whole numbers of columns, or the shape ({rows}, {columns}) of the scores.",
+        )
+    layout: Layout = "targets" if given.ndim == 1 else "padded"
+    wide = given.reshape(rows, -1)
+    row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
+    return Cells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
+
+
+def _marked_cells(given: Tensor, what: str) -> Cells:
+    """The cells that are not 0. Whole numbers with -1 could also be padded columns."""
+    whole = not given.is_floating_point() and given.dtype != torch.bool
+    if whole and given.dtype != torch.uint8 and bool((given == EMPTY).any()):
+        raise BadTruth(
+            f"{what} is a tensor of whole numbers with the shape of the scores, and holds -1: it "
+            "may name columns, with -1 for empty places, or give grades.",
+            "something that can be told.",
+            "grades: make them floats; columns: hand over a sparse tensor.",
+        )
+    row, column = given.nonzero(as_tuple=True)
+    return Cells(row, column, given[row, column], "marked")
+
+
+def _sparse_cells(given: Tensor, rows: int, columns: int, what: str) -> Cells:
+    if tuple(given.shape) != (rows, columns):
+        raise BadScores(
+            f"{what} is a sparse tensor of shape {tuple(given.shape)}, and the scores are "
+            f"{rows} x {columns}.",
+            "the shape of the scores: rows and columns are matched by position.",
+        )
+    if given.layout == torch.sparse_coo:
+        own = given.coalesce()
+        row, column = own.indices()
+        return Cells(row, column, own.values(), "sparse")
+    if given.layout != torch.sparse_csr:
+        raise BadScores(f"{what} is a tensor with the layout {given.layout}.", "CSR or COO.")
+    column, lengths = given.col_indices().long(), given.crow_indices().diff()
+    numbers = torch.arange(rows, device=given.device)
+    row = torch.repeat_interleave(numbers, lengths, output_size=len(column))
+    return Cells(row, column, given.values(), "sparse")
+
+
+class Taken(NamedTuple):
+    """Cells as arrays."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    value: NDArray[np.float64]
+    layout: Layout
+
+    @staticmethod
+    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> Taken:
+        """The cells among arrays that `as_tensors` named."""
+        column = given[f"{name}/column"]
+        value = given.get(f"{name}/value", np.ones(len(column)))
+        return Taken(given[f"{name}/row"], column, value.astype(np.float64), layout)
+
+    def matrix(self, rows: int, columns: int, what: str) -> csr_array:
+        """The cells as a sparse matrix, in their own order, or an error if one lies outside."""
+        self.require_inside(columns, what)
+        there = self.column >= 0
+        start = np.concatenate(([0], np.cumsum(np.bincount(self.row[there], minlength=rows))))
+        return csr_array((self.value[there], self.column[there], start), shape=(rows, columns))
+
+    def require_inside(self, columns: int, what: str) -> None:
+        """An error if a column does not exist."""
+        lowest = EMPTY if self.layout == "padded" else 0
+        wrong = np.flatnonzero((self.column < lowest) | (self.column >= columns))
+        if not len(wrong):
+            return
+        first = int(wrong[0])
+        kind: type[RectitudeError] = BadTruth if what in ("truth", "targets") else BadScores
+        raise kind(
+            f"{len(wrong)} of {len(self.column)} numbers in {what} are no column (first: row "
+            f"{int(self.row[first])}, {int(self.column[first])}).",
+            f"numbers from 0 to {columns - 1}" + (", -1 for an empty place." if lowest else "."),
+            "leave rows out that have no target." if self.layout == "targets" else "",
+        )
+
+
+def as_tensors(name: str, cells: Cells) -> dict[str, Tensor]:
+    """The cells by name, to be copied together with others."""
+    parts = {f"{name}/row": cells.row, f"{name}/column": cells.column}
+    return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
+
+
+def on_host(name: str, cells: Cells) -> Taken:
+    """The cells as arrays, at once."""
+    arrays = {key: array(tensor) for key, tensor in as_tensors(name, cells).items()}
+    return Taken.of(arrays, name, cells.layout)
+
+
+def any_tensor(values: Iterable[object]) -> bool:
+    """Whether a tensor is among some values."""
+    return any(isinstance(value, Tensor) for value in values)

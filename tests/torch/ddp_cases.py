@@ -1,0 +1,204 @@
+"""Evaluations shared out among processes, and the same in one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import distributed as dist
+from torch.utils.data import DistributedSampler
+
+import rectitude as rt
+from rectitude.errors import RectitudeError
+from rectitude.torch import Evaluator, Ranked, RankingMetric
+
+ROWS, COLUMNS = 11, 23
+SCORED = ["ndcg@5", "recall@5", "map", "mrr", "auc", "mean_rank", "gauc"]
+CLASSES = ["accuracy@{1,3}", "mrr", "weighted_f1", "macro_f1@2", "mcc", "balanced_accuracy",
+           "median_rank", "cross_entropy"]  # fmt: skip
+GENERATOR = np.random.default_rng(5)
+SCORES = torch.from_numpy(GENERATOR.normal(size=(ROWS, COLUMNS)).round(1).astype(np.float32))
+MARKED = torch.from_numpy((GENERATOR.random((ROWS, COLUMNS)) < 0.2).astype(np.float32))
+MARKED[:, 3] = 1
+TARGETS = torch.from_numpy(GENERATOR.integers(0, 4, ROWS))
+IDS = torch.arange(ROWS) * 7 + 100
+NAMES = [f"user {n:02}" for n in range(ROWS)]
+TRUTH = {
+    "user": [NAMES[row] for row, _ in MARKED.nonzero().tolist()],
+    "item": [column for _, column in MARKED.nonzero().tolist()],
+}
+TRAIN = {"user": NAMES * 3, "item": [(5 * n) % COLUMNS for n in range(3 * ROWS)]}
+Share = list[list[int]]
+"""The rows of each batch of one process."""
+
+
+def padded(rank: int, world: int) -> Share:
+    """Batches of two, as a sampler makes them that repeats rows until all have as many."""
+    sampler = DistributedSampler(range(ROWS), world, rank, shuffle=True, seed=1)
+    rows = list(sampler)
+    return [rows[first : first + 2] for first in range(0, len(rows), 2)]
+
+
+def uneven(rank: int, world: int) -> Share:
+    """All rows in the last processes, none in the first."""
+    mine = [row for row in range(ROWS) if (row % (world - 1)) + 1 == rank]
+    return [mine[:3], mine[3:]] if mine else []
+
+
+def alone(rank: int, world: int) -> Share:
+    return [list(range(ROWS))]
+
+
+def scores(evaluator: Any, rows: list[int]) -> None:
+    held = rt.Scores(SCORES[rows], users=[NAMES[row] for row in rows])
+    evaluator.update(held, MARKED[rows], train=TRAIN)
+
+
+def logits(evaluator: Any, rows: list[int]) -> None:
+    evaluator.update(SCORES[rows, :4], TARGETS[rows], ids=IDS[rows])
+
+
+def lists(evaluator: Any, rows: list[int]) -> None:
+    items = SCORES[rows].topk(6).indices
+    padding = torch.full((len(rows), 2), -1)
+    evaluator.update(
+        Ranked(torch.cat([items, padding], 1), users=IDS[rows]), MARKED[rows].to_sparse()
+    )
+
+
+def whole_truth(evaluator: Any, rows: list[int]) -> None:
+    """Every batch is handed the truth of everybody."""
+    evaluator.update(rt.Scores(SCORES[rows], users=[NAMES[row] for row in rows]), TRUTH)
+
+
+def nameless(evaluator: Any, rows: list[int]) -> None:
+    evaluator.update(SCORES[rows, :4], TARGETS[rows])
+
+
+Feed = Callable[[Any, list[int]], None]
+CASES: dict[str, tuple[Feed, list[str], Any]] = {
+    "scores": (scores, SCORED, {"undefined": "zero"}),
+    "scores, micro": (scores, SCORED[:3], {"average": "micro"}),
+    "scores, by user": (scores, SCORED[:4], {"unit": "user"}),
+    "logits": (logits, CLASSES, None),
+    "lists": (lists, SCORED[:4], {"seen": "kept"}),
+    "the whole truth everywhere": (whole_truth, SCORED, {"undefined": "zero"}),
+}
+SHARES = {"padded": padded, "uneven": uneven}
+
+
+def content(evaluation: rt.Evaluation) -> dict[str, Any]:
+    """All that must not depend on how lists were shared out."""
+    results = {
+        name: (result.value.hex(), result.state, result.ties, result.interval, result.counted)
+        for name, result in evaluation.results.items()
+    }
+    inputs = evaluation.manifest["inputs"]
+    told = {"lists_repeated", "lists_short"}
+    counts = {e.name: (e.count, e.of) for e in evaluation.ledger if e.name not in told}
+    return {
+        "results": results,
+        "failures": {name: str(error) for name, error in evaluation.failures.items()},
+        "prints": [inputs[side]["fingerprint"] for side in ("predictions", "truth")],
+        "counts": counts,
+        "lists": evaluation.manifest["lists"],
+    }
+
+
+def made(case: str, share: Callable[[int, int], Share], rank: int, world: int) -> Evaluator:
+    """One process's own evaluator."""
+    feed, metrics, convention = CASES[case]
+    evaluator = Evaluator(metrics, convention, intervals=True)
+    for rows in share(rank, world):
+        feed(evaluator, rows)
+    return evaluator
+
+
+def together(rank: int, world: int) -> dict[str, Any]:
+    """Every case, as one process sees it after all have been gathered."""
+    found: dict[str, Any] = {}
+    for name, share in SHARES.items():
+        for case in CASES:
+            evaluation = made(case, share, rank, world).gathered().compute()
+            found[f"{case}, {name}"] = content(evaluation)
+            repeated = evaluation.ledger.entries.get("lists_repeated")
+            found[f"{case}, {name}, repeated"] = None if repeated is None else str(repeated)
+    found["metric"] = in_torchmetrics(rank, world)
+    found["nameless"] = without_ids(rank, world)
+    found["errors"] = {name: error(work, rank) for name, work in ERRORS.items()}
+    return found
+
+
+def in_torchmetrics(rank: int, world: int) -> dict[str, Any]:
+    """Values of a metric that several processes update, before, during and after it is synced."""
+    metric = RankingMetric(CLASSES)
+    own = []
+    for rows in padded(rank, world):
+        value = metric(SCORES[rows, :4], TARGETS[rows], ids=IDS[rows])
+        own.append(float(value["mrr"]))
+    values = {name: float(value).hex() for name, value in metric.compute().items()}
+    mine = metric.evaluator.settled().compute().manifest["lists"]
+    whole = metric.evaluation()
+    return {"values": values, "own": mine, "steps": len(own), "content": content(whole)}
+
+
+def without_ids(rank: int, world: int) -> tuple[int, str]:
+    evaluator = Evaluator(CLASSES)
+    for rows in padded(rank, world):
+        nameless(evaluator, rows)
+    evaluation = evaluator.gathered().compute()
+    return evaluation.manifest["lists"], str(evaluation.ledger.entries["lists_without_ids"])
+
+
+def broken(rank: int) -> None:
+    """One process hands over a NaN, and only hears of it when all come together."""
+    evaluator = Later(CLASSES)
+    bad = SCORES[:2, :4] if rank else torch.full((2, 4), float("nan"))
+    evaluator.update(bad, TARGETS[:2], ids=IDS[2 * rank : 2 * rank + 2])
+    evaluator.gathered()
+
+
+def contradicting(rank: int) -> None:
+    """The same list has another truth in another process."""
+    evaluator = Evaluator(CLASSES)
+    evaluator.update(SCORES[:2, :4], torch.tensor([0, rank]), ids=IDS[:2])
+    evaluator.gathered()
+
+
+def mixed(rank: int) -> None:
+    """Ids are numbers here and text there."""
+    evaluator = Evaluator(CLASSES)
+    evaluator.update(SCORES[:2, :4], TARGETS[:2], ids=["a", "b"] if rank else [1, 2])
+    evaluator.gathered()
+
+
+class Later(Evaluator):
+    """Takes batches over when it must, as from a device."""
+
+    def _stays(self, device: torch.device) -> bool:
+        return False
+
+
+ERRORS = {"broken": broken, "contradicting": contradicting, "mixed": mixed}
+
+
+def error(work: Callable[[int], None], rank: int) -> tuple[str, str]:
+    try:
+        work(rank)
+    except RectitudeError as raised:
+        return type(raised).__name__, raised.found
+    return "", ""
+
+
+def process(rank: int, world: int, meeting: str, folder: str) -> None:
+    """What each process does; what it found lies in a file."""
+    dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
+    try:
+        found = together(rank, world)
+        Path(folder, f"{rank}").write_bytes(pickle.dumps(found))
+    finally:
+        dist.destroy_process_group()
