@@ -120,7 +120,7 @@ def formula(metric: str) -> Callable[[Floats], Floats]:
 
 def warning(negatives: int, items: int, cutoff: int | None = None, weight: str = "uniform") -> str:
     """What sampling does to a number, in words."""
-    k = 10 if cutoff is None else cutoff
+    k = min(10 if cutoff is None else cutoff, max(1, negatives))
     reach = min(items, round(k * items / max(1, negatives)))
     text = (
         f"each positive meets {negatives:,} of {items:,} items, so the first {k:,} places here "

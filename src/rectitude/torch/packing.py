@@ -14,13 +14,14 @@ import polars as pl
 
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.known import Firsts, Known
+from rectitude.data.ledger import Entry, Ledger
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table
 from rectitude.errors import BadIds, UnreadableFile
 from rectitude.torch.scored import gone
 
 _CLASSES: dict[str, type[Any]] = {
-    one.__name__: one for one in (Cells, Dense, Firsts, Known, Sources, Table)
+    one.__name__: one for one in (Cells, Dense, Entry, Firsts, Known, Ledger, Sources, Table)
 }
 _LEFT_OUT = {"blocks": gone, "progress": None}
 """What is the same in all that is kept: the scores are gone."""
