@@ -52,6 +52,8 @@ WRONG: list[tuple[Any, Any, dict[str, Any], type[RectitudeError], str]] = [
     (EYE.to(torch.complex64), EYE, {}, BadScores, "complex64"),
     (rt.Scores(EYE.to(torch.complex64)), EYE, {}, BadScores, "complex64"),
     (torch.ones(0, 3), EYE[:0], {}, BadScores, "empty"),
+    (torch.ones(0, 3), columns([0])[:0], {}, BadScores, "empty"),
+    (rt.Logits(torch.ones(0, 3)), torch.arange(0), {}, BadScores, "logits is empty"),
     (EYE[0], columns(0, 1, 2), {}, BadScores, "logits has the shape (3,)"),
     (torch.ones(1, 1, 1, 1), EYE, {}, BadScores, "scores has the shape (1, 1, 1, 1)"),
     (EYE, EYE, {"users": [0, 1]}, BadName, "users= says who is evaluated"),

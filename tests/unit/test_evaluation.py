@@ -278,3 +278,8 @@ def test_frames_keep_the_type_of_ids() -> None:
     evaluation = rt.evaluate(frame, frame, "hit")
     assert evaluation.per_list()["user"].to_list() == [7, 8]
     assert evaluation.per_list()["user"].dtype.is_integer()
+
+
+def test_an_evaluation_shows_its_numbers_at_a_prompt() -> None:
+    found = rt.evaluate({1: ["a"]}, {1: ["a"]}, "mrr")
+    assert repr(found) == str(found)

@@ -74,7 +74,7 @@ class Keys:
     weights: Floats | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The result of an evaluation.
 
@@ -218,6 +218,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         return show.text(self)
+
+    __repr__ = __str__  # at a prompt, people want to see the numbers
 
 
 def from_dict(stored: Mapping[str, Any], where: str = "this") -> Evaluation:

@@ -86,7 +86,7 @@ def cells_of(given: Tensor, rows: int, columns: int, what: str) -> Cells:
             f"whole numbers of columns, or the shape ({rows}, {columns}) of the scores.",
         )
     layout: Layout = "targets" if given.ndim == 1 else "padded"
-    wide = given.reshape(rows, -1)
+    wide = given.unsqueeze(1) if given.ndim == 1 else given.flatten(1)
     row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
     return Cells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
 
