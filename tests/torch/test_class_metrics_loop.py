@@ -14,7 +14,14 @@ from class_samples import AbsoluteError, ByKeyword, Found, GuidePrecision, batch
 from torchmetrics import MetricCollection
 
 import rectitude as rt
-from rectitude.torch.metrics import BaseMetric, MetricSet, TopKMetric, metric_registry, sharing
+from rectitude.torch.metrics import (
+    BaseMetric,
+    MetricSet,
+    TopKMetric,
+    UserAverageTopKMetric,
+    metric_registry,
+    sharing,
+)
 from rectitude.torch.metrics.blocks import best_of
 
 
@@ -152,6 +159,36 @@ def test_users_in_several_batches_accumulate_per_unit(unit: Any, expected: float
     assert metric.overall()["Found"] == pytest.approx(expected, rel=1e-15)
 
 
+def test_a_list_whose_value_is_nan_takes_no_other_with_it() -> None:
+    class PerHit(UserAverageTopKMetric):
+        def compute_scores(self, preds: Any, target: Any, top_k_rel: Any, **given: Any) -> Any:
+            return top_k_rel[:, 0] / top_k_rel.sum(dim=1)
+
+    hit, miss = torch.tensor([[2.0, 1.0]]), torch.tensor([[1.0, 2.0]])
+    metric = PerHit(1, num_users=2)
+    metric.update(
+        torch.cat([hit, miss, miss]), user_indices=torch.tensor([0, 0, 1]),
+        ground=torch.tensor([[1.0, 0.0]] * 3),
+    )  # fmt: skip
+    values = metric.compute()["PerHit"].tolist()
+    assert values[0] == 1.0 and math.isnan(values[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_accumulators_stay_double_in_a_model_of_another_precision(dtype: torch.dtype) -> None:
+    given = batch()
+    model = torch.nn.ModuleDict({"metrics": MetricSet([Found], (5,), num_users=60)})
+    model.to(dtype)
+    metrics: Any = model["metrics"]
+    given.add_to(metrics)
+    exact = metrics.overall()
+    model.to(dtype=dtype)
+    assert metrics.overall() == exact == {"Found@5": exact["Found@5"]}
+    assert metrics.members["Found@5"].scores.dtype == torch.float64
+    metrics.reset()
+    assert metrics.members["Found@5"].scores.dtype == torch.float64
+
+
 def test_nobody_with_a_value_gives_nan() -> None:
     metric = Found(1, num_users=2)
     metric.update(torch.rand(2, 3), user_indices=torch.tensor([0, 1]), ground=torch.zeros(2, 3))
@@ -279,6 +316,18 @@ def test_classes_are_found_by_name_in_any_case() -> None:
         metric_registry.remove("foundHERE")
     assert "foundhere" not in metric_registry
     assert "FoundHere" not in rt.METRICS
+
+
+def test_a_copy_of_a_set_may_have_a_prefix() -> None:
+    given = batch()
+    metrics = MetricSet(Found, (5,), num_users=60).clone(prefix="val/")
+    of_batch = metrics(given.preds, user_indices=given.user_indices, ground=given.ground)
+    for values in (of_batch, metrics.compute(), metrics.overall()):
+        assert list(values) == ["val/Found@5"]
+
+
+def test_a_set_of_one_metric_needs_no_list() -> None:
+    assert list(MetricSet(Found, (1, 2), num_users=2).members) == ["Found@1", "Found@2"]
 
 
 def test_a_metric_without_cutoff_is_in_a_set_once() -> None:

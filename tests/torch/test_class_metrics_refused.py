@@ -18,7 +18,9 @@ from rectitude.errors import (
     BadName,
     BadScores,
     BadTruth,
+    MetricFailed,
     MissingNeed,
+    UndefinedValue,
     UnknownName,
 )
 from rectitude.torch.metrics import (
@@ -168,14 +170,15 @@ WRONG: dict[str, tuple[str, Change, type[Exception], str]] = {
     "whole": ("preds", lambda t: t.long(), BadScores, "torch.int64"),
     "flat": ("preds", lambda t: t[0], BadScores, r"shape \(40,\)"),
     "few items": ("preds", lambda t: t[:, :9], BadScores, "first 10 items, and rows have 9"),
+    "sparse": ("ground", lambda t: t.to_sparse(), BadScores, r"ground.to_dense\(\)"),
     "elsewhere": ("preds", meta, BadScores, "preds is on meta, and Found on cpu"),
     "NaN grade": ("ground", lambda t: spoilt(t, torch.nan), BadGrades, "row 3, column 2"),
     "infinite": ("ground", lambda t: spoilt(t, torch.inf), BadGrades, "row 3, column 2"),
-    "no ground": ("ground", lambda t: None, BadName, "given NoneType as ground="),
+    "no ground": ("ground", lambda t: None, BadName, "given no ground="),
     "short": ("ground", lambda t: t[:-1], BadTruth, r"\(59, 40\), and preds \(60, 40\)"),
     "narrow": ("ground", lambda t: t[:, 1:], BadTruth, r"\(60, 39\)"),
     "ground elsewhere": ("ground", meta, BadScores, r"metric.to\('meta'\)"),
-    "no users": ("user_indices", lambda t: None, BadName, "given NoneType as user_indices="),
+    "no users": ("user_indices", lambda t: None, BadName, "given no user_indices="),
     "too high": ("user_indices", lambda t: t + 1, BadIds, "holds 60, .*num_users=60"),
     "negative": ("user_indices", lambda t: t - 1, BadIds, "holds -1"),
     "fewer": ("user_indices", lambda t: t[1:], BadIds, "60 rows"),
@@ -216,6 +219,50 @@ def test_a_set_adds_a_batch_to_all_metrics_or_to_none() -> None:
     with pytest.raises(BadScores, match="first 30 items, and rows have 20"):
         given.add_to(metrics)
     assert metrics.members["Found@5"].user_interactions.sum() == 0
+
+
+def test_a_set_with_ratings_adds_a_batch_with_masked_ratings_to_none() -> None:
+    given = batch()
+    metrics = MetricSet([Found, AbsoluteError], (5,), num_users=60)
+    bad = given._replace(preds=given.preds.masked_fill(given.ground > 2, -torch.inf))
+    for call in (metrics.update, metrics):
+        with pytest.raises(BadScores, match="rated items with an infinite score"):
+            call(bad.preds, user_indices=bad.user_indices, ground=bad.ground)
+    assert metrics.members["Found@5"].user_interactions.sum() == 0
+
+
+@pytest.mark.parametrize("returned", [0.5, torch.ones(2), {"a": 1.0}, None])
+def test_compute_must_return_tensors_by_name(returned: Any) -> None:
+    class Mine(TopKMetric):
+        def update(self, preds: Any, **given: Any) -> None: ...
+
+        def compute(self) -> Any:
+            return returned
+
+    metric, metrics = Mine(3), MetricSet([Mine], (3,))
+    batch().add_to(metric)
+    batch().add_to(metrics)
+    for ask in (metric.overall, metrics.overall, metrics.compute):
+        with pytest.raises(MetricFailed, match="compute of Mine returned"):
+            ask()
+
+
+def test_infinite_values_are_named() -> None:
+    class Mine(UserAverageTopKMetric):
+        def compute_scores(self, preds: Any, target: Any, top_k_rel: Any, **given: Any) -> Any:
+            return 1 / top_k_rel.sum(dim=1)
+
+    metric = Mine(3, num_users=60)
+    batch().add_to(metric)
+    with pytest.raises(UndefinedValue, match="of 60 values of Mine are infinite"):
+        metric.overall()
+
+
+def test_a_block_that_does_not_exist_is_named_when_the_class_is_defined() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'top_k_indices'"):
+
+        class Mine(TopKMetric):
+            blocks = ("top_k_indexes",)  # type: ignore[assignment]
 
 
 def test_a_formula_must_give_a_value_for_each_row() -> None:

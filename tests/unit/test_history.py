@@ -156,6 +156,7 @@ def test_another_definition_under_the_same_name_is_refused_and_changes_nothing()
         ({"losses": "low"}, "losses are 'low'"),
         ({"losses": {"loss": None}}, "losses are"),
         ({"losses": {"mrr": 1.0}}, "'mrr' is a loss and a metric"),
+        ({"losses": {"epoch": 1.0}}, "'epoch' is a loss and the number of the epoch"),
         ({"seconds": (1.0, 2.0, 3.0)}, "seconds are"),
         ({"seconds": -1.0}, "seconds are"),
         ({"seconds": "soon"}, "seconds are"),
@@ -170,15 +171,72 @@ def test_what_cannot_be_added_is_said_and_leaves_the_history_as_it_was(
     assert len(made) == 1
 
 
-def test_patience_is_at_least_1() -> None:
-    with pytest.raises(BadName, match="patience is 0"):
-        history(1).stop(0)
+def test_a_name_is_a_loss_or_a_metric_in_all_epochs() -> None:
+    made = rt.History()
+    made.add(0, evaluated(1, "mrr"), losses={"hit@1": 5.0})
+    with pytest.raises(BadName, match="'hit@1' is a loss and a metric"):
+        made.add(1, evaluated(1, "mrr", "hit@1"))
+    with pytest.raises(BadName, match="'mrr' is a loss and a metric"):
+        made.add(1, evaluated(1, "hit@2"), losses={"mrr": 1.0})
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("patience", [0, None, "3", 1.5])
+def test_patience_is_a_whole_number_from_1_on(patience: Any) -> None:
+    with pytest.raises(BadName, match=f"patience is {patience!r}"):
+        history(1).stop(patience)
+
+
+def test_a_wrong_name_is_told_after_the_first_epoch_not_when_patience_is_over() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'mrr'"):
+        history(1, metric="mr").stop(10)
+    with pytest.raises(UnknownName, match="did you mean 'mean_rank'"):
+        history(1).stop(10, "meen_rank")
+
+
+def test_a_metric_that_is_undefined_so_far_stops_nothing_until_patience_is_over() -> None:
+    made = rt.History()
+    for epoch, stops in enumerate((False, False, None)):
+        nothing = replace(evaluated(1).results["mrr"], value=math.nan)
+        made.add(epoch, replace(evaluated(1), results={"mrr": nothing}))
+        if stops is None:
+            with pytest.raises(UndefinedValue, match="undefined in all 3 epochs"):
+                made.stop(2)
+        else:
+            assert made.stop(2) is stops
 
 
 def test_losses_may_be_numbers_of_any_kind() -> None:
     made = rt.History()
     made.add(np.int64(3), evaluated(1), losses=np.float32(0.5), seconds=1)
     assert (made[0].number, made[0].losses, made[0].seconds) == (3, {"loss": 0.5}, (1.0, 0.0))
+
+
+def test_a_loss_may_be_a_tensor_that_still_has_its_gradient() -> None:
+    torch = pytest.importorskip(
+        "torch", reason="torch is not installed: pip install 'rectitude[torch]'"
+    )
+    made = rt.History()
+    made.add(0, evaluated(1), losses=torch.tensor(0.5, requires_grad=True) * 2)
+    assert made[0].losses == {"loss": 1.0}
+
+
+def test_a_history_whose_metric_is_not_installed_is_shown_all_the_same(tmp_path: Path) -> None:
+    def passing(lists: Any, k: int | None) -> Ratio:
+        return Ratio.of(np.ones(lists.size))
+
+    rt.metric("Passing")(passing)
+    try:
+        made = rt.History()
+        made.add(0, evaluated(1, "passing"))
+        made.save(tmp_path / "run.json")
+    finally:
+        METRICS.remove("passing")
+    again = rt.History.load(tmp_path / "run.json")
+    assert "passing" in str(again) and "best" not in str(again)
+    again.plot()
+    with pytest.raises(UnknownName, match="no metric 'passing'"):
+        again.best()
 
 
 def test_curves_are_a_table_with_nulls_where_an_epoch_has_no_value() -> None:
@@ -204,7 +262,7 @@ def test_numbers_are_kept_and_values_per_list_are_not() -> None:
 
 def test_a_saved_history_is_the_same_again(tmp_path: Path) -> None:
     made = history(2, 1, 3, metric="mean_rank")
-    made.add(99, evaluated(1), losses={"loss": math.nan})
+    made.add(99, evaluated(1), losses={"loss": math.nan, "other": math.inf})
     made.save(tmp_path / "run.json")
     again = rt.History.load(tmp_path / "run.json")
     assert again.as_dict() == made.as_dict()
@@ -212,7 +270,7 @@ def test_a_saved_history_is_the_same_again(tmp_path: Path) -> None:
     assert again.curves().equals(made.curves())
     assert again[0].evaluation.definition("mrr") == made[0].evaluation.definition("mrr")
     assert (again[0].seconds, again[3].seconds) == ((2.0, 0.5), None)
-    assert math.isnan(again[3].losses["loss"])
+    assert math.isnan(again[3].losses["loss"]) and again[3].losses["other"] == math.inf
 
 
 def test_a_file_holds_each_definition_once(tmp_path: Path) -> None:
@@ -294,6 +352,10 @@ def test_a_chart_shows_what_was_named() -> None:
     assert [line.name for line in chart.data] == ["mrr"]
     with pytest.raises(UnknownName, match="no metric or loss 'ndcg@5'"):
         history(2, 1).plot("ndcg@5")
+
+
+def test_an_epoch_is_shown_by_its_numbers() -> None:
+    assert repr(history(2)[0]) == "Epoch 0: loss 2, mrr 0.5, mean_rank 2"
 
 
 def test_printing_shows_a_table_and_the_best() -> None:

@@ -16,7 +16,7 @@ from rectitude.metrics.names import parse
 Losses = Mapping[str, SupportsFloat]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Epoch:
     """What was found after an epoch; `index` is its place among those that were evaluated."""
 
@@ -26,6 +26,10 @@ class Epoch:
     losses: Mapping[str, float]
     seconds: tuple[float, float] | None = None
     """how long training and evaluating took"""
+
+    def __repr__(self) -> str:
+        values = {**self.losses, **self.evaluation.values()}
+        return f"Epoch {self.number}: " + ", ".join(f"{n} {v:.5g}" for n, v in values.items())
 
     def value(self, name: str) -> float | None:
         """The number or loss of this name; None if it is not there, failed or is undefined."""
@@ -72,9 +76,14 @@ def as_losses(given: SupportsFloat | Losses | None) -> dict[str, float]:
         return {}
     named = given if isinstance(given, Mapping) else {"loss": given}
     try:
-        return {str(name): float(value) for name, value in named.items()}
+        return {str(name): _plain(value) for name, value in named.items()}
     except (TypeError, ValueError) as error:
         raise BadName(f"losses are {given!r}.", "a number, or numbers by name.") from error
+
+
+def _plain(value: SupportsFloat) -> float:
+    """A number; a tensor that a gradient is wanted of warns unless it is asked for its item."""
+    return float(value.item() if hasattr(value, "item") else value)
 
 
 def as_seconds(given: SupportsFloat | Iterable[float] | None) -> tuple[float, float] | None:

@@ -7,7 +7,6 @@ epoch; each is a `Style`. `smgcn-f1` has F1 in the place of NDCG.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,6 +15,7 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.errors import MissingNeed, unknown_name
 from rectitude.metrics.names import parse
 from rectitude.reports.epoch import Epoch
+from rectitude.reports.smgcn import written
 
 Format = Literal["smgcn", "smgcn-f1", "smgcn-icde", "smgcn-torch-master"]
 
@@ -119,7 +119,7 @@ def chosen_by(evaluation: Evaluation, style: Style) -> str:
 
 
 def _at_cutoffs(evaluation: Evaluation, metric: str) -> list[str]:
-    return [_written(evaluation, name) for name in _names(evaluation, metric)]
+    return [written(evaluation, name) for name in _names(evaluation, metric)]
 
 
 def _names(evaluation: Evaluation, metric: str) -> list[str]:
@@ -133,10 +133,3 @@ def _names(evaluation: Evaluation, metric: str) -> list[str]:
             f"evaluated: {', '.join(there) or 'nothing'}",
         )
     return found
-
-
-def _written(evaluation: Evaluation, name: str) -> str:
-    if name in evaluation.failures:
-        return "failed"
-    value = evaluation[name]
-    return "undefined" if math.isnan(value) else f"{value:.5f}"

@@ -14,6 +14,7 @@ from rectitude.errors import (
     BadName,
     NothingToEvaluate,
     UndefinedValue,
+    UnknownName,
     UnreadableFile,
     unknown_name,
 )
@@ -97,9 +98,11 @@ class History:
                 f"epoch {new.number} comes after epoch {self._epochs[-1].number}.",
                 "epochs in order, each once.",
             )
+        taken = {"epoch": "the number of the epoch"}
+        taken |= dict.fromkeys([*self._defined, *new.evaluation.results], "a metric")
+        for name in {name for epoch in (*self._epochs, new) for name in epoch.losses} & {*taken}:
+            raise BadName(f"{name!r} is a loss and {taken[name]}.", "a name for each.")
         for name, result in new.evaluation.results.items():
-            if name in new.losses:
-                raise BadName(f"{name!r} is a loss and a metric.", "a name for each.")
             known, first = self._defined.get(name, (result.fingerprint, new.number))
             if known != result.fingerprint:
                 raise BadName(
@@ -122,27 +125,43 @@ class History:
         sign = 1 if there[0][1].best(name) == "high" else -1
         return max(there, key=lambda pair: sign * pair[0])[1]
 
+    def _marked(self) -> Epoch | None:
+        """The best epoch to show; none if its metric came from a package that is not here."""
+        try:
+            return self._best() if self._epochs else None
+        except UnknownName:
+            return None
+
     def stop(self, patience: int = 10, metric: str = "") -> bool:
         """Whether the last `patience` evaluations brought nothing better than the best before."""
-        if patience < 1:
+        if not isinstance(patience, int) or patience < 1:
             raise BadName(f"patience is {patience!r}.", "a whole number from 1 on.")
-        if len(self) <= patience:
+        if not self._epochs:
             return False
-        return len(self) - 1 - self.best(metric).index >= patience
+        best = self._best(metric)
+        if best is None and (len(self) > patience or not self._has(self._name(metric))):
+            self._nowhere(self._name(metric))  # a wrong name is told after the first epoch
+        return best is not None and len(self) - 1 - best.index >= patience
 
     def _name(self, metric: str) -> str:
         if not self._epochs:
             raise NothingToEvaluate("the history has no epoch.", "an evaluation added before.")
         return metric or self.metric or next(iter(self._epochs[0].evaluation.results), "")
 
+    def _has(self, name: str) -> bool:
+        """Whether any epoch knows this name, be it without a value."""
+        losses, metrics = names_of(self._epochs)
+        failed = [name for epoch in self._epochs for name in epoch.evaluation.failures]
+        return name in losses or one_name(name) in (*metrics, *failed)
+
     def _nowhere(self, name: str) -> NoReturn:
         """Say why no epoch has a value of this name."""
         losses, metrics = names_of(self._epochs)
-        if one_name(name) in metrics or name in losses:
-            raise UndefinedValue(f"{name} is undefined in all {len(self):,} epochs.")
         for epoch in self._epochs:
             if one_name(name) in epoch.evaluation.failures:
                 raise epoch.evaluation.failures[one_name(name)]
+        if self._has(name):
+            raise UndefinedValue(f"{name} is undefined in all {len(self):,} epochs.")
         raise unknown_name("metric or loss", name, [*metrics, *losses], where="this history")
 
     def curves(self) -> pl.DataFrame:
@@ -157,7 +176,7 @@ class History:
         for name in metrics:
             if all(epoch.value(name) is None for epoch in self._epochs):
                 self._nowhere(name)
-        chart = figure(self._epochs, metrics, self._best() if self._epochs else None)
+        chart = figure(self._epochs, metrics, self._marked())
         if path is not None:
             write_text(path, chart.to_html(include_plotlyjs=True, full_html=True))
         return chart
@@ -222,10 +241,7 @@ class History:
         try:
             for epoch in held["epochs"]:
                 evaluation = from_dict(_whole(epoch["evaluation"], held["definitions"]), where)
-                losses = {
-                    n: math.nan if loss is None else loss for n, loss in epoch["losses"].items()
-                }
-                history.add(epoch["epoch"], evaluation, losses, epoch["seconds"])
+                history.add(epoch["epoch"], evaluation, epoch["losses"], epoch["seconds"])
         except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
             raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole history.") from error
         return history
@@ -233,9 +249,11 @@ class History:
     def __str__(self) -> str:
         table = self.curves()
         rows = [[number(cell) for cell in row] for row in table.rows()]
-        best = self._best() if self._epochs else None
+        best = self._marked()
         said = "" if best is None else f"\nbest {self._name('')}: epoch {best.number}"
         return aligned([table.columns, *rows]) + said
+
+    __repr__ = __str__
 
 
 def _stored(epoch: Epoch, definitions: list[dict[str, Any]]) -> dict[str, Any]:
@@ -246,7 +264,7 @@ def _stored(epoch: Epoch, definitions: list[dict[str, Any]]) -> dict[str, Any]:
         if shared not in definitions:
             definitions.append(shared)
         result["defined"] = definitions.index(shared)
-    losses = {n: loss if math.isfinite(loss) else None for n, loss in epoch.losses.items()}
+    losses = {n: loss if math.isfinite(loss) else str(loss) for n, loss in epoch.losses.items()}
     return {
         "epoch": epoch.number,
         "losses": losses,

@@ -39,12 +39,13 @@ def line(evaluation: Evaluation) -> str:
     """The line of one evaluation, made of the names that `names` gives."""
     arrays: dict[str, list[str]] = {}
     for name in names([*evaluation.results, *evaluation.failures]):
-        arrays.setdefault(PLACES[name.partition("@")[0]], []).append(_value(evaluation, name))
+        arrays.setdefault(PLACES[name.partition("@")[0]], []).append(written(evaluation, name))
     joined = {name: "\t".join(values) for name, values in arrays.items()}
     return ", ".join(f"{name}=[{values}]" for name, values in joined.items())
 
 
-def _value(evaluation: Evaluation, name: str) -> str:
+def written(evaluation: Evaluation, name: str) -> str:
+    """A number as SMGCN writes it, or a word in its place."""
     if name in evaluation.failures:
         return "failed"
     value = evaluation[name]

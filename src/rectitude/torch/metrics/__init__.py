@@ -8,16 +8,27 @@
             return top_k_rel[:, : self.k // 2].any(dim=1)
 
 A registered class works in `evaluate`, on the command line and in reports as `FirstHalf@10`.
+
+In a training loop: `base` and `kinds` are what classes inherit, `blocks` what they share, `checks`
+what they refuse, `together` several of them. In `evaluate`: `registry` gives a class a name,
+`bridge` makes a function of it, and `rows` makes tensors of judged lists.
 """
 
 from __future__ import annotations
 
-from rectitude.torch.metrics import extra  # noqa: F401  first: it says what to install
-from rectitude.torch.metrics.base import BaseMetric
-from rectitude.torch.metrics.blocks import Block, Blocks, sharing
-from rectitude.torch.metrics.kinds import RatingMetric, TopKMetric, UserAverageTopKMetric
-from rectitude.torch.metrics.registry import ClassRegistry, metric_registry
-from rectitude.torch.metrics.together import MetricSet
+from rectitude.errors import MissingExtra
+
+try:
+    from rectitude.torch.metrics.base import BaseMetric
+    from rectitude.torch.metrics.blocks import Block, Blocks, sharing
+    from rectitude.torch.metrics.kinds import RatingMetric, TopKMetric, UserAverageTopKMetric
+    from rectitude.torch.metrics.registry import ClassRegistry, metric_registry
+    from rectitude.torch.metrics.together import MetricSet
+except ModuleNotFoundError as error:
+    raise MissingExtra(
+        f"rectitude.torch.metrics needs {error.name}, which is not installed.",
+        advice="pip install 'rectitude[torch]'",
+    ) from error
 
 __all__ = [
     "BaseMetric",

@@ -8,20 +8,23 @@ common is computed once per batch (see `blocks`).
 from __future__ import annotations
 
 import inspect
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import count
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Module
 from torchmetrics import Metric
 
-from rectitude.errors import BadName
-from rectitude.torch.metrics.average import mean_of
+from rectitude.aggregate.state import state_of
+from rectitude.errors import BadName, MetricFailed, UndefinedValue, unknown_name
 from rectitude.torch.metrics.blocks import Block, sharing
-from rectitude.torch.metrics.checks import require_batch
+from rectitude.torch.metrics.checks import is_unwritten, require_batch, require_complete
 
 _SERIAL = count()
 
@@ -46,6 +49,9 @@ class BaseMetric(Metric):
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
         own = vars(cls)
+        unknown = [block for block in cls.blocks if block not in _BLOCKS]
+        if unknown:
+            raise unknown_name("block", unknown[0], _BLOCKS)
         if not any(map(is_unwritten, own.values())):  # else it is for others to complete
             require_complete(cls)
         if "update" in own and not is_unwritten(own["update"]):
@@ -75,6 +81,9 @@ class BaseMetric(Metric):
     def compute(self) -> dict[str, Tensor]:
         """The values by name."""
 
+    def require(self, preds: Tensor, ground: Tensor) -> None:
+        """An error if metrics of this kind cannot take a batch; asked before anything is added."""
+
     def forward(self, preds: Tensor, **given: Any) -> Any:
         """Add a batch and return the values of that batch alone."""
         with sharing(self.k or 0) as shared:
@@ -94,6 +103,16 @@ class BaseMetric(Metric):
             default = default.double()
         super().add_state(name, default, dist_reduce_fx, persistent)
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], exclude_state: Sequence[str] = "") -> Module:
+        """Move to another device; accumulators of a model that is turned to half precision keep
+        their own."""
+
+        def moved(one: Tensor) -> Tensor:
+            other = fn(one)
+            return other if other.dtype == one.dtype else one.to(other.device)
+
+        return super()._apply(moved, exclude_state)
+
     @property
     def name(self) -> str:
         """The name of the metric: that of the class."""
@@ -101,7 +120,17 @@ class BaseMetric(Metric):
 
     def overall(self) -> dict[str, float]:
         """One number for each value of `compute`: the mean over users, without NaN."""
-        return {name: mean_of(value) for name, value in self.compute().items()}
+        return {name: mean_of(value, name) for name, value in self.by_name().items()}
+
+    def by_name(self) -> dict[str, Tensor]:
+        """What `compute` returned, if it is what it should be."""
+        found: object = self.compute()
+        if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):
+            raise MetricFailed(
+                f"compute of {self.name} returned {type(found).__name__}.",
+                "a dict of tensors: {self.name: values}.",
+            )
+        return found
 
     @classmethod
     def binary_relevance(cls, target: Tensor) -> Tensor:
@@ -189,26 +218,14 @@ _BLOCKS: dict[Block, Callable[[BaseMetric, Tensor, Tensor], Tensor]] = {
 }
 
 
-def unwritten(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a formula that every metric must write, if its `update` calls it."""
-    method.is_unwritten = True  # type: ignore[attr-defined]
-    return method
-
-
-def is_unwritten(value: object) -> bool:
-    """Whether something in a class is left for its heirs to write."""
-    return getattr(value, "__isabstractmethod__", False) or getattr(value, "is_unwritten", False)
-
-
-def require_complete(cls: type[BaseMetric]) -> None:
-    """An error if a class lacks a method that is called."""
-    formula = getattr(cls.update, "calls", None)
-    needed = ["update", "compute", *([formula] if formula else [])]
-    missing = [name for name in needed if is_unwritten(getattr(cls, name))]
-    if missing:
-        raise BadName(
-            f"metric class {cls.__name__} has no {' and no '.join(missing)}.",
-            "update, which adds a batch to the accumulators, and compute, which returns their "
-            "values by name.",
-            "write it; mark it with abc.abstractmethod in a class that others complete.",
+def mean_of(values: Tensor, name: str) -> float:
+    """The mean without NaN, exact as in all evaluations; NaN where nothing else is there. A single
+    number is its own mean."""
+    found = values.detach().double().cpu().reshape(-1).numpy()
+    there = found[~np.isnan(found)]
+    if np.isinf(there).any():
+        raise UndefinedValue(
+            f"{int(np.isinf(there).sum())} of {len(found)} values of {name} are infinite.",
+            "finite values, or NaN where there is none.",
         )
+    return state_of(there).value if len(there) else math.nan

@@ -20,23 +20,24 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.registry import Ratio
 from rectitude.torch.metrics.base import BaseMetric
 from rectitude.torch.metrics.blocks import sharing
-from rectitude.torch.metrics.kinds import RatingMetric
-from rectitude.torch.metrics.making import made, numbers_of, require_cutoff, typed
+from rectitude.torch.metrics.kinds import RatingMetric, TopKMetric
 from rectitude.torch.metrics.rows import Rows, blocks_of, places_of
 
 Reach = Literal["cutoff", "list"]
+_SHARED = ("k", "num_users", "num_items")
+"""what every metric may ask for"""
 
 
 def as_function(cls: type[BaseMetric], name: str, reach: Reach) -> Callable[..., Ratio]:
     """The function of judged lists that a class stands for."""
 
     def function(lists: Judged, k: int | None, **numbers: float) -> Ratio:
-        require_cutoff(cls, k, name)
+        _require_cutoff(cls, k, name)
         _require_ranks(cls, name)
-        return _ratio(_values(cls, lists, k, reach, typed(cls, numbers)))
+        return _ratio(_values(cls, lists, k, reach, _typed(cls, numbers)))
 
     update_wrapper(function, cls, updated=())
-    function.__signature__ = _signature(function, numbers_of(cls))  # type: ignore[attr-defined]
+    function.__signature__ = _signature(function, _numbers_of(cls))  # type: ignore[attr-defined]
     return function
 
 
@@ -69,7 +70,7 @@ def _of_block(cls: type[BaseMetric], rows: Rows, given: Mapping[str, Any]) -> Fl
     metric = made(cls, {**given, "num_users": size + 1, "num_items": width})
     metric._to_sync = False  # each process evaluates its own lists
     with sharing() as shared:
-        rows.known(shared)
+        rows.known(shared, given["k"])
         metric.update(rows.preds, user_indices=rows.lists, ground=rows.ground)
     return _per_list(cls, metric.compute(), size)
 
@@ -108,7 +109,55 @@ def _require_ranks(cls: type[BaseMetric], name: str) -> None:
         )
 
 
-def require_name(name: str) -> None:
-    """An error if a name cannot be asked for."""
-    if not (isinstance(name, str) and name.isidentifier()):
-        raise BadName(f"a metric cannot be named {name!r}.", "letters, digits and _.")
+def made(cls: type[BaseMetric], given: Mapping[str, Any]) -> BaseMetric:
+    """A metric of a class, handed what its constructor takes of what there is."""
+    takes = _parameters(cls)
+    everything = any(one.kind is one.VAR_KEYWORD for one in takes.values())
+    chosen = {n: v for n, v in given.items() if n in takes or (everything and n not in _SHARED)}
+    missing = [
+        name
+        for name, one in takes.items()
+        if one.default is one.empty and name not in chosen and one.kind is not one.VAR_KEYWORD
+    ]
+    if missing:
+        raise MissingNeed(
+            f"metric class {cls.__name__} needs {', '.join(missing)}.",
+            f"nothing beyond {', '.join(sorted(given))}.",
+            "give the parameter a default, or make the metric yourself.",
+        )
+    return cls(**chosen)
+
+
+def _typed(cls: type[BaseMetric], numbers: Mapping[str, float]) -> dict[str, float]:
+    """Numbers as the constructor wants them: whole ones where its defaults are whole."""
+    takes = _parameters(cls)
+    for name, value in numbers.items():
+        if isinstance(takes[name].default, int) and not float(value).is_integer():
+            raise BadName(f"{name} of {cls.__name__} cannot be {value:g}.", "a whole number.")
+    return {name: type(takes[name].default)(value) for name, value in numbers.items()}
+
+
+def _numbers_of(cls: type[BaseMetric]) -> dict[str, float]:
+    """The constructor's own numbers: parameters with a number as their default."""
+    return {
+        name: float(one.default)
+        for name, one in _parameters(cls).items()
+        if isinstance(one.default, int | float)
+        and not isinstance(one.default, bool)
+        and name not in _SHARED
+    }
+
+
+def _require_cutoff(cls: type[BaseMetric], k: int | None, name: str) -> None:
+    """An error if a metric of the first k places was asked for without a cutoff."""
+    if k is None and issubclass(cls, TopKMetric):
+        raise BadName(f"{name!r} looks at the first places.", f"a cutoff: {name}@10.")
+
+
+def _parameters(cls: type[BaseMetric]) -> dict[str, inspect.Parameter]:
+    """The parameters of the constructor that can be given by name."""
+    return {
+        name: one
+        for name, one in inspect.signature(cls).parameters.items()
+        if one.kind is not one.VAR_POSITIONAL
+    }

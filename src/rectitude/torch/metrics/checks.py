@@ -1,9 +1,10 @@
-"""What `update` refuses, before anything is added: whatever cannot be what was meant."""
+"""What is refused: classes that are not complete, and batches that cannot be what was meant, before
+anything is added."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +14,31 @@ from rectitude.torch.metrics.blocks import Blocks
 
 if TYPE_CHECKING:
     from rectitude.torch.metrics.base import BaseMetric
+
+
+def unwritten(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a formula that every metric must write, if its `update` calls it."""
+    method.is_unwritten = True  # type: ignore[attr-defined]
+    return method
+
+
+def is_unwritten(value: object) -> bool:
+    """Whether something in a class is left for its heirs to write."""
+    return getattr(value, "__isabstractmethod__", False) or getattr(value, "is_unwritten", False)
+
+
+def require_complete(cls: type[BaseMetric]) -> None:
+    """An error if a class lacks a method that is called."""
+    formula = getattr(cls.update, "calls", None)
+    needed = ["update", "compute", *([formula] if formula else [])]
+    missing = [name for name in needed if is_unwritten(getattr(cls, name))]
+    if missing:
+        raise BadName(
+            f"metric class {cls.__name__} has no {' and no '.join(missing)}.",
+            "update, which adds a batch to the accumulators, and compute, which returns their "
+            "values by name.",
+            "write it; mark it with abc.abstractmethod in a class that others complete.",
+        )
 
 
 class Facts(NamedTuple):
@@ -33,18 +59,24 @@ def require_batch(
     """An error if a metric cannot take the batch; the look at its values is shared by metrics."""
     scores = _matrix(metric, preds)
     for name in (*metric.requires, *(["ground"] if metric.blocks else [])):
-        if not isinstance(given.get(name), Tensor):
-            found = type(given.get(name)).__name__
-            raise BadName(f"{metric.name}.update was given {found} as {name}=.", "a tensor.")
+        one = given.get(name)
+        if not isinstance(one, Tensor):
+            found = f"no {name}=" if one is None else f"{type(one).__name__} as {name}="
+            raise BadName(f"{metric.name}.update was given {found}.", "a tensor.")
     tensors = {n: t for n in ("ground", "user_indices") if isinstance(t := given.get(n), Tensor)}
     for name, tensor in {"preds": scores, **tensors}.items():
         _require_device(metric, name, tensor)
+        if tensor.layout != torch.strided:
+            found = f"{name} is a tensor with the layout {tensor.layout}."
+            raise BadScores(found, "a dense one.", f"{name}.to_dense()")
     ground, users = tensors.get("ground"), tensors.get("user_indices")
     _require_shapes(scores, ground, users)
     if scores.shape[0]:
         looked = tuple(tensor for tensor in (scores, ground, users) if tensor is not None)
         facts = blocks.once("checks", looked, lambda: _facts(scores, ground, users))
         _require_values(metric, facts, scores, ground)
+        if ground is not None:
+            metric.require(scores, ground)
 
 
 def _matrix(metric: BaseMetric, preds: object) -> Tensor:

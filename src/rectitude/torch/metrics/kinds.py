@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from rectitude.errors import BadName, BadScores
-from rectitude.torch.metrics.average import mean_of
-from rectitude.torch.metrics.base import BaseMetric, unwritten
+from rectitude.torch.metrics.base import BaseMetric, mean_of
+from rectitude.torch.metrics.blocks import sharing
+from rectitude.torch.metrics.checks import unwritten
 
 Unit = Literal["user", "list"]
 
@@ -34,9 +35,10 @@ class TopKMetric(BaseMetric):
 class UserAverageTopKMetric(TopKMetric):
     """A metric with a value for each list, and the mean over users: write `compute_scores`.
 
-    Lists without anything relevant have no value. A user may be in several batches, or several
-    times in one, as in contextual models: `compute` gives the mean of his lists. `unit` says
-    what `overall` counts: each user once ("user") or each list once ("list").
+    Lists without anything relevant have no value, nor have those whose value is NaN. A user may be
+    in several batches, or several times in one, as in contextual models: `compute` gives the mean
+    of his lists. `unit` says what `overall` counts: each user once ("user") or each list once
+    ("list").
     """
 
     scores: Tensor
@@ -66,15 +68,14 @@ class UserAverageTopKMetric(TopKMetric):
         raise NotImplementedError
 
     def update(self, preds: Tensor, *, user_indices: Tensor, ground: Tensor, **given: Any) -> None:
-        """Add the values of the rows that have anything relevant to those of their users."""
+        """Add the values of rows to those of their users."""
         target = self.binary_relevance(ground)
-        valid = self.valid_users(target)
         top = self.top_k_relevance(preds, target, self.k)
         values = self.compute_scores(preds, target, top, ground=ground, **given)
         _require_value_per_row(self, values, preds)
-        values = torch.where(valid > 0, values.double(), 0.0)
-        self.scores.index_add_(0, user_indices, values)
-        self.user_interactions.index_add_(0, user_indices, valid)
+        valid = (self.valid_users(target) > 0) & ~values.isnan()
+        self.scores.index_add_(0, user_indices, torch.where(valid, values.double(), 0.0))
+        self.user_interactions.index_add_(0, user_indices, valid.double())
 
     update.calls = "compute_scores"  # type: ignore[attr-defined]
 
@@ -89,7 +90,7 @@ class UserAverageTopKMetric(TopKMetric):
         name, values = next(iter(self.compute().items()))
         with self.sync_context(should_sync=self._to_sync, should_unsync=self._should_unsync):
             lists = self.user_interactions
-            return {name: mean_of((values * lists).nansum() / lists.sum())}
+            return {name: mean_of((values * lists).nansum() / lists.sum(), name)}
 
 
 class RatingMetric(BaseMetric):
@@ -111,16 +112,23 @@ class RatingMetric(BaseMetric):
         """The error of each predicted rating."""
         raise NotImplementedError
 
+    def require(self, preds: Tensor, ground: Tensor) -> None:
+        """An error if a rated item is masked."""
+        with sharing() as shared:
+            masked = shared.once(
+                "masked_ratings", (preds, ground), lambda: int(preds[ground > 0].isinf().sum())
+            )
+        if masked:
+            raise BadScores(
+                f"{self.name} was given {masked} rated items with an infinite score.",
+                "a predicted rating for every rated item.",
+                "do not mask items that are rated.",
+            )
+
     def update(self, preds: Tensor, *, user_indices: Tensor, ground: Tensor, **given: Any) -> None:
         """Add the errors of rated items to those of their users."""
         del given  # blocks of other metrics
         rated = ground > 0
-        if not preds[rated].isfinite().all():
-            raise BadScores(
-                f"{self.name} was given a rated item with an infinite score.",
-                "a predicted rating for every rated item.",
-                "do not mask items that are rated.",
-            )
         errors = self.element_error(preds.double(), ground.double())
         errors = torch.where(rated, errors, 0.0)  # masked ones may be infinite
         self.error_sum.index_add_(0, user_indices, errors.sum(dim=1))

@@ -7,8 +7,9 @@ from typing import Any, TypeVar, Unpack
 
 from rectitude.errors import BadName, unknown_name
 from rectitude.metrics.registry import METRICS, Told, metric
-from rectitude.torch.metrics.base import BaseMetric, is_unwritten, require_complete
-from rectitude.torch.metrics.bridge import as_function, require_name
+from rectitude.torch.metrics.base import BaseMetric
+from rectitude.torch.metrics.bridge import as_function
+from rectitude.torch.metrics.checks import is_unwritten, require_complete
 from rectitude.torch.metrics.kinds import TopKMetric
 
 Class = TypeVar("Class", bound=type[BaseMetric])
@@ -29,7 +30,8 @@ class ClassRegistry:
         `title` and the other keywords are those of `rectitude.metric`. `reach="cutoff"` is for
         classes that never look below the first k places; rows are then that short.
         """
-        require_name(name or "_")
+        if name != "" and not (isinstance(name, str) and name.isidentifier()):
+            raise BadName(f"a metric cannot be named {name!r}.", "letters, digits and _.")
 
         def decorator(cls: Class) -> Class:
             self._add(cls, name or cls.__name__, title, told)

@@ -18,6 +18,7 @@ from rectitude.arrays import Floats, Integers
 from rectitude.errors import BadGrades, DuplicateTruth
 from rectitude.judge.judged import Judged
 from rectitude.torch.metrics.blocks import Best, Blocks
+from rectitude.torch.metrics.checks import Facts
 
 CELLS = 1 << 21
 """how many scores a block of rows holds at most, unless a single row has more"""
@@ -33,13 +34,15 @@ class Rows(NamedTuple):
     places: int
     """columns that are places, in order"""
 
-    def known(self, blocks: Blocks) -> None:
-        """Tell what needs no search: the best columns are the first ones."""
-        columns = torch.arange(self.places).expand(len(self.preds), -1)
-        scores = self.preds[:, : self.places]
-        best = Best(columns, scores, scores > -torch.inf)
-        blocks.largest = self.places
-        blocks.keep(f"top_{self.places}", (self.preds,), best)
+    def known(self, blocks: Blocks, k: int | None) -> None:
+        """Tell what needs no search: the best columns are the first ones, and all is sound."""
+        depth = self.places if k is None else min(k, self.places)
+        columns = torch.arange(depth).expand(len(self.preds), -1)
+        scores = self.preds[:, :depth]
+        blocks.largest = depth
+        blocks.keep(f"top_{depth}", (self.preds,), Best(columns, scores, scores > -torch.inf))
+        sound = Facts(nan=0, infinite=0, lowest=0, highest=len(self.preds) - 1)
+        blocks.keep("checks", (self.preds, self.ground, self.lists), sound)
 
 
 def blocks_of(lists: Judged, places: int) -> Iterator[tuple[slice, Rows]]:

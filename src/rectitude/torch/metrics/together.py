@@ -13,9 +13,9 @@ from torchmetrics import MetricCollection
 from rectitude.errors import BadName
 from rectitude.torch.metrics.base import BaseMetric
 from rectitude.torch.metrics.blocks import sharing
+from rectitude.torch.metrics.bridge import made
 from rectitude.torch.metrics.checks import require_batch
 from rectitude.torch.metrics.kinds import TopKMetric
-from rectitude.torch.metrics.making import made
 from rectitude.torch.metrics.registry import metric_registry
 
 
@@ -28,12 +28,12 @@ class MetricSet(MetricCollection):
 
     def __init__(
         self,
-        metrics: Iterable[str | type[BaseMetric]],
+        metrics: str | type[BaseMetric] | Iterable[str | type[BaseMetric]],
         cutoffs: Sequence[int] = (),
         **common: Any,
     ) -> None:
         members: dict[str, BaseMetric] = {}
-        for one in metrics:
+        for one in [metrics] if isinstance(metrics, str | type) else metrics:
             name, cls = metric_registry.found(one) if isinstance(one, str) else (one.__name__, one)
             members |= _members(cls, name, cutoffs, common)
         if not members:
@@ -41,12 +41,12 @@ class MetricSet(MetricCollection):
         # Members are told apart by MetricCollection only if their states are.
         super().__init__(dict(members), compute_groups=False)
         self.names = list(members)
-        self.largest = max((k for k in cutoffs), default=0)
+        self.largest = max(cutoffs, default=0)
         self.computed: Counter[str] = Counter()
         """how often each block was computed, over all batches"""
 
     def update(self, preds: Tensor, **given: Any) -> None:  # type: ignore[override]
-        """Add a batch to all metrics, or to none if it is refused."""
+        """Add a batch to all metrics, or to none if any refuses it."""
         with self._sharing(preds, given):
             for one in self.members.values():
                 one.update(preds, **given)
@@ -56,7 +56,7 @@ class MetricSet(MetricCollection):
         found: dict[str, Tensor] = {}
         with self._sharing(preds, given):
             for name, one in self.members.items():
-                found |= _named(name, one, one(preds, **given))
+                found |= _named(self._shown(name), one, one(preds, **given))
         return found
 
     @contextmanager
@@ -67,6 +67,10 @@ class MetricSet(MetricCollection):
             yield
         self.computed += shared.computed
 
+    def _shown(self, name: str) -> str:
+        """A name with what `clone(prefix=...)` put around it."""
+        return f"{self.prefix or ''}{name}{self.postfix or ''}"
+
     @property
     def members(self) -> dict[str, BaseMetric]:
         """The metrics by name and cutoff."""
@@ -76,14 +80,14 @@ class MetricSet(MetricCollection):
         """What every metric computes, by name and cutoff."""
         found: dict[str, Tensor] = {}
         for name, one in self.members.items():
-            found |= _named(name, one, one.compute())
+            found |= _named(self._shown(name), one, one.by_name())
         return found
 
     def overall(self) -> dict[str, float]:
         """One number for each: the mean over users, without NaN."""
         found: dict[str, float] = {}
         for name, one in self.members.items():
-            found |= _named(name, one, one.overall())
+            found |= _named(self._shown(name), one, one.overall())
         return found
 
 
