@@ -182,4 +182,4 @@ def test_the_real_file_is_read_and_split(parts: tuple[Any, Any, Any]) -> None:
     sizes = [len(found.sequences), len(found.validation.users), len(found.test.users)]
     assert (found.items, sizes) == (10_672, [19_443, 2_430, 2_430])
     assert min(map(len, found.sequences)) >= 5
-    assert found.test.truth.height == 5_513
+    assert found.test.truth.height == 5_431

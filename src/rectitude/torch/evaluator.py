@@ -255,9 +255,17 @@ class Evaluator:
         self._queue.put(self._updates - 1, Copies.of(tensors), take)
 
     def _add(self, held: object, truth: object, more: Mapping[str, Any], ids: object) -> None:
-        self._judge(*on_host_inputs(held, truth, more), ids)
+        named = not (isinstance(held, Ranked) and held.users is None and held.lists is None)
+        self._judge(*on_host_inputs(held, truth, more), ids, named)
 
-    def _judge(self, predictions: object, truth: object, more: dict[str, Any], ids: object) -> None:
+    def _judge(
+        self,
+        predictions: object,
+        truth: object,
+        more: dict[str, Any],
+        ids: object,
+        named: bool = True,
+    ) -> None:
         """Judge a batch in main memory."""
         given = given_of(predictions, truth, cast("Any", more), self.sums.profile.padding)
         sources = self.sums.opened(given)
@@ -268,7 +276,7 @@ class Evaluator:
             return
         names = None if ids is None else series(ids, "ids")
         before = self.records[-1] if self.records else None
-        record, counted_ahead = record_of(sources, self.sums, names, before)
+        record, counted_ahead = record_of(sources, self.sums, names, before, named)
         self.sums.add(counted_ahead)
         self.records.append(record)
 

@@ -58,18 +58,23 @@ class Record:
 
 
 def record_of(
-    sources: Sources, evaluator: Evaluator, ids: pl.Series | None, before: Record | None = None
+    sources: Sources,
+    evaluator: Evaluator,
+    ids: pl.Series | None,
+    before: Record | None = None,
+    named: bool = True,
 ) -> tuple[Record, Sources]:
     """What must be kept of a batch, and the batch without its scores, to be judged now.
 
-    `ids` name the rows where the predictions do not. Tables that are the same in the batch `before`
+    `ids` name the rows where the predictions do not; lists that are not `named` by anything are
+    numbered in their batch alone. Tables that are the same in the batch `before`
     are kept once.
     """
     _require_few(sources, evaluator)
     exact = any(one.convention.ties.startswith("item") for one in evaluator.wanted.values())
     sides = bring_together(sources, exact)
     dense, keys = sources.dense, sides.keys
-    named = dense is None or dense.named or ids is not None
+    named = named if dense is None else dense.named or ids is not None
     own = keys if ids is None or dense is None or dense.named else _renamed(keys, ids, dense)
     lists = pl.DataFrame({"id": _plain(own), "handed": sides.handed, "mark": _marks(sides)})
     if dense is not None:
@@ -126,8 +131,10 @@ def _renamed(keys: pl.Series, ids: pl.Series, dense: Dense) -> pl.Series:
 def _plain(ids: pl.Series) -> pl.Series:
     """Ids as whole numbers or text, whatever they are."""
     kind = kind_of(ids)
-    if kind == "integer":
-        return ids.cast(pl.Int64, strict=False) if ids.dtype != pl.Int64 else ids
+    if ids.dtype == pl.UInt64:  # the same bits: two of them stay two
+        return ids.reinterpret(signed=True)
+    if kind == "integer" and ids.dtype not in (pl.Int128, pl.UInt128):
+        return ids.cast(pl.Int64)
     if kind == "text":
         return ids.cast(pl.String)
     return pl.Series([repr(value) for value in ids.to_list()], dtype=pl.String)
