@@ -112,15 +112,15 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
 
     log.require("timestamp", "new_users")
     shares.require_ratio(ratio)
-    begins = log.frame.group_by("user").agg(pl.col("timestamp").min())
-    counted = begins["timestamp"].value_counts().sort("timestamp", descending=True)
-    enough = counted["count"].cum_sum() >= ratio * begins.height
+    begins = end_of(log, "user", "first")
+    first_rows = log.frame.select("user", "timestamp").filter(pl.col("timestamp") == begins)
+    starts = first_rows.unique("user")["timestamp"]
+    counted = starts.value_counts().sort("timestamp", descending=True)
+    enough = counted["count"].cum_sum() >= ratio * len(starts)
     moment: Any = counted.filter(enough)["timestamp"].max()
     ledger = Ledger()
     ledger.note("t", str(moment))
-    new = begins.filter(pl.col("timestamp") >= moment)["user"]
-    train = log.frame["timestamp"] < moment
-    return parted(log, members(log.frame["user"], new), train=train, ledger=ledger)
+    return parted(log, begins >= moment, train=log.frame["timestamp"] < moment, ledger=ledger)
 
 
 @splitter
