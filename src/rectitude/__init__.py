@@ -10,6 +10,7 @@ from rectitude._version import __version__
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
     from rectitude.auditing import audit
+    from rectitude.comparing import compare
     from rectitude.convention import Convention
     from rectitude.data.interactions import Interactions
     from rectitude.engines.local import evaluate
@@ -38,6 +39,7 @@ __all__ = [
     "Scores",
     "__version__",
     "audit",
+    "compare",
     "evaluate",
     "explain",
     "identify",
@@ -58,6 +60,7 @@ _WHERE = {
     "Logits": "rectitude.predictions.logits",
     "Scores": "rectitude.predictions.dense",
     "audit": "rectitude.auditing",
+    "compare": "rectitude.comparing",
     "evaluate": "rectitude.engines.local",
     "explain": "rectitude.explanation.explain",
     "identify": "rectitude.explanation.identify",

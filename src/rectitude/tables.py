@@ -1,11 +1,12 @@
-"""Tables as text: Markdown that people paste, LaTeX for papers, CSV for programs."""
+"""Tables as text: Markdown that people paste, LaTeX for papers, HTML, CSV for programs."""
 
 from __future__ import annotations
 
 import csv as csv_module
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 
 
 def number(value: object) -> str:
@@ -30,19 +31,30 @@ def aligned(cells: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def latex(cells: Sequence[Sequence[str]]) -> str:
-    """Cells, heading first, as LaTeX in the style of booktabs."""
-    lines = [" & ".join(escaped(cell) for cell in row) + r" \\" for row in cells]
+def escaped(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}"}
+    special |= {c: f"\\{c}" for c in "&%$#_{}"}
+    return "".join(special.get(c, c) for c in text)
+
+
+def latex(cells: Sequence[Sequence[str]], written: Callable[[str], str] = escaped) -> str:
+    """Cells, heading first, as LaTeX in the style of booktabs; `written` makes LaTeX of a cell."""
+    lines = [" & ".join(map(written, row)) + r" \\" for row in cells]
     inside = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
     columns = "l" + "r" * (len(cells[0]) - 1)
     return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *inside, r"\end{tabular}", ""])
 
 
-def escaped(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    special |= {c: f"\\{c}" for c in "&%$#_{}"}
-    return "".join(special.get(c, c) for c in text)
+def html(cells: Sequence[Sequence[str]], written: Callable[[str], str] = escape) -> str:
+    """Cells, heading first, as an HTML table; `written` makes HTML of a cell."""
+    kinds = ["th", *("td" for _ in cells[1:])]
+    rows = [
+        "".join(f"<{kind}>{written(cell)}</{kind}>" for cell in row)
+        for kind, row in zip(kinds, cells, strict=True)
+    ]
+    return "\n".join(["<table>", *(f"<tr>{row}</tr>" for row in rows), "</table>", ""])
 
 
 def csv(rows: Sequence[Mapping[str, object]]) -> str:

@@ -26,6 +26,7 @@ WITH_BLOCKS = [
     DOCS / "audit.md",
     DOCS / "candidates.md",
     DOCS / "comirec.md",
+    DOCS / "compare.md",
     DOCS / "smgcn.md",
     DOCS / "synthetic.md",
     DOCS / "dense.md",

@@ -45,6 +45,7 @@ PUBLIC = [
     "Scores",
     "__version__",
     "audit",
+    "compare",
     "evaluate",
     "explain",
     "identify",

@@ -25,6 +25,7 @@ from rectitude._version import __version__
 from rectitude.cli import (
     audit,
     candidates,
+    compare,
     conformance,
     convert,
     demo,
@@ -73,6 +74,7 @@ app = typer.Typer(
 )
 for verb in (
     evaluate,
+    compare,
     explain,
     identify,
     trace,

@@ -98,11 +98,14 @@ class Files:
             "candidates": source(self.candidates), "ranking": source(self.ranking),
         }  # fmt: skip
 
-    def deliver(self, found: Any) -> None:
-        """Print what was found, or write it where it should go."""
+    def deliver(self, found: Any, form: str = "table") -> None:
+        """Print what was found, or write it where it should go; a form other than a table is what
+        `to_<form>` gives."""
         from rectitude.storage import write_text
 
         text = found.to_json() if self.as_json else str(found)
+        if form != "table":
+            text = getattr(found, f"to_{form}")().rstrip("\n")
         if self.output is None:
             typer.echo(text)
         else:

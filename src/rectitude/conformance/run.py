@@ -14,6 +14,7 @@ from rectitude.conformance.cases import Case, changes, in_order, load, rankings
 from rectitude.conformance.data import Check, checks, declared
 from rectitude.conformance.inputs import arguments, needed
 from rectitude.conformance.reports import report_checks
+from rectitude.conformance.significance import significance_values
 from rectitude.data.ledger import Ledger
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
@@ -91,6 +92,12 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
     if case.kind == "report":
         _add_checks(standing, case, report_checks(case, profile), False)
         return
+    if case.kind == "significance":
+        tested = [*significance_values(case)]
+        done = [Comparison(case.path.stem, *one) for one in tested if one.got is not None]
+        standing.unsupported += len(tested) - len(done)
+        _count(standing, done, {})
+        return
     switches = changes(case)
     if profile is None or switches is None:
         standing.unsupported += case.size
@@ -102,7 +109,7 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
             convention = {"profile": profile, **switches}
             asked = in_order(case, known)
             given = arguments(case, file)
-            given |= needed(case, _needs(known, profile) - set(given))
+            given |= needed(case, _needs(case, file, known, profile) - set(given))
             evaluation = _evaluated(given, asked, convention)
             unfilled = evaluation
             if case.has_undefined_users:
@@ -144,10 +151,13 @@ def _evaluated(
         return Evaluation({}, Ledger(), {}, dict.fromkeys(asked, error))
 
 
-def _needs(names: Iterable[str], profile: Profile) -> set[str]:
+def _needs(case: Case, ranking: str, names: Iterable[str], profile: Profile) -> set[str]:
     """The tables that metrics need beside the lists."""
     metrics = [profile.resolve(parse(name)[0]).metric for name in names]
-    return {need for one in metrics for need in one.requires} & {"items", "train"}
+    needs = {need for one in metrics for need in one.requires}
+    listed = case.kind == "lists" or ranking != ""  # scores are their own catalogue
+    more = {"items"} if listed and "catalogue" in needs else set()
+    return needs & {"items", "train"} | more
 
 
 def _values(case: Case, name: str) -> int:

@@ -37,7 +37,7 @@ def improvement(baseline: Evaluation, other: Evaluation) -> list[dict[str, Any]]
 def _require_same(names: Sequence[str], baseline: Evaluation, other: Evaluation) -> None:
     """An error if numbers of the same name are defined in different ways."""
     pairs = {name: (baseline.results[name], other.results[name]) for name in names}
-    apart = {n: _differing(*pair) for n, pair in pairs.items() if _differing(*pair)}
+    apart = {n: differing(*pair) for n, pair in pairs.items() if differing(*pair)}
     if apart:
         told = [f"{name} ({', '.join(how)})" for name, how in apart.items()]
         raise BadName(
@@ -50,9 +50,7 @@ def _require_same(names: Sequence[str], baseline: Evaluation, other: Evaluation)
 
 def _require_same_truth(baseline: Evaluation, other: Evaluation) -> None:
     """An error if the truths are known to differ."""
-    prints = [one.manifest.get("inputs", {}).get("truth", {}) for one in (baseline, other)]
-    mine, theirs = (facts.get("fingerprint", "").partition(":") for facts in prints)
-    if mine[0] == theirs[0] and mine[2] != theirs[2]:
+    if other_truth(baseline, other):
         raise BadName(
             "the two evaluations have different truths.",
             "the same truth on both sides.",
@@ -60,7 +58,14 @@ def _require_same_truth(baseline: Evaluation, other: Evaluation) -> None:
         )
 
 
-def _differing(one: Result, two: Result) -> list[str]:
+def other_truth(one: Evaluation, two: Evaluation) -> bool:
+    """Whether the truths of two evaluations are known to differ."""
+    prints = [side.manifest.get("inputs", {}).get("truth", {}) for side in (one, two)]
+    mine, theirs = (facts.get("fingerprint", "").partition(":") for facts in prints)
+    return bool(mine[0] == theirs[0] and mine[2] != theirs[2])
+
+
+def differing(one: Result, two: Result) -> list[str]:
     """The switches and numbers in which two definitions differ; the metric if it is none of
     them."""
     if one.fingerprint == two.fingerprint:

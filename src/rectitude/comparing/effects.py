@@ -1,0 +1,84 @@
+"""How large a difference is, how small a one would have been found, and whether it matters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rectitude.arrays import Floats
+from rectitude.comparing.significance import constant, require_values
+from rectitude.errors import BadName
+
+
+def cohens_dz(difference: Floats) -> float:
+    """The mean difference in standard deviations of the differences; infinite if all are the same
+    but not 0."""
+    require_values(difference)
+    mean = float(difference.mean())
+    if constant(difference):
+        return math.copysign(math.inf, mean) if mean else 0.0
+    return mean / float(difference.std(ddof=1))
+
+
+def rank_biserial(difference: Floats) -> float:
+    """The share of signed ranks that are above 0 less the share below, without differences of 0."""
+    require_values(difference)
+    moved = difference[difference != 0]
+    if not len(moved):
+        return 0.0
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.abs(moved))
+    return float(ranks @ np.sign(moved) / ranks.sum())
+
+
+def superiority(difference: Floats) -> float:
+    """The share of users with a difference above 0, those without any counting half."""
+    require_values(difference)
+    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+
+
+def power(effect: float, users: int, alpha: float = 0.05) -> float:
+    """How often a paired t-test of so many users finds an effect of this dz."""
+    _require_users(users)
+    from scipy.stats import nct, t
+
+    bound, shift = float(t.ppf(1 - alpha / 2, users - 1)), abs(effect) * math.sqrt(users)
+    far = float(nct.cdf(-bound, users - 1, shift))
+    # where the far tail is below what float64 can add, SciPy sometimes has NaN for it
+    return float(nct.sf(bound, users - 1, shift)) + (0.0 if math.isnan(far) else far)
+
+
+def detectable(spread: float, users: int, alpha: float = 0.05, wanted: float = 0.8) -> float:
+    """The smallest mean difference that a paired t-test finds with the wanted power, where
+    differences have this standard deviation."""
+    _require_users(users)
+    if not alpha < wanted < 1:
+        raise BadName(f"the power is {wanted}.", f"more than alpha ({alpha}), and less than 1.")
+    from scipy.optimize import brentq
+
+    high = 1 / math.sqrt(users)
+    while power(high, users, alpha) < wanted:
+        high *= 2
+    return spread * float(brentq(lambda effect: power(effect, users, alpha) - wanted, 0.0, high))
+
+
+def equivalence(difference: Floats, margin: float) -> float:
+    """The p of two one-sided t-tests (TOST): small if the mean lies within plus or minus the
+    margin."""
+    require_values(difference)
+    if not (margin > 0 and math.isfinite(margin)):
+        raise BadName(f"the margin is {margin}.", "a number above 0, in the metric's own unit.")
+    users, mean = len(difference), float(difference.mean())
+    if constant(difference):
+        return 0.0 if abs(mean) < margin else 1.0
+    from scipy.special import stdtr
+
+    error = float(difference.std(ddof=1)) / math.sqrt(users)
+    return float(stdtr(users - 1, (abs(mean) - margin) / error))
+
+
+def _require_users(users: int) -> None:
+    if users < 2:
+        raise BadName(f"there are {users} users.", "at least two.")

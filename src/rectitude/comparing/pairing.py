@@ -1,0 +1,206 @@
+"""Which values belong together: those of the same users, truth and definitions, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rectitude.aggregate.evaluation import Evaluation
+from rectitude.arrays import Floats
+from rectitude.errors import BadIds, BadName, NothingToEvaluate, UndefinedValue
+from rectitude.reports.improvement import differing, other_truth
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Runs = Mapping[str, Sequence[Evaluation]]
+"""The evaluations of each model, one for each seed or fold."""
+Allowed = Literal["users", "truth", "convention"]
+_ADVICE = {
+    "users": "compare the users that both have by allow=['users'] (--allow users).",
+    "truth": "allow=['truth'] (--allow truth) compares all the same.",
+    "convention": "evaluate all under one convention, or say allow=['convention'] "
+    "(--allow convention).",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The values of one metric for the users that two models have, means over runs."""
+
+    metric: str
+    model: str
+    baseline: str
+    one: Floats
+    """(users,) of the model"""
+    other: Floats
+    """(users,) of the baseline"""
+    by_run: Floats
+    """(users, runs) the differences; NaN where a user is not in a run"""
+
+    @property
+    def difference(self) -> Floats:
+        """(users,) the differences of the means."""
+        return self.one - self.other
+
+
+def shared_metrics(runs: Runs) -> tuple[list[str], list[str]]:
+    """The metrics that every evaluation has for every user, and notes on the others."""
+    every = [one for evaluations in runs.values() for one in evaluations]
+    names = dict.fromkeys(name for one in every for name in [*one.results, *one.failures])
+    usable, notes = [], []
+    for name in names:
+        having = [one for one in every if name in one.results]
+        if len(having) < len(every):
+            notes.append(f"{name} is left out: {len(every) - len(having)} evaluations lack it.")
+        elif any(one.results[name].values is None for one in having):
+            _require_values(having)
+            notes.append(f"{name} is left out: it has no values per user.")
+        else:
+            usable.append(name)
+    if not usable:
+        told = " ".join(notes) or "the evaluations hold no numbers."
+        raise NothingToEvaluate(told, "a metric with values per user in every evaluation.")
+    return usable, notes
+
+
+def _require_values(evaluations: Sequence[Evaluation]) -> None:
+    """The error of an evaluation that came without values per list."""
+    for one in evaluations:
+        if one.lists is None:
+            one.per_list()
+
+
+def require_comparable(runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]) -> list[str]:
+    """What differs in definition and truth, for those who allow it; an error for all others."""
+    notes = _told("convention", list(_other_definitions(runs, metrics)), allow)
+    return notes + _told("truth", list(_other_truths(runs)), allow)
+
+
+def _other_definitions(runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
+    (first, evaluations), *_ = runs.items()
+    for name in metrics:
+        usual = evaluations[0].results[name]
+        for model, others in runs.items():
+            apart = next((d for one in others if (d := differing(usual, one.results[name]))), None)
+            if apart:
+                yield f"{name} of {first} and of {model} differ in {', '.join(apart)}"
+
+
+def _other_truths(runs: Runs) -> Iterator[str]:
+    (first, evaluations), *rest = runs.items()
+    for model, others in rest:
+        pairs = zip(evaluations, others, strict=True)
+        apart = sum(other_truth(one, two) for one, two in pairs)
+        if apart:
+            where = "" if len(others) == 1 else f" in {apart} of {len(others)} runs"
+            yield f"{first} and {model} have different truths{where}"
+
+
+def _told(kind: Allowed, found: Sequence[str], allow: Collection[Allowed]) -> list[str]:
+    """Differences as notes if they are allowed, else as an error."""
+    if found and kind not in allow:
+        more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+        raise BadName(
+            f"what is compared is not the same: {'; '.join(found[:5])}{more}.",
+            f"one {kind} for all." if kind != "users" else "the same users in all.",
+            _ADVICE[kind],
+        )
+    return [f"{one}." for one in found]
+
+
+def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
+    """The values by model, run, user and metric; NaN where a user does not count."""
+    import polars as pl
+
+    frames = [[one.per_user() for one in evaluations] for evaluations in runs.values()]
+    every = [frame for of_model in frames for frame in of_model]
+    _require_same_ids(runs, every)
+    users = pl.concat([frame["user"] for frame in every]).unique(maintain_order=True)
+    values = np.empty((len(frames), len(frames[0]), len(users), len(metrics)))
+    for model, of_model in enumerate(frames):
+        for run, frame in enumerate(of_model):
+            values[model, run] = _values(users, frame, metrics)
+    _require_finite(values, runs, metrics)
+    return values
+
+
+def _require_finite(values: Floats, runs: Runs, metrics: Sequence[str]) -> None:
+    where = np.argwhere(np.isinf(values))
+    if len(where):
+        model, _, _, column = where[0].tolist()
+        raise UndefinedValue(
+            f"{len(where):,} values are infinite, the first of {metrics[column]} of "
+            f"{[*runs][model]}.",
+            "finite values of every user.",
+        )
+
+
+def _require_same_ids(runs: Runs, frames: Sequence[pl.DataFrame]) -> None:
+    kinds = {frame["user"].dtype for frame in frames}
+    if len(kinds) > 1:
+        raise BadIds(
+            f"users of {', '.join(runs)} are of types {', '.join(sorted(map(str, kinds)))}.",
+            "users of one type in all evaluations.",
+        )
+
+
+def _values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str]) -> Floats:
+    import polars as pl
+
+    if len(users) != frame.height or not frame["user"].equals(users):
+        wanted = pl.DataFrame({"user": users})
+        frame = wanted.join(frame, on="user", how="left", maintain_order="left")
+    return np.column_stack([frame[name].fill_null(np.nan).to_numpy() for name in metrics])
+
+
+def require_same_users(
+    values: Floats, runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]
+) -> list[str]:
+    """Which models count other users than the first, for those who allow it; else an error."""
+    there = ~np.isnan(values)
+    first, *rest = runs
+    found = []
+    for place, model in enumerate(rest, 1):
+        only = (there[0] & ~there[place]).any(axis=0), (there[place] & ~there[0]).any(axis=0)
+        mine, theirs = (side.sum(axis=0) for side in only)
+        for column in np.flatnonzero(mine + theirs).tolist():
+            apart = f"{mine[column]:,} users only in {first}, {theirs[column]:,} only in {model}"
+            found.append(f"{metrics[column]} has {apart}")
+    return _told("users", found, allow)
+
+
+def pairs(
+    values: Floats, models: Sequence[str], metrics: Sequence[str], baseline: str | None
+) -> list[Pair]:
+    """Each model against the baseline, or against every other before it, for each metric."""
+    if baseline is None:
+        wanted = [(two, one) for one, two in combinations(models, 2)]
+    else:
+        wanted = [(model, baseline) for model in models if model != baseline]
+    return [
+        _pair(values[..., column], models, (metric, *names))
+        for column, metric in enumerate(metrics)
+        for names in wanted
+    ]
+
+
+def _pair(values: Floats, models: Sequence[str], named: tuple[str, str, str]) -> Pair:
+    metric, model, baseline = named
+    one, other = values[models.index(model)], values[models.index(baseline)]
+    there = ~(np.isnan(one) | np.isnan(other))
+    kept = there.any(axis=0)
+    if not kept.any():
+        raise NothingToEvaluate(
+            f"{model} and {baseline} have no user in common for {metric}.",
+            "lists of the same users.",
+        )
+    times = there.sum(axis=0)[kept]
+    mine, theirs = (np.where(there, side, 0.0).sum(axis=0)[kept] / times for side in (one, other))
+    equal = np.abs(mine - theirs) <= 1e-12 * np.abs(mine)  # means over runs carry rounding
+    by_run = np.where(there, one - other, np.nan)[:, kept].T
+    return Pair(metric, model, baseline, mine, np.where(equal, mine, theirs), by_run)
