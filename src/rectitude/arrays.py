@@ -124,6 +124,18 @@ def distinct(codes: Integers) -> Integers:
     return ordered[run_starts(ordered)]
 
 
+def added(
+    left: Integers, right: Integers, where: tuple[Integers, Integers] | None = None
+) -> Integers:
+    """The sums of two columns of counts, where each count stands in its place; the shorter column
+    is filled up with zeros where no places are told."""
+    places = (np.arange(len(left)), np.arange(len(right))) if where is None else where
+    sums = np.zeros(max(int(at.max(initial=-1)) + 1 for at in places), np.int64)
+    for counts, at in zip((left, right), places, strict=True):
+        sums[at[: len(counts)]] += counts
+    return sums
+
+
 def offsets_of(index: Integers, size: int) -> Integers:
     """Where each group begins and ends once rows stand in group order."""
     return np.concatenate(([0], np.cumsum(np.bincount(index, minlength=size)))).astype(np.int64)

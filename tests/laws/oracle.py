@@ -462,7 +462,23 @@ def set_map(one: One, k: int | None) -> Fraction:
     return one.hits(k) ** 2, max(len(one.top(k)), 1) * len(one.relevant)
 
 
-SUMS = ("num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")
+def full_lists(one: One, k: int | None) -> Fraction:
+    return int(len(one.top(None)) >= (1 if k is None else k)), 1
+
+
+def covered_users(one: One, k: int | None) -> Fraction:
+    return full_lists(one, None)
+
+
+SUMS = (
+    "covered_users",
+    "full_lists",
+    "num_q",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "num_nonrel_judged_ret",
+)
 GEOMETRIC = ("gm_map", "gm_bpref")
 DRAWN = ("infap",)
 LEVELS = ("iprec",)
@@ -479,6 +495,7 @@ FRACTIONS = {
     "iprec": iprec, "iprec_mean": iprec_mean, "gm_map": gm_map, "gm_bpref": gm_bpref,
     "bing": bing, "g": g, "ndcg_at_hits": ndcg_at_hits, "rndcg": rndcg, "infap": infap,
     "judged": judged, "unjudged": unjudged, "rbp_residual": rbp_residual, "scaled_rbp": scaled_rbp,
+    "list_length": num_ret, "covered_users": covered_users, "full_lists": full_lists,
     "num_q": num_q, "num_ret": num_ret, "num_rel": num_rel, "num_rel_ret": num_rel_ret,
     "num_nonrel_judged_ret": num_nonrel_judged_ret, "utility": utility, "set_map": set_map,
     "ncrr": ncrr, "normalised_rbp": normalised_rbp, "list_auc_strict": list_auc_strict,

@@ -10,13 +10,14 @@ import rectitude as rt
 from rectitude.errors import RectitudeError, UndefinedValue
 
 NEED_A_HIT = {"list_auc_strict", "pauc_strict", "rprec_found"}  # 0/0 without one
+OF_ANY_ITEM = {"list_length"}  # hits or not
 # The metrics that need nothing but lists and are 0 at worst.
 RISING = [
     name
     for name, m in rt.METRICS.items()
     if not m.requires
     and (m.best, m.bounds[0]) == ("high", 0)
-    and name not in NEED_A_HIT
+    and name not in NEED_A_HIT | OF_ANY_ITEM
     and (m.overall, m.cutoff) == ("mean", "optional")
 ]
 

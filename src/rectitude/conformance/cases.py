@@ -138,8 +138,9 @@ def changes(case: Case) -> dict[str, Any] | None:
     return switches
 
 
-_BY_SCORES = ("auc", "gauc", "lauc")
-"""What a recorded ranking of scores says nothing of: it may end, or leave out equals."""
+_BY_SCORES = ("auc", "gauc", "lauc", "num_retrieved", "user_coverage")
+"""What a recorded ranking of scores says nothing of: it may end, leave out equals, or be filled up
+with items that are masked."""
 
 
 def rankings(case: Case) -> dict[str, list[str]]:

@@ -30,7 +30,7 @@ from rectitude.profiles import Asked, Profile
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
 _JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end", "candidates")]
 
-_COUNTED = ("unseen", "met", "categories")
+_COUNTED = ("unseen", "met", "categories", "stock")
 """What lists are judged anew for, as it costs time that most metrics need not spend."""
 
 
@@ -156,7 +156,8 @@ def counts_of(asked: Asked, lists: Judged) -> Counted:
     with blamed(asked):
         require_in(lists, asked.metric)
         flags = counted(lists, asked.convention, asked.cutoff)
-        return Counted(counts(lists, asked.cutoff, flags), int(flags.sum()))
+        ids = None if lists.stock is None else lists.stock.ids
+        return Counted(counts(lists, asked.cutoff, flags), int(flags.sum()), ids)
 
 
 def _tally(

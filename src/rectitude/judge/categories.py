@@ -1,4 +1,4 @@
-"""The categories of the items in the first places, from a column of the catalogue."""
+"""The items in the first places: which they are, and their categories in the catalogue."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from rectitude.arrays import Integers, places
 from rectitude.data.ids import Column
+from rectitude.data.stock import Stock, stock
 from rectitude.data.table import Table
 from rectitude.errors import BadTable, MissingNeed
 from rectitude.judge.match import Ranking
@@ -19,25 +20,29 @@ CATEGORY = "category"
 def shown_categories(sides: Sides, ranking: Ranking | None, shown: Integers) -> Integers | None:
     """(lists, k) the number of the category in each place, -1 where there is no item or the item
     has no category; None without a catalogue."""
-    table, dense = sides.sources.items, sides.sources.dense
-    if table is None:
-        return None
+    table, items = sides.sources.items, items_of(sides, ranking)
+    return None if table is None or items is None else np.append(_numbers(items, table), -1)[shown]
+
+
+def items_of(sides: Sides, ranking: Ranking | None) -> Column | None:
+    """The items in the order of their numbers in `Judged.shown`: the columns of dense scores, or
+    the items of given lists, see `shown_in_lists`."""
+    dense = sides.sources.dense
     if dense is not None:
-        items = Column(dense.items, dense.source)
-    elif ranking is not None:
-        items = _listed(sides, ranking)
-    else:
+        return Column(dense.items, dense.source)
+    if ranking is None:
         return None
-    return np.append(_numbers(items, table), -1)[shown]
-
-
-def _listed(sides: Sides, ranking: Ranking) -> Column:
-    """The items of given lists in the order of their numbers, see `shown_in_lists`."""
     _, where = ranking.lists.expand()
     _, first = np.unique(ranking.items.whole[where], return_index=True)
     rows = ranking.lists.rows(where[first])
     predictions = sides.sources.predictions
     return Column(predictions.frame["item"][rows], predictions.source, predictions.text)
+
+
+def stock_of(sides: Sides, ranking: Ranking | None) -> Stock | None:
+    """The items behind the numbers in `Judged.shown`, and all others."""
+    listed = items_of(sides, ranking)
+    return None if listed is None else stock(listed, sides.sources)
 
 
 def _numbers(items: Column, table: Table) -> Integers:

@@ -11,7 +11,7 @@ from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
-from rectitude.judge.categories import shown_categories
+from rectitude.judge.categories import shown_categories, stock_of
 from rectitude.judge.dense import Ranked, rank_dense, require_sortable, single_targets
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
@@ -73,8 +73,9 @@ def judge(
         rank = ranks(matches, grades, ranked.rule)
         judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
     if "categories" in needs and judged.shown is not None:
-        found = shown_categories(sides, ranked.ranking, judged.shown)
-        judged = replace(judged, categories=found)
+        judged = replace(judged, categories=shown_categories(sides, ranked.ranking, judged.shown))
+    if "stock" in needs and judged.shown is not None:
+        judged = replace(judged, stock=stock_of(sides, ranked.ranking))
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
+from rectitude.data.stock import Stock
 
 Kept = TypeVar("Kept")
 _BY_ROW = ("rank", "grade", "place", "last", "taken", "met")
@@ -87,6 +88,8 @@ class Judged:
     categories: Integers | None = None
     """(lists, K) the number of the category in each place, -1 where there is none; None unless a
     metric needs it"""
+    stock: Stock | None = None
+    """the items behind the numbers in `shown`; None unless a metric needs them"""
     kept: dict[Hashable, Any] = field(init=False, repr=False, default_factory=dict)
     """what metrics share, see `once`"""
 

@@ -122,3 +122,48 @@ def set_map(lists: Judged, k: int | None) -> Ratio:
     """Precision of the list times its recall."""
     hits = lists.hits(k)
     return Ratio(hits * hits, np.maximum(lists.returned_upto(k), 1.0) * lists.relevant)
+
+
+@metric(
+    "Length of the list",
+    formula="items in the top {k}",
+    reading="10 at the cutoff 10 if every list is long enough.",
+    use="Use it beside other metrics, to see whether short lists are what makes a model poor.",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+)
+def list_length(lists: Judged, k: int | None) -> Ratio:
+    """How many items a list holds."""
+    return Ratio.of(lists.returned_upto(k))
+
+
+@metric(
+    "Covered users",
+    formula="number of lists with an item",
+    reading="How many users (lists) are shown anything at all.",
+    use="Use it beside means that leave out users without a list; num_q counts those, too.",
+    cite="ge2010beyond",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+    fixed={"scale": "fraction"},
+    overall="sum",
+)
+def covered_users(lists: Judged, k: int | None) -> Ratio:
+    """The lists that hold an item."""
+    return Ratio.of((lists.returned > 0).astype(np.float64))
+
+
+@metric(
+    "Full lists",
+    formula="number of lists with at least {k} items; without a cutoff, with at least one",
+    reading="How many users (lists) are shown as many items as the cutoff asks for.",
+    use="Use it to see how far a cutoff cuts, and where lists are just short.",
+    cite="ge2010beyond",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+    fixed={"scale": "fraction"},
+    overall="sum",
+)
+def full_lists(lists: Judged, k: int | None) -> Ratio:
+    """The lists that are as long as the cutoff."""
+    return Ratio.of((lists.returned >= (k or 1)).astype(np.float64))

@@ -23,6 +23,7 @@ _WANTS = {
     "classes": ("one target per list", "evaluate rt.Logits(logits) with targets."),
     "logits": ("logits", "evaluate rt.Logits(logits) with targets."),
     "shown": ("the items in every place", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
+    "catalogue": ("all items that could be shown", "pass items=, or evaluate rt.Scores(scores)."),
     "categories": ("the categories of the items", "pass items= with a column 'category'."),
 }
 
@@ -44,6 +45,8 @@ def needed(found: Found | None, need: str) -> Found:
 def _is_there(lists: Judged, need: str) -> bool:
     if need == "logits":
         return lists.single is not None and lists.single.loss is not None
+    if need == "catalogue":
+        return lists.stock is not None and lists.stock.catalogue is not None
     field = {"scores": "candidates", "classes": "single"}.get(need, need)
     return getattr(lists, field) is not None
 

@@ -27,7 +27,7 @@ Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
 NEEDS = (
     "items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown",
-    "categories",
+    "categories", "stock", "catalogue",
 )  # fmt: skip
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""

@@ -1,0 +1,267 @@
+"""Metrics of what all lists together show: how many items, and how evenly.
+
+They are functions of counts per item, which add up over batches. A place counts whatever the item's
+relevance, also where the item is in no catalogue.
+"""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Flags, Floats
+from rectitude.errors import NothingToEvaluate
+from rectitude.judge.judged import Judged
+from rectitude.metrics.needs import needed
+from rectitude.metrics.registry import Counts, count_metric
+
+_TRAIN = ("shown", "stock", "train")
+_CATALOGUE = ("shown", "stock", "catalogue")
+
+
+def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """How often each item is shown, and whether it is in the catalogue and in train."""
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
+    catalogue = np.zeros(0, bool) if stock.catalogue is None else stock.catalogue
+    told = {"catalogue": catalogue, "train": stock.rows > 0}
+    return {
+        "shown": stock.times(shown),
+        **{what: flags.astype(int) for what, flags in told.items()},
+    }
+
+
+def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """How often each item is shown at each rank, and whether it is in train."""
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
+    ranks = {f"rank {rank}": stock.times(column) for rank, column in enumerate(shown.T, 1)}
+    return {**ranks, "train": (stock.rows > 0).astype(int)}
+
+
+def items_by_length(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """How often each item is shown in lists of each length; the number of lists is good for its
+    sum only, as it is no item's."""
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
+    length = (shown >= 0).sum(axis=1)
+    lengths = np.unique(length[length > 0]).tolist()
+    by_length = {f"of {n}": stock.times(shown[length == n]) for n in lengths}
+    return {**by_length, "lists": np.array([len(shown)])}
+
+
+def _many(counts: Counts, what: str) -> int:
+    return int(np.count_nonzero(counts[what]))
+
+
+def _shares(weights: NDArray[Any]) -> Floats:
+    """The shares of the items that have any, ascending."""
+    ordered = np.sort(weights[weights > 0])
+    if not len(ordered):
+        raise NothingToEvaluate("no list that counts shows an item.", "at least one item.")
+    return np.asarray(ordered / ordered.sum(), np.float64)
+
+
+def _unequal(weights: NDArray[Any], size: int) -> float:
+    """How unequal the weights of so many items are: 0 if all are equal, size - 1 if one has all."""
+    shares = _shares(weights)
+    place = np.arange(1, len(shares) + 1) + size - len(shares)
+    return fsum(((2 * place - size - 1) * shares).tolist())
+
+
+@count_metric(
+    "Distinct items",
+    counts=items_shown,
+    formula="number of different items in the top {k} of all lists",
+    reading="200 means that all users together are shown 200 items.",
+    use="Use it to compare models on the same users: it grows with the number of lists and with "
+    "the cutoff. item_coverage relates it to the catalogue.",
+    cite="ge2010beyond",
+    bounds=(0.0, np.inf),
+    needs=("shown", "stock"),
+)
+def distinct_items(counts: Counts) -> float:
+    """How many different items are shown."""
+    return _many(counts, "shown")
+
+
+@count_metric(
+    "Item coverage",
+    counts=items_shown,
+    formula="different items in the top {k} of all lists / (items of the catalogue + {padding})",
+    reading="0.3 means that 30% of the catalogue is shown to somebody. It exceeds 1 only where "
+    "lists show items that are not in the catalogue.",
+    use="Use it beside an accuracy metric, to see how much of the catalogue a model makes use of. "
+    "It grows with the number of lists; one place is enough to be covered, gini looks further.",
+    cite="ge2010beyond",
+    bounds=(0.0, np.inf),
+    needs=_CATALOGUE,
+)
+def item_coverage(counts: Counts, *, padding: float = 0.0) -> float:
+    """Share of the catalogue that is shown to somebody."""
+    return _many(counts, "shown") / (_many(counts, "catalogue") + padding)
+
+
+@count_metric(
+    "Coverage of train",
+    counts=items_shown,
+    formula="items of train in the top {k} of some list / items of train",
+    reading="0.3 means that 30% of the items of train are shown to somebody; others do not count.",
+    use="Use it where no catalogue is known; item_coverage is over the catalogue.",
+    cite="ge2010beyond",
+    needs=_TRAIN,
+)
+def train_coverage(counts: Counts) -> float:
+    """Share of the items of train that are shown to somebody."""
+    both = (counts["shown"] > 0) & (counts["train"] > 0)
+    return int(both.sum()) / _many(counts, "train")
+
+
+@count_metric(
+    "Gini index",
+    counts=items_shown,
+    formula="sum over items of (2 * j - n - 1) * places / (n * all places), j = the item's place "
+    "from the least to the most shown, n = items of the catalogue + {padding} (top {k})",
+    reading="0 if every item is shown equally often; near 1 if few items have all places. It "
+    "falls below 0 only where lists show more items than the catalogue has.",
+    use="Use it to see how unevenly a model shows the catalogue. With fewer places than items even "
+    "the most even lists are far from 0: compare on the same users and cutoff.",
+    cite="fleder2009blockbuster",
+    bounds=(-np.inf, 1.0),
+    best="low",
+    needs=_CATALOGUE,
+)
+def gini(counts: Counts, *, padding: float = 0.0) -> float:
+    """How unevenly places are given to the items of the catalogue."""
+    size = _many(counts, "catalogue") + int(padding)
+    return _unequal(counts["shown"], size) / size
+
+
+@count_metric(
+    "Gini index, corrected",
+    counts=items_shown,
+    formula="sum over items of (2 * j - n - 1) * places / ((n - 1) * all places), j = the item's "
+    "place from the least to the most shown, n = items of the catalogue (top {k})",
+    reading="0 if every item is shown equally often, exactly 1 if one item has all places.",
+    use="For numbers of tools that divide by n - 1; it is gini * n / (n - 1).",
+    cite="fleder2009blockbuster",
+    bounds=(-np.inf, 1.0),
+    best="low",
+    needs=_CATALOGUE,
+)
+def gini_corrected(counts: Counts) -> float:
+    """How unevenly places are given to the items of the catalogue, up to exactly 1."""
+    size = _many(counts, "catalogue")
+    return _unequal(counts["shown"], size) / max(size - 1, 1)
+
+
+@count_metric(
+    "Gini index over train",
+    counts=items_shown,
+    formula="sum over items of (2 * j - n - 1) * places / (n * all places), j = the item's place "
+    "from the least to the most shown, n = items of train (top {k})",
+    reading="0 if every item is shown equally often; near 1 if few items have all places.",
+    use="Use it where no catalogue is known; gini is over the catalogue.",
+    cite="fleder2009blockbuster",
+    bounds=(-np.inf, 1.0),
+    best="low",
+    needs=_TRAIN,
+)
+def train_gini(counts: Counts) -> float:
+    """How unevenly places are given to the items of train."""
+    size = _many(counts, "train")
+    return _unequal(counts["shown"], size) / size
+
+
+@count_metric(
+    "Gini index of exposure over train",
+    counts=items_by_rank,
+    formula="sum over items of (2 * j - n - 1) * exposure / (n * all exposure), exposure = sum of "
+    "{patience} ^ (rank - 1) over the item's places, j = the item's place from the least to the "
+    "most exposed, n = items of train (top {k})",
+    reading="0 if every item has the same exposure; near 1 if few items have nearly all of it.",
+    use="Use it in the place of train_gini where users look at the first places most.",
+    cite="fleder2009blockbuster",
+    bounds=(-np.inf, 1.0),
+    best="low",
+    needs=_TRAIN,
+)
+def exposure_gini(counts: Counts, *, patience: float = 0.85) -> float:
+    """How unevenly items of train are exposed, if users grow tired down the list."""
+    size, ranks = _many(counts, "train"), range(1, len(counts))
+    exposed = [patience ** (rank - 1) * counts[f"rank {rank}"] for rank in ranks]
+    return _unequal(np.sum(exposed, axis=0), size) / size
+
+
+@count_metric(
+    "Gini diversity over train",
+    counts=items_shown,
+    formula="1 - sum over items of (2 * j - n - 1) * places / ((n - 1) * all places), j = the "
+    "item's place from the least to the most shown, n = items of train (top {k})",
+    reading="1 if every item is shown equally often, 0 if one item has all places: the other way "
+    "round than gini.",
+    use="For numbers of tools that report 1 - Gini; say which way round a Gini index is.",
+    cite="fleder2009blockbuster",
+    bounds=(0.0, np.inf),
+    needs=_TRAIN,
+)
+def gini_diversity(counts: Counts) -> float:
+    """How evenly places are given to the items of train."""
+    size = _many(counts, "train")
+    return 1 - _unequal(counts["shown"], size) / max(size - 1, 1)
+
+
+@count_metric(
+    "Entropy of the items shown",
+    counts=items_shown,
+    formula="- sum over items of p * ln(p), p = share of the places in the top {k} of all lists",
+    reading="0 if one item has all places, ln(n) if n items share them equally: exp(4.6) = 100 "
+    "items shown equally often have the same entropy as 4.6.",
+    use="Use it like gini, when no catalogue is known. Divide by ln(2) for bits.",
+    cite="shannon1948mathematical",
+    bounds=(0.0, np.inf),
+    needs=("shown", "stock"),
+)
+def entropy(counts: Counts) -> float:
+    """How many items the places are spread over, on a logarithmic scale."""
+    shares = _shares(counts["shown"])
+    return max(-fsum((shares * np.log(shares)).tolist()), 0.0)
+
+
+@count_metric(
+    "Entropy per item shown",
+    counts=items_shown,
+    formula="- sum over items of p * ln(p) / number of different items, p = share of the places in "
+    "the top {k} of all lists",
+    reading="It falls when more items are shown, however evenly: not a measure of diversity.",
+    use="For numbers of tools that report it under the name of entropy; entropy says more.",
+    cite="shannon1948mathematical",
+    needs=("shown", "stock"),
+)
+def entropy_per_item(counts: Counts) -> float:
+    """Entropy of the items shown, divided by their number."""
+    shares = _shares(counts["shown"])
+    return max(-fsum((shares * np.log(shares)).tolist()), 0.0) / len(shares)
+
+
+@count_metric(
+    "Entropy of the items shown, by list",
+    counts=items_by_length,
+    formula="mean over lists of the mean of - log2(p) over the items in the top {k}, p = share of "
+    "the item in the places of all lists; 0 for an empty list",
+    reading="The entropy of the items shown in bits, if all lists are equally long; else places in "
+    "short lists count for more.",
+    use="For numbers of tools that report it under the name of entropy; entropy is in nats, and "
+    "every place counts alike.",
+    cite="shannon1948mathematical",
+    bounds=(0.0, np.inf),
+    needs=("shown", "stock"),
+)
+def entropy_by_list(counts: Counts) -> float:
+    """How many items the places are spread over, in bits, each list counting alike."""
+    lengths = sorted(int(name.removeprefix("of ")) for name in counts if name != "lists")
+    shown = np.atleast_1d(np.sum([counts[f"of {n}"] for n in lengths], axis=0))
+    weight = np.atleast_1d(np.sum([counts[f"of {n}"] / n for n in lengths], axis=0))
+    some = np.flatnonzero(shown)
+    bits = np.log2(shown.sum() / shown[some])
+    return fsum((weight[some] * bits).tolist()) / int(counts["lists"].sum())

@@ -1,0 +1,65 @@
+"""Accuracy that counts a hit for more the less known its item was in training."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rectitude.arrays import Floats
+from rectitude.judge.judged import Judged
+from rectitude.metrics.choices import Gain, GainFrom, worth_of
+from rectitude.metrics.facts import Facts
+from rectitude.metrics.needs import needed
+from rectitude.metrics.registry import Ratio, metric
+
+
+def _discounted(lists: Judged, k: int | None, values: Floats) -> Ratio:
+    """Values of hits, discounted by rank, over the discounts of all places that hold an item."""
+    places = np.arange(1, int(lists.returned_upto(k).max(initial=0)) + 1)
+    whole = np.append(0.0, np.cumsum(1 / np.log2(places + 1)))
+    below = whole[lists.returned_upto(k).astype(np.int64)]
+    return Ratio(lists.total(values / np.log2(lists.rank + 1), upto=k), np.maximum(below, 1.0))
+
+
+@metric(
+    "Expected popularity complement",
+    formula="sum over hits in the top {k} of gain * (1 - rows of train with the item, at least "
+    "{least}, / users of train) / log2(rank + 1), divided by the same sum of 1 / log2(rank + 1) "
+    "over all items; gain = {gain}",
+    reading="Near 1 if all of the list is relevant and hardly known. It can be no higher than the "
+    "discounted precision.",
+    use="Use it to reward relevant items that are not popular anyway.",
+    cite="vargas2011rank",
+    bounds=(-np.inf, np.inf),
+    breaks=("perfect_is_best",),
+    needs=("train", "met"),
+)
+def epc(
+    lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom,
+    least: float = 0.0,
+) -> Ratio:  # fmt: skip
+    """Relevance of the items shown, times the share of users who had not met them."""
+    met, train = needed(lists.met, "met"), needed(facts.train, "met")
+    known = np.maximum(met, least) / max(train["list"].n_unique(), 1)
+    return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * (1 - known))
+
+
+@metric(
+    "Expected free discovery",
+    formula="sum over hits in the top {k} of gain * log2(rows of train / rows of train with the "
+    "item, at least {least}) / log2(rank + 1), divided by the same sum of 1 / log2(rank + 1) over "
+    "all items; gain = {gain}",
+    reading="High if relevant items are rare in train; 10 bits stand for one row in 1,024.",
+    use="Use it like epc where the difference between rare and very rare items matters.",
+    cite="vargas2011rank",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+    needs=("train", "met"),
+)
+def efd(
+    lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom,
+    least: float = 1.0,
+) -> Ratio:  # fmt: skip
+    """Relevance of the items shown, times the information in meeting them."""
+    met, train = needed(lists.met, "met"), needed(facts.train, "met")
+    bits = np.log2(max(train.height, 1) / np.maximum(met, least))
+    return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * bits)

@@ -1,0 +1,177 @@
+"""Metrics of how popular the items of a list are in train, and how new: relevant or not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rectitude.arrays import Floats, Integers
+from rectitude.data.stock import Stock
+from rectitude.judge.judged import Judged
+from rectitude.metrics.needs import needed
+from rectitude.metrics.registry import Law, Ratio, metric
+
+_NEEDS = ("shown", "stock", "train")
+_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
+
+
+def _items(lists: Judged) -> tuple[Stock, Integers]:
+    """The items, and the numbers of those in the first places."""
+    return needed(lists.stock, "shown"), needed(lists.shown, "shown")
+
+
+def _mean(worth: Floats, stock: Stock, shown: Integers) -> Ratio:
+    """What the items of each list are worth on average; 0/0 for an empty list."""
+    return Ratio(stock.total(worth, shown), (shown >= 0).sum(axis=1).astype(np.float64))
+
+
+@metric(
+    "Average popularity",
+    formula="sum over the items in the top {k} of max(rows of train with the item, {least}) / "
+    "number of these items; repeats = {repeats}: rows that repeat a user count if this is not 0",
+    reading="120 means that the items shown have 120 rows of train on average.",
+    use="Use it to see how far a model follows popularity. Compare with the mean popularity of "
+    "what users chose themselves; it depends on the size of train.",
+    cite="yin2012challenging",
+    bounds=(0.0, np.inf),
+    best="low",
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def average_popularity(
+    lists: Judged, k: int | None, *, least: float = 0.0, repeats: float = 1.0
+) -> Ratio:
+    """Mean popularity of the items shown."""
+    stock, shown = _items(lists)
+    return _mean(np.maximum(stock.popularity(repeats), least), stock, shown)
+
+
+@metric(
+    "Average share of train",
+    formula="sum over the items in the top {k} of rows of train with the item / rows of train / "
+    "number of these items",
+    reading="0.01 means that an item shown has 1% of train on average.",
+    use="Use it like average_popularity, across training data of different size.",
+    cite="yin2012challenging",
+    best="low",
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def popularity_share(lists: Judged, k: int | None) -> Ratio:
+    """Mean share of train that the items shown have."""
+    stock, shown = _items(lists)
+    return _mean(stock.rows / max(len(stock.item), 1), stock, shown)
+
+
+@metric(
+    "Popularity rank",
+    formula="mean over the items in the top {k} of the share of train's items that fewer or as "
+    "many users had, equals counting half; 0 for an item that train does not hold",
+    reading="1 if only the most popular item is shown; near 0.5 for items at random.",
+    use="Use it in the place of average_popularity where few items would rule the mean.",
+    cite="vargas2011rank",
+    best="low",
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def popularity_rank(lists: Judged, k: int | None) -> Ratio:
+    """Mean rank of the items shown by popularity, as a share."""
+    stock, shown = _items(lists)
+    known = np.sort(stock.users[stock.users > 0])
+    ends = sum(np.searchsorted(known, stock.users, side) for side in ("left", "right"))
+    rank = np.where(stock.users > 0, (ends + 1) / 2 / max(len(known), 1), 0.0)
+    return _mean(rank, stock, shown)
+
+
+@metric(
+    "Mean inverse user frequency",
+    formula="mean over the items in the top {k} of log2(users of train / users of train who had "
+    "the item, at least 1)",
+    reading="3 means that an item shown was had by one user of 8 (2^3), on a logarithmic mean.",
+    use="Use it to see how little known the items shown are; it does not look at relevance, and a "
+    "random list scores high.",
+    cite="zhou2010solving",
+    bounds=(0.0, np.inf),
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
+    """Mean information in meeting the items shown, in bits."""
+    stock, shown = _items(lists)
+    return _mean(stock.bits, stock, shown)
+
+
+@metric(
+    "Surprisal",
+    formula="sum over the items in the top {k} of log2(users of train / users of train who had the "
+    "item) / log2(users of train) / {k}; 1 for an item that train does not hold",
+    reading="1 if every place holds an item that at most one user had, 0 if all users had them "
+    "all. Empty places count 0.",
+    use="Use it like inverse_user_frequency, between 0 and 1.",
+    cite="zhou2010solving",
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def surprisal(lists: Judged, k: int | None) -> Ratio:
+    """Mean information in meeting the items shown, as a share of the most there can be."""
+    stock, shown = _items(lists)
+    most = np.log2(max(stock.everyone, 2))
+    return Ratio.of(stock.total(stock.bits / most, shown) / shown.shape[1])
+
+
+@metric(
+    "Items of the long tail",
+    formula="number of items in the top {k} that train holds and that are outside its head; head = "
+    "the most popular items, up to the one with which they hold {head} of the rows of train; "
+    "repeats = {repeats}: rows that repeat a user count if this is not 0",
+    reading="3 means that three places of a list hold items of the long tail.",
+    use="Use it with lists of equal length; long_tail_share is a share of the list.",
+    cite="abdollahpouri2019managing",
+    bounds=(0.0, np.inf),
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def long_tail_items(
+    lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0
+) -> Ratio:
+    """How many items of a list are from the long tail."""
+    stock, shown = _items(lists)
+    return Ratio.of(stock.total(stock.tail(head, repeats).astype(np.float64), shown))
+
+
+@metric(
+    "Share of the long tail",
+    formula="items in the top {k} that train holds and that are outside its head / items in the "
+    "top {k}; head = the most popular items, up to the one with which they hold {head} of the rows "
+    "of train; repeats = {repeats}: rows that repeat a user count if this is not 0",
+    reading="0.2 means that a fifth of what is shown is from the long tail.",
+    use="Use it to see whether less popular items are shown at all. It does not look at relevance.",
+    cite="abdollahpouri2019managing",
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def long_tail_share(
+    lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0
+) -> Ratio:
+    """Share of a list that is from the long tail."""
+    stock, shown = _items(lists)
+    return _mean(stock.tail(head, repeats).astype(np.float64), stock, shown)
+
+
+@metric(
+    "Share of the least popular items",
+    formula="items in the top {k} that are among the least popular {lowest} of the items of train "
+    "(rounded down, at least one; of equals the first ids) / items in the top {k}",
+    reading="0.05 means that 5% of what is shown is among the least popular items.",
+    use="Use it like long_tail_share, where the tail is to hold a fixed share of the items.",
+    cite="yin2012challenging",
+    breaks=_LAWS,
+    needs=_NEEDS,
+)
+def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
+    """Share of a list that is among the least popular items of train."""
+    stock, shown = _items(lists)
+    known = np.flatnonzero(stock.rows > 0)
+    order = known[np.argsort(stock.rows[known], kind="stable")]
+    rare = np.zeros(len(stock.ids))
+    rare[order[: max(int(len(order) * lowest), 1)]] = 1.0
+    return _mean(rare, stock, shown)
