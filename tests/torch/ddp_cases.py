@@ -18,6 +18,7 @@ from rectitude.torch import Evaluator, Ranked, RankingMetric
 
 ROWS, COLUMNS = 11, 23
 SCORED = ["ndcg@5", "recall@5", "map", "mrr", "auc", "mean_rank", "gauc"]
+SHOWN = ["item_coverage@5", "distinct_items@3", "gini@5", "entropy@5"]
 CLASSES = ["accuracy@{1,3}", "mrr", "weighted_f1", "macro_f1@2", "mcc", "balanced_accuracy",
            "median_rank", "cross_entropy"]  # fmt: skip
 GENERATOR = np.random.default_rng(5)
@@ -70,6 +71,12 @@ def lists(evaluator: Any, rows: list[int]) -> None:
     )
 
 
+def shown(evaluator: Any, rows: list[int]) -> None:
+    """Lists over a catalogue that is the same in every process."""
+    held = Ranked(SCORES[rows].topk(6).indices, users=IDS[rows])
+    evaluator.update(held, MARKED[rows].to_sparse(), items=list(range(COLUMNS)))
+
+
 def whole_truth(evaluator: Any, rows: list[int]) -> None:
     """Every batch is handed the truth of everybody."""
     evaluator.update(rt.Scores(SCORES[rows], users=[NAMES[row] for row in rows]), TRUTH)
@@ -86,6 +93,7 @@ CASES: dict[str, tuple[Feed, list[str], Any]] = {
     "scores, by user": (scores, SCORED[:4], {"unit": "user"}),
     "logits": (logits, CLASSES, None),
     "lists": (lists, SCORED[:4], {"seen": "kept"}),
+    "what is shown": (shown, SHOWN, None),
     "the whole truth everywhere": (whole_truth, SCORED, {"undefined": "zero"}),
 }
 SHARES = {"padded": padded, "uneven": uneven}

@@ -114,15 +114,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     settings = Settings()
     given = sys.argv[1:] if argv is None else argv
-    with reading_told(given[0] if given else ""):
-        return _run(given, settings)
-
-
-def _run(given: Sequence[str], settings: Settings) -> int:
     command = typer.main.get_command(app)
     try:
         arguments = gathered(given)
-        code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
+        with reading_told(given[0] if given else ""):  # an error comes last
+            code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except SystemExit:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typer
 
 _WHERE = "rectitude.data.read"
-_SAYS_ITSELF = ("convert",)
+_SAYS_ITSELF = ("convert", "demo")
 
 
 class _Kept(logging.Handler):
