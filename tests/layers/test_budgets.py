@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "rectitude"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 CORE = ("switch.py", "convention.py", "predictions", "judge", "metrics", "aggregate")
 
-CORE_LINES = 3_300
+CORE_LINES = 3_500
 METRIC_LINES = 16
 FILE_LINES = 300
 LONGER_FILES = {
