@@ -1,0 +1,205 @@
+"""The charts of a report, each from plain numbers to SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rectitude.page.svg import (
+    MARKS,
+    WIDTH,
+    Box,
+    across,
+    along,
+    color,
+    el,
+    legend,
+    linear,
+    marker,
+    picture,
+    shown,
+    text,
+    ticks,
+)
+
+ROW = 26
+LONGEST = 34
+
+
+class Point(NamedTuple):
+    """A value at a place along the axis, with its interval if there is one."""
+
+    x: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+    label: str = ""
+
+
+class Range(NamedTuple):
+    """A value with an interval in a row of its own."""
+
+    label: str
+    value: float
+    low: float | None
+    high: float | None
+    series: int = 0
+    tip: str = ""
+    certain: bool = True
+
+
+class Bar(NamedTuple):
+    """A bar from one value to another."""
+
+    label: str
+    start: float
+    end: float
+    kind: str = "total"
+
+
+def cut(words: str, most: int = LONGEST) -> str:
+    """A label that fits."""
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def lines(
+    series: Mapping[str, Sequence[Point]], label: str, axis: str, places: Mapping[float, str]
+) -> str:
+    """Values of several series along an axis, with bands where they have intervals."""
+    names, points = [*series], [point for own in series.values() for point in own]
+    head, height = legend(names, 60, 20, WIDTH - 80)
+    box = Box(60, height + 16, WIDTH - 16, height + 256)
+    ends = [end for p in points for end in (p.value, p.low, p.high) if end is not None]
+    low, high = min([0.0, *ends]), max(ends)
+    high += (high - low) * 0.05 or 1.0
+    y = linear(low, high, box.bottom, box.top)
+    first, last = min(places), max(places)
+    x = linear(first, last, box.left + 12, box.right - 12)
+    parts = [head, across(box, ticks(low, high), y)]
+    every = max(1, -(-len(places) // 12))
+    for nth, (at, words) in enumerate(sorted(places.items())):
+        if nth % every == 0:
+            parts.append(
+                text(cut(words, 12), x(at), box.bottom + 18, text_anchor="middle", class_="tick")
+            )
+    parts.append(
+        text(axis, (box.left + box.right) / 2, box.bottom + 38, text_anchor="middle", class_="axis")
+    )
+    for nth, (name, own) in enumerate(series.items()):
+        parts.append(_line(name, own, nth, x, y))
+    return picture("".join(parts), box.bottom + 48, label)
+
+
+def _line(name: str, own: Sequence[Point], nth: int, x, y) -> str:  # type: ignore[no-untyped-def]
+    drawn = sorted(own)
+    band = ""
+    bounded = [p for p in drawn if p.low is not None and p.high is not None]
+    if len(bounded) > 1:
+        upper = [f"{x(p.x):.1f},{y(p.high):.1f}" for p in bounded]
+        lower = [f"{x(p.x):.1f},{y(p.low):.1f}" for p in reversed(bounded)]
+        points = " ".join(upper + lower)
+        band = el("polygon", points=points, fill=color(nth), fill_opacity=0.13)
+    path = " ".join(f"{x(p.x):.1f},{y(p.value):.1f}" for p in drawn)
+    line = el("polyline", points=path, class_="line", stroke=color(nth), fill="none")
+    marks = [
+        marker(
+            MARKS[nth % len(MARKS)], x(p.x), y(p.value), 4.5, fill=color(nth), class_="mark",
+            data_tip=f"{name}, {p.label}: {shown(p.value)}{_interval(p.low, p.high)}",
+        )
+        for p in drawn
+    ]  # fmt: skip
+    return el("g", band, line, *marks, class_="series", data_series=name)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({shown(low)} to {shown(high)})"
+
+
+def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
+    """Values with their intervals, one below the other; a line at zero where that means
+    something."""
+    left = min(60 + 7.0 * max(len(cut(row.label)) for row in rows), 300)
+    box = Box(left, 12, WIDTH - 20, 12 + ROW * len(rows) + 8)
+    ends = [end for r in rows for end in (r.value, r.low, r.high) if end is not None]
+    low, high = min([*ends, 0.0]), max([*ends, 0.0])
+    room = (high - low) * 0.04 or 1.0
+    x = linear(low - (room if low < 0 else 0), high + room, box.left, box.right)
+    parts = [along(box, ticks(low, high), x)]
+    if zero:
+        parts.append(el("line", x1=x(0), x2=x(0), y1=box.top, y2=box.bottom, class_="zero"))
+    for nth, row in enumerate(rows):
+        at = box.top + ROW * nth + ROW / 2 + 4
+        ink = color(row.series)
+        faint = None if row.certain else 0.55
+        parts.append(text(cut(row.label), box.left - 12, at + 4, text_anchor="end", class_="name"))
+        if row.low is not None and row.high is not None:
+            parts.append(
+                el("line", x1=x(row.low), x2=x(row.high), y1=at, y2=at, stroke=ink,
+                   class_="whisker", stroke_opacity=faint)
+            )  # fmt: skip
+        tip = row.tip or f"{row.label}: {shown(row.value)}{_interval(row.low, row.high)}"
+        parts.append(
+            marker(MARKS[row.series % len(MARKS)], x(row.value), at, 5, fill=ink,
+                   fill_opacity=faint, class_="mark", data_tip=tip)
+        )  # fmt: skip
+    middle = (box.left + box.right) / 2
+    parts.append(text(axis, middle, box.bottom + 38, text_anchor="middle", class_="axis"))
+    return picture("".join(parts), box.bottom + 48, label)
+
+
+def waterfall(bars: Sequence[Bar], label: str, axis: str) -> str:
+    """From one number to another in steps."""
+    left = min(60 + 7.0 * max(len(cut(bar.label)) for bar in bars), 300)
+    box = Box(left, 12, WIDTH - 90, 12 + ROW * len(bars) + 8)
+    ends = [0.0, *(end for bar in bars for end in (bar.start, bar.end))]
+    low, high = min(ends), max(ends)
+    x = linear(low, high + (high - low) * 0.02, box.left, box.right)
+    parts = [along(box, ticks(low, high), x)]
+    inks = {"total": "var(--soft)", "up": "var(--s2)", "down": "var(--s1)"}
+    for nth, bar in enumerate(bars):
+        at = box.top + ROW * nth + 6
+        start, end = sorted((x(bar.start), x(bar.end)))
+        change = bar.end if bar.kind == "total" else bar.end - bar.start
+        words = shown(change) if bar.kind == "total" else f"{change:+.4g}"
+        parts.append(text(cut(bar.label), box.left - 12, at + 15, text_anchor="end", class_="name"))
+        parts.append(
+            el("rect", x=start, y=at, width=max(end - start, 1.5), height=ROW - 8, rx=2,
+               fill=inks[bar.kind], class_="mark", data_tip=f"{bar.label}: {words}")
+        )  # fmt: skip
+        parts.append(text(words, end + 6, at + 15, class_="tick"))
+    middle = (box.left + box.right) / 2
+    parts.append(text(axis, middle, box.bottom + 38, text_anchor="middle", class_="axis"))
+    return picture("".join(parts), box.bottom + 48, label)
+
+
+class Stage(NamedTuple):
+    """A stage of the data: how many rows came out of it, and how many it dropped."""
+
+    label: str
+    rows: int
+    dropped: int = 0
+    about: str = ""
+
+
+def flow(stages: Sequence[Stage], label: str) -> str:
+    """What entered and what each stage dropped: bars that grow narrower on the way down."""
+    most = max(stage.rows + stage.dropped for stage in stages) or 1
+    left, width, step = 190.0, WIDTH - 190.0 - 150.0, 46
+    parts = []
+    for nth, stage in enumerate(stages):
+        top = 10 + step * nth
+        kept, lost = (width * n / most for n in (stage.rows, stage.dropped))
+        tip = f"{stage.label}: {stage.rows:,} rows" + (f", {stage.about}" if stage.about else "")
+        parts.append(text(cut(stage.label, 25), left - 12, top + 19, text_anchor="end",
+                          class_="name"))  # fmt: skip
+        parts.append(el("rect", x=left, y=top, width=max(kept, 1.5), height=28, rx=3,
+                        fill="var(--s0)", class_="mark", data_tip=tip))  # fmt: skip
+        if stage.dropped:
+            parts.append(
+                el("rect", x=left + max(kept, 1.5), y=top, width=max(lost, 2), height=28, rx=3,
+                   fill="var(--s1)", fill_opacity=0.55, class_="mark",
+                   data_tip=f"{stage.label}: {stage.dropped:,} rows dropped")
+            )  # fmt: skip
+        words = f"{stage.rows:,}" + (f"  (−{stage.dropped:,})" if stage.dropped else "")
+        parts.append(text(words, left + max(kept, 1.5) + lost + 8, top + 19, class_="tick"))
+    return picture("".join(parts), 14 + step * len(stages), label)

@@ -1,0 +1,196 @@
+"""The folder of a run as the content of a report: read from the files that lie in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from rectitude.page.content import Content, Slice, Stage, Value, Window
+from rectitude.storage import read_stored, require_format
+
+Stored = Mapping[str, Any]
+_STEP = re.compile(r"step \d+: rows")
+_ALL = ("train", "truth", "fold_in")
+_EXPECTED = "the folder of a run that has ended: rectitude run writes one."
+
+
+def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
+    """What a run has to show."""
+    results = _read(folder, "results.json", "run")
+    models = {name: one["runs"] for name, one in results["models"].items() if one["runs"]}
+    first = {name: runs[0]["evaluation"] for name, runs in models.items()}
+    metrics = dict.fromkeys(name for one in first.values() for name in one["results"])
+    facts = {name: _facts(first, name) for name in metrics}
+    return Content(
+        title=title or results["name"],
+        values=_values(results["headline"], metrics),
+        best=results["best"],
+        definitions={name: one["definition"] for name, one in facts.items()},
+        conventions={name: one["convention"] for name, one in facts.items()},
+        comparison=results["comparison"],
+        slices=[Slice(**one) for one in results.get("slices", ())],
+        windows=_windows(results, models),
+        audit=_audit(results["splits"]),
+        flow=_flow(fspath(folder), results["splits"]),
+        ledgers={name: one["ledger"] for name, one in first.items()},
+        robustness=results.get("robustness"),
+        explanation=results.get("explanation"),
+        failures={one["stage"]: one["traceback"] or one["message"] for one in results["failures"]},
+        details=_details(results),
+        reproduce=f"rectitude run {_config(folder)}",
+    )
+
+
+def side_by_side(folders: Sequence[str | PathLike[str]], title: str = "") -> Content:
+    """Several runs on one page: every model under the name of its run."""
+    contents = {Path(fspath(folder)).name: content_of_run(folder) for folder in folders}
+    if len(contents) == 1:
+        return next(iter(contents.values()))
+    metrics = dict.fromkeys(name for one in contents.values() for name in one.values)
+    values = {
+        name: {
+            f"{run}: {model}": value
+            for run, one in contents.items()
+            for model, value in one.values.get(name, {}).items()
+        }
+        for name in metrics
+    }
+    parts = [*contents.values()]
+    return replace(
+        parts[0],
+        title=title or " and ".join(contents),
+        values=values,
+        best={name: best for one in parts for name, best in one.best.items()},
+        definitions=_where_same(contents, "definitions"),
+        conventions=_where_same(contents, "conventions"),
+        comparison=None, slices=(), windows=(), robustness=None, explanation=None, flow=(),
+        audit=None,
+        ledgers=_under_runs(contents, "ledgers"),
+        failures=_under_runs(contents, "failures"),
+        details={run: one.details for run, one in contents.items()},
+        reproduce="\n".join(one.reproduce for one in parts),
+        side_by_side=list(contents),
+    )  # fmt: skip
+
+
+def _under_runs(contents: Mapping[str, Content], what: str) -> dict[str, Any]:
+    """What the runs say of each model, under the name of the run."""
+    return {
+        f"{run}: {name}": said
+        for run, one in contents.items()
+        for name, said in getattr(one, what).items()
+    }
+
+
+def _where_same(contents: Mapping[str, Content], what: str) -> dict[str, Any]:
+    """What the runs say of each metric; of different sayings each under the name of its run."""
+    found: dict[str, Any] = {}
+    for run, one in contents.items():
+        for name, said in getattr(one, what).items():
+            if found.get(name, said) == said:
+                found[name] = said
+            else:
+                found[f"{name} in {run}"] = said
+    return found
+
+
+def _read(folder: str | PathLike[str], name: str, kind: str) -> Stored:
+    path = Path(folder) / name
+    return require_format(read_stored(path, kind, _EXPECTED), str(path), kind, 1)
+
+
+def _facts(models: Mapping[str, Stored], name: str) -> Stored:
+    found: Stored = next(one["results"][name] for one in models.values() if name in one["results"])
+    return found
+
+
+def _values(headline: Stored, metrics: Mapping[str, None]) -> dict[str, dict[str, Value]]:
+    return {
+        name: {model: _value(of[name]) for model, of in headline.items() if name in of}
+        for name in metrics
+    }
+
+
+def _value(told: Stored) -> Value:
+    low, high = told["interval"] or (None, None)
+    return Value(value=told["value"], low=low, high=high, deviation=told["deviation"])
+
+
+def _windows(results: Stored, models: Mapping[str, Sequence[Stored]]) -> list[Window]:
+    """The numbers of every split of a series; a run with one split has no course in time."""
+    names = [split["name"] for split in results["splits"]]
+    if len(names) < 2:
+        return []
+    return [_window(name, models, results["splits"][nth]) for nth, name in enumerate(names)]
+
+
+def _window(name: str, models: Mapping[str, Sequence[Stored]], split: Stored) -> Window:
+    values: dict[str, dict[str, float | None]] = {}
+    for model, runs in models.items():
+        for run in (one for one in runs if one["split"] == name):
+            for metric, result in run["evaluation"]["results"].items():
+                values.setdefault(metric, {})[model] = result["value"]
+    truth = split["parts"].get("truth", {})
+    facts = {
+        f"{what} in truth": truth[what] for what in ("rows", "users", "items") if what in truth
+    }
+    return Window(label=name, values=values, facts=facts)
+
+
+def _audit(splits: Sequence[Stored]) -> Stored | None:
+    """What was found in the splits: of several, the worst of each finding."""
+    audits = [split["audit"] for split in splits if split["audit"]]
+    if not audits:
+        return None
+    worst = ("serious", "notice", "fine")
+    every = [finding for audit in audits for finding in audit["findings"]]
+    every.sort(key=lambda finding: worst.index(finding["severity"]))
+    found: dict[str, Any] = {}
+    for finding in every:
+        found.setdefault(finding["name"], finding)
+    return {**audits[0], "findings": list(found.values())}
+
+
+def _flow(folder: str, splits: Sequence[Stored]) -> list[Stage]:
+    """Rows from the source through every step of preparing to the parts of the first split."""
+    ledger = read_stored(Path(folder) / "ledger.json", "ledger", _EXPECTED)
+    counts = ledger.get("prepare", {}).get("counts", {})
+    steps = [entry for name, entry in counts.items() if _STEP.fullmatch(name)]
+    parts = splits[0]["parts"] if splits else {}
+    first = steps[0]["of"] if steps else sum(parts[name]["rows"] for name in parts if name in _ALL)
+    stages = [Stage(label="the log", rows=first)] if first else []
+    for entry in steps:
+        label = entry["about"].split(", ", 1)[-1]
+        dropped = entry["of"] - entry["count"]
+        about = f"{entry['count']:,} of {entry['of']:,} rows left"
+        stages.append(Stage(label=label, rows=entry["count"], dropped=dropped, about=about))
+    return [*stages, *(_part(name, size) for name, size in parts.items())]
+
+
+def _part(name: str, size: Stored) -> Stage:
+    words = f"{size['users']:,} users, {size['items']:,} items"
+    label = name.replace("_", " ")
+    return Stage(
+        label=label, rows=size["rows"], users=size["users"], items=size["items"], about=words
+    )
+
+
+def _details(results: Stored) -> dict[str, Any]:
+    """How the numbers were made; how many trials each model got stands first."""
+    tuned = {name: one["trials"] for name, one in results["models"].items() if one["trials"]}
+    parameters = {
+        name: [run["parameters"] for run in one["runs"]] for name, one in results["models"].items()
+    }
+    told = {"trials of tuning": tuned, "parameters": parameters, "settings": results["config"]}
+    splits = [{k: v for k, v in one.items() if k != "audit"} for one in results["splits"]]
+    told |= {"splits": splits, "version": results["rectitude"]}
+    return {name: value for name, value in told.items() if value}
+
+
+def _config(folder: str | PathLike[str]) -> str:
+    found = sorted(Path(folder).glob("config.*"))
+    return str(found[0].name) if found else "config.toml"

@@ -1,0 +1,128 @@
+"""The report as text: what it holds, what it leaves out, and the files for papers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rectitude as rt
+from rectitude.cli import main
+from rectitude.errors import BadName, RectitudeError
+from rectitude.page import Content, page, report
+from rectitude.page.figures import every, figures
+from rectitude.page.headline import summary
+from rectitude.page.papers import write_figures
+from rectitude.page.svg import ticks
+
+LISTS = {"a": {1: ["x", "y"], 2: ["y"]}, "b": {1: ["z", "x"], 2: ["y", "z"]}}
+TRUTH = {1: ["x"], 2: ["z"]}
+
+
+def inside(text: str, name: str) -> object:
+    block = rf'<script type="application/json" id="{name}">(.*?)</script>'
+    found = re.search(block, text, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_the_json_inside_is_the_content(content: Content) -> None:
+    assert inside(page(content), "content") == json.loads(json.dumps(content.as_dict()))
+
+
+def test_a_section_without_anything_to_show_is_left_out(tmp_path: Path) -> None:
+    evaluation = rt.evaluate(LISTS["a"], TRUTH, "mrr")
+    text = report(evaluation, tmp_path / "r.html").read_text("utf-8")
+    sections = re.findall(r'<section id="(\w+)"', text)
+    assert sections == ["headline", "flow", "conventions", "details"]
+
+
+def test_equal_results_give_equal_bytes(content: Content) -> None:
+    assert page(content) == page(content)
+
+
+def test_undefined_numbers_are_dashes_and_null(content: Content) -> None:
+    metric, model = "mrr", "neighbours"
+    none = replace(content.values[metric][model], value=None, low=None, high=None)
+    values = {**content.values, metric: {**content.values[metric], model: none}}
+    text = page(replace(content, values=values))
+    assert ">–</span>" in text
+    assert inside(text, "content")["values"][metric][model]["value"] is None  # type: ignore[index]
+
+
+def test_the_first_sentence_names_the_best_model(content: Content) -> None:
+    first = summary(content)[0]
+    value = content.values["ndcg@5"]["neighbours"].value
+    assert first.startswith(f"neighbours is best by ndcg@5: {value:.4f}, then popularity")
+
+
+def test_the_summary_says_what_failed_and_what_the_audit_found(content: Content) -> None:
+    audit = {"findings": [{"severity": "serious", "name": "leak"}]}
+    said = summary(replace(content, failures={"ease": "no memory"}, audit=audit))
+    assert "1 part failed: see the run details." in said
+    assert any("1 serious finding" in line for line in said)
+
+
+def test_every_figure_has_data_and_a_name_of_its_own(content: Content) -> None:
+    drawn = every(figures(content))
+    assert len({figure.name for figure in drawn}) == len(drawn)
+    assert all(figure.data and figure.chart.startswith("<svg") for figure in drawn)
+
+
+def test_figures_for_papers_stand_on_their_own(content: Content, tmp_path: Path) -> None:
+    written = write_figures(content, tmp_path / "figures")
+    pictures = [path for path in written if path.suffix == ".svg"]
+    assert {path.with_suffix(".csv") for path in pictures} <= set(written)
+    assert all("var(" not in path.read_text("utf-8") for path in pictures)
+    table = (tmp_path / "figures" / "results.tex").read_text("utf-8")
+    assert r"\textless{}script" in table
+    assert r"\textbf{" in table
+    lines = (tmp_path / "figures" / "results.csv").read_text("utf-8").splitlines()
+    rows = list(csv.DictReader(lines))
+    assert len(rows) == len(content.values) * len(content.models)
+
+
+def test_charts_are_written_as_png_where_asked(content: Content, tmp_path: Path) -> None:
+    pytest.importorskip("cairosvg", reason="cairosvg is not installed: pip install cairosvg")
+    written = write_figures(content, tmp_path, "png")
+    pictures = [path for path in written if path.suffix == ".png"]
+    assert len(pictures) == len(every(figures(content)))
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+def test_a_comparison_and_stored_files_have_reports(tmp_path: Path) -> None:
+    runs = {name: rt.evaluate(one, TRUTH, ["mrr", "hit@1"]) for name, one in LISTS.items()}
+    compared = rt.compare(runs)
+    assert "Differences of mrr" in report(compared, tmp_path / "c.html").read_text("utf-8")
+    for name, one in runs.items():
+        one.save(tmp_path / f"{name}.json")
+    code = main(
+        ["report", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "--output",
+         str(tmp_path / "both.html")]
+    )  # fmt: skip
+    assert code == 0
+    text = (tmp_path / "both.html").read_text("utf-8")
+    values = inside(text, "content")["values"]  # type: ignore[index]
+    assert values["mrr"]["a"]["value"] == runs["a"]["mrr"]
+
+
+def test_other_things_have_no_report_and_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(BadName, match="int"):
+        report(3, tmp_path / "r.html")
+    (tmp_path / "x.json").write_text('{"format": "other"}')
+    for given in (tmp_path, tmp_path / "x.json", tmp_path / "nothing.json"):
+        with pytest.raises(RectitudeError):
+            report(given, tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 0.034), (-12, 7), (3, 3), (0, 123456)])
+def test_ticks_are_round_and_inside(low: float, high: float) -> None:
+    found = ticks(low, high)
+    assert found == sorted(found)
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in found)
+    assert len(found) <= 8
