@@ -1,10 +1,9 @@
-"""The made-up shop and the recommenders of the demo."""
+"""The small made-up shop."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rectitude.cli.recommenders import DEPTH, neighbours, popularity
 from rectitude.data.synthetic import shop
 
 
@@ -22,21 +21,3 @@ def test_a_shop_has_favourites_and_a_new_item() -> None:
     assert len(set(truth["item"]) - set(train["item"])) == 1
     assert train.join(truth, on=["user", "item"]).is_empty()
     assert set(truth["grade"]) == {1, 2, 3}
-
-
-def test_lists_hold_unseen_items_in_order() -> None:
-    train, _ = shop(users=50, items=60)
-    for lists in (popularity(train), neighbours(train)):
-        assert set(lists["user"].value_counts()["count"]) == {DEPTH}
-        assert lists.join(train, on=["user", "item"]).is_empty()
-        assert not lists.select("user", "item").is_duplicated().any()
-        assert lists.filter(
-            (lists["score"].diff() > 0) & (lists["user"] == lists["user"].shift())
-        ).is_empty()
-
-
-def test_only_the_neighbours_leave_one_user_without_a_list() -> None:
-    train, _ = shop(users=50, items=60)
-    everyone = set(train["user"])
-    assert set(popularity(train)["user"]) == everyone
-    assert len(everyone - set(neighbours(train)["user"])) == 1

@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.cli.recommenders import neighbours, popularity
+from rectitude.data.log import open_log
 from rectitude.data.synthetic import shop
 from rectitude.explanation.robustness import robustness
+from rectitude.models import model_of
 from rectitude.page.content import Content, Slice, Stage, Window, content_of
 from rectitude.page.html import write
 
@@ -37,7 +38,12 @@ def content() -> Content:
     chance = chance.with_columns(
         item=items.gather(drawn), rank=pl.Series(np.tile(np.arange(20), len(users)))
     )
-    lists = {"neighbours": neighbours(train), "popularity": popularity(train), HOSTILE: chance}
+    lists: dict[str, Any] = {"neighbours": "item-knn", "popularity": "popularity"}
+    for name, kind in lists.items():
+        model = model_of(kind)
+        model.fit(open_log(train))
+        lists[name] = model.recommend(users, 20)
+    lists[HOSTILE] = chance
     asked = ["ndcg@{5,10,20}", "recall@{5,10,20}", "mrr"]
     evaluations = {
         name: rt.evaluate(one, truth, asked, train=train, intervals=True)

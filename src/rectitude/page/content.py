@@ -76,6 +76,8 @@ class Content:
     """which values of each metric are better: high or low"""
     definitions: Mapping[str, str]
     """what each number means, by metric"""
+    about: str = ""
+    """a sentence under the title"""
     main: str = ""
     """the metric by which models are judged first; the first one unless given"""
     conventions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -107,7 +107,8 @@ def _against(content: Content, metric: str, model: str) -> list[str]:
     if len(sure) < len(own):
         some = f"{len(own) - len(sure)} of its {len(own)} differences may be chance"
         return [f"{some} (corrected p of {alpha:g} or more)."]
-    whose = "all of its differences" if len(own) > 1 else "its difference"
+    other = next(name for name in _both(own[0]) if name != model)
+    whose = "all of its differences" if len(own) > 1 else f"its difference from {other}"
     return [f"For {whose} chance is an unlikely reason (corrected p below {alpha:g})."]
 
 
