@@ -10,7 +10,7 @@ PYTEST_FLAGS ?= -n auto
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-DOCUMENTS := README.md CONTRIBUTING.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md
+DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md
 
 # In CI a test that is skipped for want of something CI installs has failed.
 ifeq ($(CI),true)
@@ -47,7 +47,7 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/blocks.py --write $(DOCUMENTS)
-	$(BIN)/python docs/images/make_picture.py
+	$(BIN)/python docs/images/make_screenshot.py
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
