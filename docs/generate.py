@@ -1,6 +1,8 @@
-"""The reference pages, from the registry of metrics, the switches and the profiles.
+"""The reference pages, from the registry of metrics, the switches and the profiles; and the schema
+of an experiment's file.
 
-python docs/generate.py            writes docs/metrics.md, docs/conventions.md and docs/profiles.md
+python docs/generate.py            writes docs/metrics.md, docs/conventions.md, docs/profiles.md and
+                                   docs/experiment.schema.json
 python docs/generate.py --check    exits 1 if a page is not what would be written
 """
 
@@ -22,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 
 from rectitude.convention import SWITCHES
+from rectitude.experiment.schema import schema_text
 from rectitude.metrics import METRICS, Metric
 from rectitude.profiles import PROFILES, Profile
 from rectitude.switch import Stage, Switch
@@ -258,6 +261,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
     "conventions.md": conventions_page,
     "profiles.md": profiles_page,
+    "experiment.schema.json": schema_text,
 }
 
 

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from rectitude.data.interactions import Interactions
     from rectitude.engines.local import evaluate
     from rectitude.engines.streaming import Evaluator
+    from rectitude.experiment.run import run
     from rectitude.explanation.explain import explain
     from rectitude.explanation.identify import identify
     from rectitude.metrics.registry import METRICS, metric
+    from rectitude.page import report
     from rectitude.predictions.dense import Embeddings, Scores
     from rectitude.predictions.lists import Lists
     from rectitude.predictions.logits import Logits
@@ -44,6 +46,8 @@ __all__ = [
     "explain",
     "identify",
     "metric",
+    "report",
+    "run",
     "split",
 ]
 
@@ -65,6 +69,8 @@ _WHERE = {
     "explain": "rectitude.explanation.explain",
     "identify": "rectitude.explanation.identify",
     "metric": "rectitude.metrics",
+    "report": "rectitude.page",
+    "run": "rectitude.experiment.run",
     "split": "rectitude.splits.run",
 }
 

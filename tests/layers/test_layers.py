@@ -50,6 +50,8 @@ PUBLIC = [
     "explain",
     "identify",
     "metric",
+    "report",
+    "run",
     "split",
 ]
 

@@ -35,7 +35,9 @@ from rectitude.cli import (
     identify,
     metrics,
     profiles,
+    report,
     robustness,
+    run,
     split,
     trace,
 )
@@ -73,8 +75,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (
+    run,
     evaluate,
     compare,
+    report,
     explain,
     identify,
     trace,

@@ -15,6 +15,7 @@ from rectitude.conformance.data import Check, checks, declared
 from rectitude.conformance.inputs import arguments, needed
 from rectitude.conformance.reports import report_checks
 from rectitude.conformance.significance import significance_values
+from rectitude.conformance.windows import window_values
 from rectitude.data.ledger import Ledger
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
@@ -96,6 +97,12 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
         tested = [*significance_values(case)]
         done = [Comparison(case.path.stem, *one) for one in tested if one.got is not None]
         standing.unsupported += len(tested) - len(done)
+        _count(standing, done, {})
+        return
+    if "windows" in case.options:
+        windowed = [*window_values(case, profile)]
+        done = [Comparison(case.path.stem, *one) for one in windowed if one.got is not None]
+        standing.unsupported += len(windowed) - len(done)
         _count(standing, done, {})
         return
     switches = changes(case)

@@ -1,0 +1,1 @@
+"""Experiments: from raw interactions and models, by one file, to results that can be repeated."""

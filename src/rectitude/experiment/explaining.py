@@ -1,0 +1,90 @@
+"""What becomes of the models under other conventions: their order, and the widest gap explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rectitude.candidates.value import Candidates
+from rectitude.experiment.asked import asked_of, convention_of, table_facts, tables_of
+from rectitude.experiment.parts import known_of
+from rectitude.experiment.stages import Stage
+from rectitude.experiment.store import Output, json_file, read_json
+from rectitude.experiment.watching import Report
+from rectitude.experiment.work import Entry, Work
+from rectitude.explanation.explain import explain
+from rectitude.explanation.robustness import Robustness, robustness
+from rectitude.metrics import METRICS
+from rectitude.metrics.names import parse, parse_all
+from rectitude.profiles import PROFILES
+
+Entries = Mapping[str, Sequence[Entry]]
+
+
+def explained(work: Work, entries: Entries) -> Mapping[str, Any]:
+    """The models of the first split under every other convention; nothing for fewer than two."""
+    first = {name: every[0] for name, every in entries.items() if every}
+    if work.loaded.config.explain.mode == "off" or len(first) < 2:
+        return {}
+    folder = work.obtain(_stage(work, first))
+    found: Mapping[str, Any] = {} if folder is None else read_json(folder / "explain.json")
+    return found
+
+
+def metric_of(work: Work) -> str:
+    """The metric that is looked at."""
+    chosen = work.loaded.config.explain.metric
+    return chosen or str(parse_all(asked_of(work.loaded)["metrics"])[0])
+
+
+def _stage(work: Work, entries: Mapping[str, Entry]) -> Stage:
+    loaded, metric = work.loaded, metric_of(work)
+    against = loaded.config.explain.against
+    facts = {
+        "lists": {name: entry.stage.facts["lists"] for name, entry in entries.items()},
+        "split": next(iter(entries.values())).part.mark,
+        "metric": metric, "against": against, **asked_of(loaded), **table_facts(loaded),
+    }  # fmt: skip
+
+    def make(report: Report) -> Output:
+        import polars as pl
+
+        lists = {
+            name: pl.read_parquet(entry.lists / "predictions.parquet")
+            for name, entry in entries.items()
+        }
+        split = next(iter(entries.values())).part.read()
+        given: dict[str, Any] = {"train": known_of(split), **tables_of(loaded)}
+        offered = next(iter(entries.values())).candidates
+        if offered is not None:
+            given["candidates"] = Candidates.load(offered)
+        base = convention_of(loaded)
+        found = robustness(lists, split.truth, metric, base=base, **given)
+        report(1, 2)
+        told: dict[str, Any] = {"robustness": found.as_dict(), "explanation": None}
+        best = _best(found, metric)
+        other = against or _widest(found, best)
+        if other:
+            gap = explain(lists[best], split.truth, metric, base, other, **given)
+            told["explanation"] = {"model": best, **gap.as_dict()}
+        report(2, 2)
+        return {"explain.json": json_file(told)}
+
+    return Stage("explain", facts, make)
+
+
+def _best(found: Robustness, metric: str) -> str:
+    sign = -1 if METRICS[parse(metric)[0].base].best == "low" else 1
+    values = found.base.values
+    return max(values, key=lambda name: sign * values[name])
+
+
+def _widest(found: Robustness, model: str) -> str:
+    """The profile under which the number of a model differs most; empty if it differs in none."""
+    gaps = {
+        one.label: abs(one.values[model] - found.base.values[model])
+        for one in found.standings
+        if one.kind == "profile" and one.label in PROFILES and model in one.values
+    }
+    widest = max(gaps, key=lambda label: gaps[label], default="")
+    return widest if widest and gaps[widest] > 0 else ""

@@ -1,0 +1,184 @@
+"""The models of an experiment: how each is made, and what its lists depend on."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rectitude.candidates.value import Candidates
+from rectitude.data.log import ROW, Log
+from rectitude.errors import BadName
+from rectitude.experiment.config import Entrant
+from rectitude.experiment.fingerprints import input_digest
+from rectitude.experiment.parts import read_split
+from rectitude.experiment.reading import Loaded
+from rectitude.experiment.stages import Part
+from rectitude.experiment.watching import Report
+from rectitude.models import MODELS, Model, Predicted, Served, learnt_from, model_of, predicted
+from rectitude.models.plugins import Plugins, imported, required, takes
+from rectitude.models.predicting import Seen
+from rectitude.predictions.lists import Lists
+from rectitude.splits.split import Split
+
+WHOLE = 100
+"""How long lists are for metrics that look at the whole list."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model has to do."""
+
+    split: Split
+    depth: int
+    candidates: Candidates | None
+    seen: Seen
+
+
+@dataclass(frozen=True)
+class Fielded:
+    """One model of an experiment, ready to be run on any split."""
+
+    loaded: Loaded
+    name: str
+    entrant: Entrant
+    plugins: Plugins = "on"
+    given: Any = None
+    """a model, or what makes one, that was handed over in Python"""
+    live: dict[str, tuple[int, Model]] = field(default_factory=dict)
+    """of a model that is updated: the number of the split that it has learnt last, and itself"""
+
+    @property
+    def kind(self) -> str:
+        """The name of the model that ships, if it is one."""
+        return self.entrant.model or self.name
+
+    def parameters(self, seed: int) -> dict[str, Any]:
+        """The parameters from the file; the seed of the run, if the model takes one."""
+        own = self.entrant.parameters
+        return {"seed": seed, **own} if self._takes_seed() else own
+
+    def _takes_seed(self) -> bool:
+        if self.given is not None:
+            return callable(self.given) and takes(self.given, "seed")
+        if self.entrant.python:
+            return self.plugins == "on" and takes(_object(self.entrant.python), "seed")
+        return not self.entrant.predictions and "seed" in MODELS[self.kind].parameters
+
+    def made(self, parameters: Mapping[str, Any], part: Part) -> Any:
+        """A new model with these parameters."""
+        if self.given is not None:
+            return self.given(**parameters) if callable(self.given) else self.given
+        if self.entrant.predictions:
+            return Served(Lists(self.file(part), format=self.entrant.format or None))
+        files = {name: str(path) for name, path in self._files(parameters).items()}
+        if self.entrant.python:
+            return imported(self.entrant.python, {**parameters, **files}, self.plugins)
+        return model_of(self.kind, **{**parameters, **files})
+
+    def answer(
+        self, parameters: Mapping[str, Any], part: Part, task: Task, report: Report
+    ) -> Predicted:
+        """What the model recommends, after it was fitted."""
+        if self.entrant.learning == "update" and part.number:
+            fitted = self._updated(parameters, part, report)
+        else:
+            model = required(self.made(parameters, part), self.name)
+            fitted = learnt_from(model, task.split.train, report)
+        if self.entrant.learning == "update":
+            self.live[part.key] = (part.number, fitted)
+        return predicted(
+            fitted, task.split, task.depth, candidates=task.candidates, seen=task.seen,
+            name=self.name, progress=report,
+        )  # fmt: skip
+
+    def _updated(self, parameters: Mapping[str, Any], part: Part, report: Report) -> Model:
+        """The model after all splits up to one: the model of the split before, if there is one, or
+        what it learnt is learnt again in the same order."""
+        number, model = self.live.get(part.key, (-1, None))
+        if model is None or number >= part.number:
+            number, made = 0, required(self.made(parameters, part), self.name)
+            model = learnt_from(made, read_split(part.folder, 0).train, report)
+        before = read_split(part.folder, number).train
+        for later in range(number + 1, part.number + 1):
+            train = read_split(part.folder, later).train
+            model, before = updated(self.name, model, train, before), train
+        return model
+
+    def facts(self, parameters: Mapping[str, Any], part: Part) -> dict[str, Any]:
+        """What the lists depend on, beside the split and what is asked for."""
+        if self.entrant.predictions:
+            return {"predictions": input_digest(self.file(part)), "format": self.entrant.format}
+        digests = {name: input_digest(path) for name, path in self._files(parameters).items()}
+        facts: dict[str, Any] = {"parameters": dict(parameters), "files": digests}
+        facts["learning"] = self.entrant.learning
+        if self.given is not None:
+            return {
+                **facts,
+                "object": secrets.token_hex(8),
+            }  # always done anew
+        if self.entrant.python:
+            return {**facts, "python": self.entrant.python, "source": _source(self.entrant.python)}
+        return {**facts, "model": self.kind}
+
+    def file(self, part: Part) -> Path:
+        """The file with the lists for a split."""
+        name = self.entrant.predictions.replace("{split}", part.name)
+        return self.loaded.path(name, ("models", self.name, "predictions"))
+
+    def _files(self, parameters: Mapping[str, Any]) -> dict[str, Path]:
+        """The parameters that lead to files from where the experiment lies."""
+        found: dict[str, Path] = {}
+        for name, value in parameters.items():
+            if isinstance(value, str) and any(mark in value for mark in "/.$"):
+                path = self.loaded.path(value, ("models", self.name, name))
+                found |= {name: path} if path.is_file() else {}
+        return found
+
+
+def _object(path: str) -> Any:
+    """The object at an import path; None if there is none, which is said when it is needed."""
+    module, _, name = path.partition(":")
+    try:
+        return reduce(getattr, name.split("."), import_module(module))
+    except Exception:  # whatever a module of somebody else's raises
+        return None
+
+
+def _source(path: str) -> str:
+    """A hash of the file that an object of one's own comes from, so that editing it counts."""
+    try:
+        file = import_module(path.partition(":")[0]).__file__
+    except Exception:  # said when the model is made
+        return ""
+    return input_digest(Path(file)) if file else ""
+
+
+def updated(name: str, model: Any, train: Log, before: Log) -> Model:
+    """A model after the rows of train that are new."""
+    if not callable(getattr(model, "update", None)):
+        raise BadName(
+            f"model {name!r} has no method update.",
+            "a model that can learn from further rows.",
+            "use learning = 'refit'.",
+        )
+    fresh = train.frame.join(before.frame.select(ROW), on=ROW, how="anti", maintain_order="left")
+    found = model if fresh.is_empty() else model.update(train.with_frame(fresh))
+    return found if isinstance(found, Model) else required(model, name)
+
+
+def depth_of(loaded: Loaded) -> int:
+    """How long lists are: as asked for, else the largest cutoff, and 100 if a metric has none."""
+    from rectitude.metrics.names import parse_all
+
+    chosen = loaded.config.evaluate
+    if chosen.depth is not None:
+        return chosen.depth
+    tuned = [one.tune.metric for one in loaded.config.models.values() if one.tune]
+    metrics = [chosen.metrics] if isinstance(chosen.metrics, str) else chosen.metrics
+    said = [name.at or "" for name in parse_all([*metrics, *tuned])]
+    return max(int(at) if at.isdecimal() else WHOLE for at in said)
