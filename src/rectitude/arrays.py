@@ -117,9 +117,16 @@ def run_starts(codes: Integers) -> Integers:
 
 
 def distinct(codes: Integers) -> Integers:
-    """The different codes, ascending. Codes that stand in ascending runs already take one pass."""
+    """The different codes, ascending. Codes that ascend already, or lie close together, take one
+    pass."""
     if np.all(codes[1:] > codes[:-1]):
         return codes
+    low = int(codes.min())
+    span = int(codes.max()) - low + 1
+    if span <= 4 * len(codes) + 1024:
+        there = np.zeros(span, bool)
+        there[codes - low] = True
+        return np.flatnonzero(there) + low
     ordered = np.sort(codes, kind="stable")
     return ordered[run_starts(ordered)]
 

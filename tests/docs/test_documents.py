@@ -23,6 +23,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 WITH_BLOCKS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    DOCS / "attributes.md",
+    DOCS / "auc.md",
     DOCS / "audit.md",
     DOCS / "candidates.md",
     DOCS / "comirec.md",
@@ -34,6 +36,8 @@ WITH_BLOCKS = [
     DOCS / "explain.md",
     DOCS / "formats.md",
     DOCS / "prepare.md",
+    DOCS / "ratings.md",
+    DOCS / "slices.md",
     DOCS / "splits.md",
     DOCS / "identify.md",
     DOCS / "next-location.md",

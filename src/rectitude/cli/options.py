@@ -16,7 +16,7 @@ SEVERAL = frozenset(
     {
         "--predictions", "--scores", "--logits", "--metrics", "--convention", "--columns",
         "--profile", "--profiles", "--first", "--second", "--base", "--reference-convention",
-        "--folds", "--set", "--unknown", "--validate", "--allow",
+        "--folds", "--set", "--unknown", "--validate", "--allow", "--show", "--slices",
     }
 )  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})
