@@ -10,7 +10,7 @@ PYTEST_FLAGS ?= -n auto
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md docs/experiments.md
+DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md docs/slices.md docs/experiments.md
 
 # In CI a test that is skipped for want of something CI installs has failed.
 ifeq ($(CI),true)
@@ -41,6 +41,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/logits.py
 	$(BIN)/python benchmarks/embeddings.py
 	$(BIN)/python benchmarks/identify.py
+	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/torch_updates.py
 

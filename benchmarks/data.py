@@ -33,8 +33,9 @@ ALIKE = 0.05
 """Parts of contestants may differ by such a share: users are drawn, and ties and shares are cut, in
 ways of their own."""
 ENVIRONMENTS = {"replay": "replay", "replay_pandas": "replay", "recpack": "recpack"}
-HELD = ("replay_pandas", "recpack")
-"""The peers that the limit is stated for; RePlay's code for Polars frames is plain Polars."""
+HELD = ("polars_counted", "replay_pandas", "recpack")
+"""Whom limits are stated for: the same work in plain Polars, and the peers; RePlay's code for
+Polars frames is plain Polars."""
 RECIPE = [
     {"step": "threshold", "at": 2.0},
     {"step": "deduplicate"},
@@ -68,7 +69,7 @@ def warm(name: str, given: Any, run: Any) -> None:
     """Do the job on an eighth of the rows, or as many as make us use compiled code."""
     if name == "rectitude":
         run(given.with_frame(given.frame.head(max(given.frame.height // 8, COMPILED))))
-    elif name in ("polars", "replay"):
+    elif name in ("polars", "polars_counted", "replay"):
         run(given.head(max(given.height // 8, COMPILED)))
 
 
@@ -98,12 +99,14 @@ def measure(cell: Cell, rows: int) -> Result:
 
 
 def cells(job: str) -> list[Cell]:
-    """Who does a job: we, Polars, and the installed peers that have it."""
+    """Who does a job: we, Polars with and without an account, and the installed peers that have
+    it."""
     peers = [
         name for name, jobs in PEER_JOBS.items()
         if job in jobs and PEERS[ENVIRONMENTS[name]].installed
     ]  # fmt: skip
-    return [Cell(name, job) for name in ("rectitude", "polars", *peers)]
+    plain = ("polars",) if job in READS else ("polars", "polars_counted")
+    return [Cell(name, job) for name in ("rectitude", *plain, *peers)]
 
 
 def ratio(results: dict[Cell, list[Result]], above: Cell, below: Cell) -> Ratio | None:
@@ -139,11 +142,12 @@ def limits(
     for cell in measured:
         if cell == mine:
             continue
-        polars = cell.contestant == "polars"
+        polars = cell.contestant.startswith("polars")
         times = ratio(results, *((mine, cell) if polars else (cell, mine)))
         bound = SLOWER_THAN_POLARS if polars else FASTER_THAN_PEERS
-        held = polars or (cell.contestant in HELD and job not in READS)
-        name = f"{job}: ours over polars" if polars else f"{job}: {cell.contestant} over ours"
+        held = cell.contestant in (("polars",) if job in READS else HELD)
+        other = cell.contestant
+        name = f"{job}: ours over {other}" if polars else f"{job}: {other} over ours"
         if times is None:
             lost = failed.get(cell) or failed.get(mine, "")
             found.append(Limit(name, None, note=lost, failed=True))

@@ -26,6 +26,7 @@ from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 from rectitude.convention import SWITCHES
 from rectitude.experiment.schema import schema_text
 from rectitude.metrics import METRICS, Metric
+from rectitude.metrics.signature import written
 from rectitude.profiles import PROFILES, Profile
 from rectitude.switch import Stage, Switch
 
@@ -74,7 +75,7 @@ def metric_entry(name: str) -> str:
         "Use": re.sub(r"^Use it ", "", metric.use),
         "From": ", ".join(f"`{other}`" for other in metric.of),
         "Switches": ", ".join(link(switch) for switch in metric.switches),
-        "Own numbers": ", ".join(f"`{k}` = {v:g}" for k, v in metric.parameters.items()),
+        "Own numbers": ", ".join(f"`{k}` = {written(v)}" for k, v in metric.parameters.items()),
         "Needs": ", ".join(metric.requires),
         "Cutoff": "none" if metric.cutoff == "none" else "",
         "Fixed": ", ".join(f"{link(key)} = {show(value)}" for key, value in metric.fixed.items()),

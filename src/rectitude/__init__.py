@@ -79,7 +79,10 @@ def __getattr__(name: str) -> Any:
     """Public names are imported when first used: `import rectitude` costs next to nothing."""
     if name not in _WHERE:
         raise AttributeError(f"module 'rectitude' has no attribute {name!r}")
-    value = getattr(import_module(_WHERE[name]), name)
+    from rectitude.compiled import nothing_collected
+
+    with nothing_collected():
+        value = getattr(import_module(_WHERE[name]), name)
     globals()[name] = value
     return value
 

@@ -117,9 +117,16 @@ def run_starts(codes: Integers) -> Integers:
 
 
 def distinct(codes: Integers) -> Integers:
-    """The different codes, ascending. Codes that stand in ascending runs already take one pass."""
+    """The different codes, ascending. Codes that ascend already, or lie close together, take one
+    pass."""
     if np.all(codes[1:] > codes[:-1]):
         return codes
+    low = int(codes.min())
+    span = int(codes.max()) - low + 1
+    if span <= 4 * len(codes) + 1024:
+        there = np.zeros(span, bool)
+        there[codes - low] = True
+        return np.flatnonzero(there) + low
     ordered = np.sort(codes, kind="stable")
     return ordered[run_starts(ordered)]
 
@@ -210,9 +217,18 @@ def _work(waiting: deque[tuple[int, Callable[[], object]]], failed: dict[int, Ex
             failed[place] = error
 
 
+_KEPT = 31 << 20  # bytes; of arrays from 32 MB on the allocator learns nothing
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting them anew takes longer than many a task."""
+    """Threads that stay: starting them anew takes longer than many a task.
+
+    Where there is work for threads there are many arrays of some 100 KB for a moment. The GNU
+    allocator hands such memory back to the system each time, and gets it again page by page, until
+    a program has freed one larger array; this is that array, whose pages are never touched.
+    """
+    np.empty(_KEPT, np.uint8)
     return ThreadPoolExecutor(threads, thread_name_prefix="rectitude")
 
 

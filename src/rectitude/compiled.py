@@ -82,7 +82,7 @@ def summing(function: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def _numba() -> Any:
     """Numba, and most of what it would import when the first kernel is called."""
-    with _nothing_collected():
+    with nothing_collected():
         numba = import_module("numba")
         with suppress(ImportError):  # a part of numba that it does not promise to keep
             import_module("numba.np.arraymath")
@@ -90,7 +90,7 @@ def _numba() -> Any:
 
 
 @contextmanager
-def _nothing_collected() -> Iterator[None]:
+def nothing_collected() -> Iterator[None]:
     """Python does not look for garbage here: imports make very many objects that all stay, and
     looking through them again and again takes a fifth of the time."""
     if not gc.isenabled() or gc.get_freeze_count():  # the caller's own arrangement

@@ -150,22 +150,25 @@ def test_a_part_alone_is_no_split(run: Run, parts: Path) -> None:
     assert "a folder, or --train and --truth" in run("candidates").err
 
 
-def test_slices_stand_side_by_side(run: Run, parts: Path) -> None:
+def test_slices_stand_beside_the_whole(run: Run, parts: Path) -> None:
     truth = pl.read_csv("truth.csv")
     new = pl.DataFrame({"user": ["new", "u00"], "item": ["i01", "never"]})
     pl.concat([truth, new]).write_csv("truth.csv")
     common = ("evaluate", "--truth", "truth.csv", "--predictions", "a.csv", "--train", "train.csv",
               "--metrics", "recall@5", "--slices", "known")  # fmt: skip
-    told = json.loads(run(*common, "--json").out)["evaluations"]
-    assert list(told) == ["all", "warm", "unknown item"]
-    assert told["all"]["ledger"]["counts"]["slice_unknown_user"]["count"] == 1
-    assert "not evaluated" in told["all"]["ledger"]["notes"]["unknown user"]
+    told = json.loads(run(*common, "--json").out)
+    numbers = {n["slice"]: n for n in told["slices"]["numbers"]}
+    assert list(numbers) == ["all", "warm", "unknown user", "unknown item", "both"]
+    assert numbers["all"]["value"] == told["results"]["recall@5"]["value"]
+    assert (numbers["unknown user"]["lists"], numbers["unknown user"]["value"]) == (1, 0.0)
+    assert numbers["both"]["value"] is None
+    assert "no list" in numbers["both"]["reason"]
     assert run(*common).code == 0
     assert "did you mean 'known'" in run(*common[:-1], "knwon").err
     assert "--slices has no place" in run(*common, "--format", "trec_eval").err
     assert "one of them" in run(*common, "--estimate").err
     two = (*common[:4], "b.csv", *common[4:])
-    assert "a, warm" in json.loads(run(*two, "--json").out)["evaluations"]
+    assert "slices" in json.loads(run(*two, "--json").out)["evaluations"]["a"]
 
 
 def test_every_file_is_said_to_be_of_a_format_for_a_reason(run: Run, parts: Path) -> None:

@@ -26,7 +26,7 @@ def test_models_are_called_by_their_files_and_compared(compare: Run) -> None:
     said = compare("--baseline", "poor")
     assert said.code == 0
     assert "good - poor" in said.out
-    assert "3 users; paired t-tests, corrected by Holm (2 tests)" in said.out
+    assert "3 users; paired t-tests, corrected by Holm for 2 tests" in said.out
 
 
 def test_json_is_what_the_function_gives(compare: Run) -> None:
@@ -46,7 +46,7 @@ def test_json_is_what_the_function_gives(compare: Run) -> None:
     [
         ("markdown", "| model"),
         ("csv", "metric,model,baseline"),
-        ("latex", r"\begin{tabular}"),
+        ("latex", r"% needs \usepackage{booktabs}"),
         ("html", "<table>"),
     ],
 )
@@ -84,6 +84,13 @@ def test_output_is_written(shop: Path, compare: Run) -> None:
         (("--correct", "home"), "did you mean 'holm'"),
         (("--allow", "everything"), "no thing to allow 'everything'"),
         (("--json", "--format", "csv"), "--json and --format csv were given"),
+        (("--json", "--words"), "--json and --words were given"),
+        (("--format", "csv", "--show", "interval"), "--show has no place in csv output"),
+        (("--format", "html", "--words"), "--words has no place in html output"),
+        (("--table", "both"), "no table 'both'"),
+        (("--show", "points"), "points are shown against a baseline"),
+        (("--seed", "-1"), "the seed is -1"),
+        (("--margin", "0"), "the margin is 0"),
     ],
 )
 def test_bad_use_exits_2_with_what_is_wrong(
@@ -98,3 +105,118 @@ def test_one_model_is_refused(shop: Path, run: Run) -> None:
     said = run("compare", "good.csv", "--truth", "truth.csv")
     assert said.code == 2
     assert "there is 1 model" in said.err
+
+
+@pytest.fixture
+def kept(shop: Path, run: Run) -> Path:
+    """Evaluations of the shop's runs, with their values per list."""
+    for name in ("good", "poor"):
+        given = ("--truth", "truth.csv", "--predictions", f"{name}.csv", "--metrics", "ndcg@5")
+        assert run("evaluate", *given, "mrr", "--output", f"{name}.zip").code == 0
+    return shop
+
+
+def test_stored_evaluations_are_compared_without_predictions(
+    kept: Path, run: Run, compare: Run
+) -> None:
+    expected = compare("--baseline", "poor", "--json")
+    (kept / "truth.csv").unlink()
+    said = run("compare", "good.zip", "poor.zip", "--baseline", "poor", "--json")
+    assert said.code == 0
+    assert json.loads(said.out) == json.loads(expected.out)
+
+
+def test_json_with_values_beside_it_is_compared(shop: Path, run: Run) -> None:
+    for name in ("good", "poor"):
+        given = ("--truth", "truth.csv", "--predictions", f"{name}.csv", "--metrics", "mrr")
+        beside = ("--json", "--output", f"{name}.json", "--per-list", f"{name}.lists.parquet")
+        assert run("evaluate", *given, *beside).code == 0
+    assert run("compare", "good.json", "poor.json").code == 0
+    (shop / "poor.lists.parquet").unlink()
+    said = run("compare", "good.json", "poor.json")
+    assert said.code == 2
+    assert "rectitude evaluate --output NAME.zip" in said.err
+
+
+def test_one_file_may_hold_all_models(shop: Path, run: Run) -> None:
+    files = ("--predictions", "good.csv", "poor.csv", "--metrics", "mrr")
+    assert run("evaluate", "--truth", "truth.csv", *files, "--output", "both.zip").code == 0
+    said = run("compare", "both.zip", "--baseline", "poor")
+    assert said.code == 0
+    assert "good - poor" in said.out
+
+
+def test_runs_are_named_with_commas_patterns_or_folders(kept: Path, run: Run) -> None:
+    for name in ("good", "poor"):
+        (kept / f"of_{name}").mkdir()
+        for seed in ("1", "2"):
+            (kept / f"{name}-{seed}.zip").write_bytes((kept / f"{name}.zip").read_bytes())
+            (kept / f"of_{name}" / f"{seed}.zip").write_bytes((kept / f"{name}.zip").read_bytes())
+    said = run("compare", "a=good-1.zip,good-2.zip", "b=poor-*.zip", "--json")
+    assert said.code == 0
+    assert json.loads(said.out)["runs"] == 2
+    assert [*json.loads(said.out)["values"]["mrr"]] == ["a", "b"]
+    folders = run("compare", "of_good", "b=of_poor/", "--json")
+    assert [*json.loads(folders.out)["values"]["mrr"]] == ["of_good", "b"]
+    assert json.loads(folders.out)["runs"] == 2
+    said = run("compare", "a=good-1.zip,good-2.zip", "poor.zip")
+    assert (said.code, "a has 2, poor has 1" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("models", "error"),
+    [
+        (("a=none-*.zip", "poor.csv"), "no file matches none-*.zip"),
+        (("a=", "poor.csv"), "'a=' names no model"),
+        (("a=good.csv", "a=poor.csv"), "a is named twice"),
+        (("good.csv", "good.csv"), "good.csv is named twice"),
+        (("good.csv", "missing.csv"), "missing.csv"),
+    ],
+)
+def test_models_that_are_none_are_refused(
+    shop: Path, run: Run, models: tuple[str, ...], error: str
+) -> None:
+    said = run("compare", *models, "--truth", "truth.csv", "--metrics", "mrr")
+    assert (said.code, said.out) == (2, "")
+    assert error in said.err
+
+
+def test_slices_are_compared(shop: Path, run: Run) -> None:
+    (shop / "users.csv").write_text("user,age\nann,young\nbob,young\ncid,old\n")
+    given = ("--truth", "truth.csv", "--metrics", "mrr", "--users", "users.csv", "--slice", "age")
+    said = run("compare", "good.csv", "poor.csv", *given)
+    assert said.code == 0
+    assert "\nage: young\n" in said.out
+    assert "slice old is left out: there is one value to test." in said.out
+
+
+def test_a_table_alone_with_more_beside_its_numbers(compare: Run) -> None:
+    said = compare("--baseline", "poor", "--table", "models", "--show", "interval", "relative")
+    assert "ndcg@5 95%" in said.out
+    assert "mrr rel. %" in said.out
+    assert "| difference " not in said.out
+    assert compare("--table", "models", "--format", "csv").out.startswith("metric,model,value")
+
+
+def test_differences_are_said_in_words(compare: Run) -> None:
+    assert "mrr: good is better than poor by" in compare("--baseline", "poor", "--words").out
+
+
+def test_a_zip_holds_nothing_but_evaluations(shop: Path, run: Run) -> None:
+    given = ("--truth", "truth.csv", "--predictions", "good.csv", "--output", "a.zip")
+    said = run("evaluate", *given, "--csv")
+    assert said.code == 2
+    assert "--output a.zip holds JSON and values per list, not csv" in said.err
+    assert not (shop / "a.zip").exists()
+
+
+def test_names_of_models_in_a_zip_may_hold_anything(shop: Path, run: Run) -> None:
+    (shop / "b & c").mkdir()
+    for name in ("good", "poor"):
+        (shop / "b & c" / f"{name}.csv").write_bytes((shop / f"{name}.csv").read_bytes())
+    files = ("good.csv", "b & c/good.csv")
+    given = ("--truth", "truth.csv", "--metrics", "mrr", "--predictions", *files)
+    assert run("evaluate", *given, "--output", "both.zip").code == 0
+    found = json.loads(run("compare", "both.zip", "--json").out)
+    assert [*found["values"]["mrr"]] == [*files]
+    assert "have the same values for every user" in found["notes"][0]

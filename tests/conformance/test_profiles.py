@@ -33,7 +33,7 @@ ALL_COMPARED = ["pytrec_eval", "ir_measures",
                 "rectools", "replay", "replay-frame", "replay-torch", "recommenders", "recpack",
                 "recbole", "cornac", "daisyrec", "daisyrec-2.3", "lenskit-2025",
                 "lenskit-2026", "elliot"]  # fmt: skip
-NO_METRIC = {"diversity", "ild", "novelty", "pop_reo", "pop_rsp", "popularity", "serendipity"}
+NO_METRIC = {"diversity", "ild", "novelty", "popularity", "serendipity"}
 NO_KIND = {"data", "report"}
 NOT_REPRODUCED = {"replay-torch": {"coverage"}}  # over the items of the batch's own users
 REPRODUCED = {"comirec": {"diversity"}, "comirec-paper": {"diversity"}}

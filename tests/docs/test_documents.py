@@ -22,6 +22,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 WITH_BLOCKS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    DOCS / "attributes.md",
+    DOCS / "auc.md",
     DOCS / "audit.md",
     DOCS / "candidates.md",
     DOCS / "comirec.md",
@@ -36,6 +38,8 @@ WITH_BLOCKS = [
     DOCS / "formats.md",
     DOCS / "models.md",
     DOCS / "prepare.md",
+    DOCS / "ratings.md",
+    DOCS / "slices.md",
     DOCS / "splits.md",
     DOCS / "identify.md",
     DOCS / "next-location.md",

@@ -135,6 +135,16 @@ def test_low_values_are_better_where_the_metric_says_so() -> None:
     assert "sure" in next(line for line in str(found).splitlines() if "*" in line)
 
 
+def test_power_and_users_needed_fit_the_detectable_difference() -> None:
+    found = compared(baseline="poor")
+    one = found.of("ndcg@5", "good")
+    assert found.power(one.detectable, "ndcg@5", "good") == pytest.approx(0.8, abs=1e-6)
+    assert found.users_needed(one.detectable * 0.999, "ndcg@5", "good") == one.users + 1
+    assert found.power(0.0, "ndcg@5", "good") == pytest.approx(0.05)
+    same = rt.compare([MODELS["good"], MODELS["good"]], truth(), METRICS)
+    assert (same.power(0.1, "ndcg@5", "2"), same.users_needed(0.1, "ndcg@5", "2")) == (1.0, 2)
+
+
 def test_another_convention_is_refused_with_what_differs_unless_allowed() -> None:
     models = {
         "plain": evaluation(MODELS["poor"]),
@@ -197,7 +207,9 @@ def test_bad_comparisons_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
         rt.compare({"poor": [one, one], "good": one})
     with pytest.raises(NothingToEvaluate, match="one value to test"):
         rt.compare({"poor": {0: [1]}, "good": {0: [2]}}, {0: [2]}, "mrr")
-    with pytest.raises(NothingToEvaluate, match="mrr is left out: 1 evaluations lack it"):
+    with pytest.raises(
+        NothingToEvaluate, match=r"mrr is left out: not in 2\. map is left out: not in 1"
+    ):
         rt.compare(
             [
                 rt.evaluate(MODELS["poor"], truth(), "mrr"),
@@ -209,7 +221,7 @@ def test_bad_comparisons_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
         texts = {str(user): items for user, items in truth().items()}
         rt.compare({"poor": one, "text": evaluation(text, texts)}, allow=["truth", "users"])
     one.save(tmp_path / "stored.json")
-    with pytest.raises(MissingNeed, match="which hold no values per list"):
+    with pytest.raises(MissingNeed, match=r"1: this evaluation comes .* hold no values per list"):
         rt.compare([rt.Evaluation.load(tmp_path / "stored.json"), one])
 
 
@@ -272,7 +284,7 @@ def test_best_second_and_significant_are_marked() -> None:
     assert "*†" in rows["good"]
     assert "+" in rows["fair"]
     assert "*" not in rows["poor"]
-    assert "* best; + second best; † apart from the baseline" in shown
+    assert "* best; + second best; † apart from poor, by the corrected p" in shown
     two = rt.compare({"poor": MODELS["poor"], "good": MODELS["good"]}, truth(), METRICS)
     assert "second best" not in str(two)
     assert "†" not in str(two)
@@ -299,8 +311,8 @@ def test_tables_hold_points_percent_and_every_number() -> None:
     values = {name: f"{value:.4f}" for name, value in found.values["ndcg@5"].items()}
     assert rf"\textbf{{{values['good']}}}$^{{\dagger}}$" in latex
     assert rf"\underline{{{values['fair']}}}" in latex
-    assert f"<td><strong>{values['good']}</strong><sup>†</sup></td>" in found.to_html()
-    assert f"<td><u>{values['fair']}</u>" in found.to_html()
+    assert f"<strong>{values['good']}</strong><sup>†</sup></td>" in found.to_html()
+    assert f"<u>{values['fair']}</u>" in found.to_html()
     assert "&lt;0.0001" in found.to_html()
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert len(rows) == 4

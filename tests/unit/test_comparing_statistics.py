@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +12,7 @@ from scipy import stats
 from rectitude.arrays import Floats
 from rectitude.comparing import effects
 from rectitude.comparing.correction import CORRECTIONS, corrected
+from rectitude.comparing.drawing import random_signs, random_users, summable
 from rectitude.comparing.intervals import bootstrap, interval
 from rectitude.comparing.significance import TESTS, kruskal, sign_flips
 from rectitude.errors import BadName, BadTable, NothingToEvaluate, UndefinedValue, UnknownName
@@ -48,6 +52,40 @@ def test_tests_agree_with_values_worked_out_by_hand() -> None:
     assert t.p == pytest.approx(0.0741799, abs=1e-7)
     assert flips(np.array([1.0, 2.0, 3.0])) == 2 / 8
     assert flips(np.array([1.0, 2.0, -3.0])) == 1.0
+
+
+SLEEP = np.array(
+    [
+        [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+        [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+    ]
+)
+"""hours of sleep gained with two drugs, by patient: Student (1908)"""
+MAIZE = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48], dtype=float)
+"""crossed less self-fertilised plants of Darwin's, in eighths of an inch: Fisher (1935)"""
+
+
+def test_students_own_example_comes_to_the_published_values() -> None:
+    found = TESTS["t"](*SLEEP)
+    assert found == pytest.approx((4.0621, 0.002833), rel=1e-4)
+    (ends,) = interval((SLEEP[0] - SLEEP[1])[:, None])
+    assert ends == pytest.approx([0.7001142, 2.4598858], abs=1e-7)
+
+
+def test_fishers_own_example_comes_to_the_published_count() -> None:
+    assert flips(MAIZE, flips=2**15) == 2 * 863 / 2**15
+    assert flips(MAIZE, flips=10_000) == pytest.approx(0.0527, abs=0.01)
+
+
+def test_examples_of_hollander_and_wolfe_come_to_the_published_values() -> None:
+    before = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])
+    after = np.array([0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29])
+    assert TESTS["wilcoxon"](before, after) == pytest.approx((45 - 40, 2 * 0.01953), rel=1e-3)
+    one = np.array([0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46])
+    other = np.array([1.15, 0.88, 0.90, 0.74, 1.21])
+    assert TESTS["mann_whitney"](one, other) == pytest.approx((35, 2 * 0.1272), rel=1e-3)
+    three = [2.9, 3.0, 2.5, 2.6, 3.2], [3.8, 2.7, 4.0, 2.4], [2.8, 3.4, 3.7, 2.2, 2.0]
+    assert kruskal(*map(np.array, three)) == pytest.approx((0.77143, 0.68), rel=1e-3)
 
 
 def test_three_samples_can_be_tested_at_once() -> None:
@@ -106,7 +144,7 @@ def test_flips_depend_on_the_seed_and_not_on_blocks_or_neighbours() -> None:
 def test_resamples_depend_on_the_seed_and_not_on_blocks() -> None:
     difference = np.random.default_rng(4).normal(0.1, 1, (130, 3))
     whole = bootstrap(difference, 200, 0)
-    np.testing.assert_allclose(bootstrap(difference, 200, 0, block=400), whole, rtol=1e-12)
+    assert (bootstrap(difference, 200, 0, block=400) == whole).all()
     assert (bootstrap(difference, 200, 1) != whole).any()
 
 
@@ -138,13 +176,57 @@ def test_intervals_cover_the_mean_as_often_as_they_say(how: str) -> None:
 
 
 @pytest.mark.parametrize(("how", "method"), [("percentile", "percentile"), ("bca", "BCa")])
-def test_bootstrap_intervals_are_those_of_scipy_up_to_the_draws(how: str, method: str) -> None:
+def test_bootstrap_intervals_are_those_of_scipy_for_the_same_draws(how: Any, method: str) -> None:
     values = np.random.default_rng(7).exponential(size=60) - 0.8
-    given = {"n_resamples": 100_000, "method": method, "rng": np.random.default_rng(8)}
-    expected = stats.bootstrap((values,), np.mean, **given).confidence_interval
-    (found,) = interval(values[:, None], how, resamples=100_000)  # type: ignore[arg-type]
-    width = expected.high - expected.low
-    assert found == pytest.approx([expected.low, expected.high], abs=0.02 * width)
+    means = bootstrap(values[:, None], 5000, 0)[:, 0]
+    drawn = SimpleNamespace(bootstrap_distribution=means)
+    expected = stats.bootstrap(
+        (values,), np.mean, n_resamples=0, bootstrap_result=drawn, method=method, axis=0,
+        confidence_level=0.9,
+    ).confidence_interval  # fmt: skip
+    (found,) = interval(values[:, None], how, 0.1, resamples=5000)
+    assert found == pytest.approx([expected.low, expected.high], rel=1e-9)
+
+
+def test_resamples_are_spread_as_those_of_scipy() -> None:
+    values = np.random.default_rng(7).exponential(size=60)
+    given = {"n_resamples": 20_000, "rng": np.random.default_rng(8)}
+    theirs = stats.bootstrap((values,), np.mean, **given).bootstrap_distribution
+    mine = bootstrap(values[:, None], 20_000, 0)[:, 0]
+    assert stats.ks_2samp(mine, theirs).pvalue > 0.001
+    assert mine.std() == pytest.approx(values.std() / 60**0.5, rel=0.03)
+
+
+def test_users_are_drawn_as_often_as_each_other() -> None:
+    times = np.concatenate([random_users(0)(50, first, 1310) for first in (0, 1310)])
+    assert (times.sum(axis=1) == 50).all()
+    assert stats.chisquare(times.sum(axis=0)).pvalue > 0.001
+    signs = random_signs(0)(50, 0, 1310)
+    assert abs(signs.mean() - 0.5) < 4 * 0.5 / signs.size**0.5
+    assert stats.chisquare(signs.sum(axis=0)).pvalue > 0.001
+
+
+def test_sums_of_rounded_values_are_exact_and_near() -> None:
+    values = np.random.default_rng(9).normal(0, [1e-9, 1.0, 1e9], (5000, 3))
+    rounded = summable(values)
+    whole = rounded.sum(axis=0)
+    assert (rounded[::-1].cumsum(axis=0)[-1] == whole).all()
+    assert (rounded[np.random.default_rng(0).permutation(5000)].sum(axis=0) == whole).all()
+    assert (np.abs(rounded - values) <= 1e-11 * np.abs(values).max(axis=0)).all()
+    assert (summable(np.zeros((3, 1))) == 0).all()
+
+
+def test_draws_do_not_depend_on_threads_blocks_or_other_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    difference = np.random.default_rng(10).normal(0.01, 1, (70_000, 2))
+    monkeypatch.setenv("RECTITUDE_THREADS", "1")
+    expected, signs = bootstrap(difference, 30, 3, block=70_000), sign_flips(difference, 100, 3)
+    monkeypatch.setenv("RECTITUDE_THREADS", "2")
+    assert (bootstrap(difference, 30, 3) == expected).all()
+    assert (bootstrap(difference[:, 1:], 30, 3) == expected[:, 1:]).all()
+    assert (bootstrap(difference, 20, 3) == expected[:20]).all()
+    assert (sign_flips(difference, 100, 3, block=1) == signs).all()
 
 
 def test_bca_leans_towards_the_long_tail() -> None:
@@ -174,6 +256,14 @@ def test_power_is_the_one_in_tables() -> None:
     assert effects.power(0.5, 34) == pytest.approx(0.8078, abs=5e-5)
     assert effects.power(0.0, 34) == pytest.approx(0.05, abs=1e-9)
     assert effects.power(0.01, 100_000) == pytest.approx(0.8855, abs=5e-4)
+
+
+@pytest.mark.parametrize(("effect", "users"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_sample_sizes_for_a_power_of_80_percent_are_the_published_ones(
+    effect: float, users: int
+) -> None:
+    assert effects.power(effect, users) >= 0.8 > effects.power(effect, users - 1)
+    assert effects.needed(effect) == effects.needed(-effect) == users
 
 
 @pytest.mark.parametrize("users", [2, 34, 100_000])
@@ -220,6 +310,21 @@ def test_corrections_reject_what_a_published_example_rejects(how: str, rejected:
     assert (found[np.argsort(mixed)] == corrected(PUBLISHED, how)).all()
 
 
+def test_corrected_values_of_a_published_example_are_those_worked_out_by_hand() -> None:
+    hochberg = [
+        0.0015, 0.003, 0.0095, 0.035625, 0.0603, 0.0638571, 0.0638571, 0.0645, 0.0765, 0.486,
+        0.5811818, 0.714875, 0.7532308, 0.8132143, 1.0,
+    ]  # fmt: skip
+    holm = [0.0015, 0.0056, 0.0247, 0.114, 0.2211, 0.278, 0.278, 0.278, 0.3213, *[1.0] * 6]
+    assert corrected(PUBLISHED, "benjamini_hochberg") == pytest.approx(hochberg, abs=1e-7)
+    assert corrected(PUBLISHED, "holm") == pytest.approx(holm, abs=1e-12)
+    harmonic = sum(1 / number for number in range(1, 16))
+    yekutieli = np.minimum(np.array(hochberg) * harmonic, 1)
+    assert corrected(PUBLISHED, "benjamini_yekutieli") == pytest.approx(yekutieli, abs=1e-6)
+    bonferroni = np.minimum(PUBLISHED * 15, 1)
+    assert corrected(PUBLISHED, "bonferroni") == pytest.approx(bonferroni, abs=1e-12)
+
+
 def test_corrections_step_as_the_real_procedures_do() -> None:
     p = np.array([0.01, 0.04, 0.03, 0.005])
     assert corrected(p, "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
@@ -257,3 +362,5 @@ def test_bad_samples_are_refused_with_what_is_wrong() -> None:
         effects.power(0.5, 1)
     with pytest.raises(BadName, match="the power is 1"):
         effects.detectable(0.5, 10, wanted=1.0)
+    with pytest.raises(BadName, match="the effect is 0"):
+        effects.needed(0.0)

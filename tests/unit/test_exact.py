@@ -13,8 +13,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rectitude.aggregate.exact import UNIT_BITS, quotient, total, units
 from rectitude.aggregate.state import State
+from rectitude.exact import (
+    UNIT_BITS,
+    digits,
+    quotient,
+    total,
+    total_of_squares,
+    units,
+    whole,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 tiny = st.floats(-1e-300, 1e-300)
@@ -48,6 +56,27 @@ def test_total_does_not_depend_on_order_or_batches(values: list[float], random: 
     whole = total(np.array(values))
     assert total(np.array(shuffled)) == whole
     assert total(np.array(shuffled[:cut])) + total(np.array(shuffled[cut:])) == whole
+
+
+ordinary = st.floats(1e-100, 1e100) | st.floats(-1e100, -1e-100) | st.just(0.0)
+
+
+@given(st.lists(ordinary, max_size=20))
+@example([0.1] * 3)
+@example([2.0**40 + 1.5])
+def test_squares_are_added_up_without_rounding(values: list[float]) -> None:
+    expected = sum((Fraction(value) ** 2 for value in values), Fraction(0)) * 2**UNIT_BITS
+    assert total_of_squares(np.array(values, float)) == expected
+
+
+@given(st.lists(st.integers(-(2**3000), 2**3000), min_size=1, max_size=5))
+@example([0])
+@example([2**32 - 1, 1])
+def test_digits_add_up_like_the_sums_they_stand_for(sums: list[int]) -> None:
+    parts = [digits(one) for one in sums]
+    longest = max(map(len, parts))
+    added = sum(np.pad(part, (0, longest - len(part))) for part in parts)
+    assert whole(np.asarray(added)) == sum(sums)
 
 
 def test_total_of_many_numbers_of_every_size_is_exact() -> None:

@@ -20,7 +20,8 @@ ITEMS = pl.DataFrame({"item": ["a", "b", "c", "d", "e"]})
 TRAIN = pl.DataFrame(
     {"user": ["u", "v", "w", "w", "w", "u", "u"], "item": ["a", "a", "a", "b", "b", "c", "d"]}
 )
-COUNTED = [name for name in rt.METRICS if "stock" in rt.METRICS[name].needs]
+SHOWING = ("rectitude.metrics.exposure", "rectitude.metrics.popularity")
+COUNTED = [name for name in rt.METRICS if rt.METRICS[name].function.__module__ in SHOWING]
 NOVEL = ["epc", "efd"]
 
 
@@ -36,6 +37,9 @@ PLACES = [
     ("item_coverage@2", 4 / 5),
     ("item_coverage[padding=3]@2", 4 / 8),
     ("train_coverage@2", 3 / 4),
+    ("train_coverage[others=1]@2", 4 / 4),
+    ("own_train_coverage@2", 3 / 4),
+    ("entropy[base=2]@2", -(log2(1 / 2) / 2 + 3 * log2(1 / 6) / 6)),
     ("gini@2", (-2 * 1 + 0 * 1 + 2 * 1 + 4 * 3) / 6 / 5),
     ("gini[padding=1]@2", (-1 * 1 + 1 * 1 + 3 * 1 + 5 * 3) / 6 / 6),
     ("gini_corrected@1", 1),

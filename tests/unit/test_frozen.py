@@ -30,6 +30,12 @@ MANIFEST = {
     "rectitude", "profile", "profile_versions", "inputs", "lists", "python", "numpy", "polars",
 }  # fmt: skip
 
+SLICES = {"numbers", "notes", "least_lists", "least_relevant"}
+NUMBER = {
+    "by", "slice", "metric", "value", "low", "high", "counted", "of", "lists", "relevant", "share",
+    "reason", "too_small",
+}  # fmt: skip
+
 
 def evaluation() -> rt.Evaluation:
     lists = {"ann": ["a", "b", "c"], "ben": ["c"]}
@@ -57,6 +63,16 @@ def test_the_json_of_an_evaluation_keeps_its_keys() -> None:
         assert set(result["convention"]) == set(rt.Convention().as_dict())
         assert result["state"] is None or set(result["state"]) == STATE
     assert set(document["manifest"]) == MANIFEST
+
+
+def test_slices_are_one_more_key_where_they_were_asked_for() -> None:
+    sliced = rt.evaluate(
+        {1: ["a"]}, {1: ["a"]}, "mrr", users={"user": [1], "town": ["x"]}, slices="town"
+    )
+    document = sliced.as_dict()
+    assert set(document) == EVALUATION | {"slices"}
+    assert set(document["slices"]) == SLICES
+    assert all(set(number) == NUMBER for number in document["slices"]["numbers"])
 
 
 def test_an_evaluation_of_the_first_release_can_be_read() -> None:

@@ -35,8 +35,18 @@ CATALOGUE = {
     "item": [f"i{item}" for item in range(ITEMS)],
     "category": [item % 3 for item in range(ITEMS)],
 }
+ATTRIBUTES = {
+    "items": {
+        **CATALOGUE,
+        "price": [0.5 * item for item in range(ITEMS)],
+        "embedding": [[1.0, float(item), item % 3 - 1.0] for item in range(ITEMS)],
+    },
+    "users": {"user": [f"u{user}" for user in range(6)], "group": list("ababab")},
+    "train": {f"u{user}": [f"i{item}" for item in (user, 2 * user)] for user in range(5)},
+}
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "lists": (LISTS, TRUTH, {"items": CATALOGUE}),
+    "attributes": (LISTS, TRUTH, ATTRIBUTES),
     "scores": (SCORES, WANTED, {"train": TRAIN}),
     "logits": (LOGITS, TARGETS, {}),
 }
@@ -46,6 +56,8 @@ PER_LIST = [name for name, metric in rt.METRICS.items() if metric.kind == "list"
 
 def names_of(name: str) -> list[str]:
     kind = rt.METRICS[name].cutoff
+    if "parts" in rt.METRICS[name].needs:
+        return [f"{name}[precision,recall]@3"]
     return {"none": [name], "level": [f"{name}@0.2"]}.get(kind, [name, f"{name}@3"])
 
 

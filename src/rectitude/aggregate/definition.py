@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rectitude.convention import SWITCHES, Convention
 from rectitude.metrics import Metric
+from rectitude.metrics.signature import written
 
 if TYPE_CHECKING:
     from rectitude.profiles import Asked
@@ -28,7 +29,7 @@ def definition(asked: Asked) -> str:
     """The definition of a metric under the convention in force: words, formula, every choice."""
     metric, convention = asked.metric, asked.convention
     lines = [f"{asked.name}: {metric.title}. {metric.about}", f"  = {formula(asked)}"]
-    lines += [f"  {name} = {value:g}" for name, value in asked.numbers.items()]
+    lines += [f"  {name} = {written(value)}" for name, value in asked.numbers.items()]
     lines += [f"  {s}: {choice_in_words(s, convention)}" for s in relevant_switches(asked)]
     if metric.cite:
         lines.append(f"  source: {metric.cite}")
@@ -52,7 +53,7 @@ def formula(asked: Asked) -> str:
         text = text.replace(", up to rank {k}", "")
     fills = {"k": str(cutoff)}
     fills |= {s: _short(s, asked.convention) for s in asked.metric.switches}
-    fills |= {name: f"{value:g}" for name, value in asked.numbers.items()}
+    fills |= {name: written(value) for name, value in asked.numbers.items()}
     for name, words in fills.items():
         text = text.replace("{" + name + "}", words)
     return text

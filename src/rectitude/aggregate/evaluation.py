@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,16 +14,18 @@ from rectitude import tables
 from rectitude.aggregate import show
 from rectitude.aggregate.state import State, sorted_totals
 from rectitude.arrays import Floats, Integers
+from rectitude.data import kept, sliced
 from rectitude.data.ledger import Ledger
-from rectitude.errors import MissingNeed, RectitudeError, UnreadableFile, unknown_name
+from rectitude.errors import BadName, MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
-from rectitude.storage import read_stored, require_format, write_text
+from rectitude.storage import require_format
 
 if TYPE_CHECKING:
     import polars as pl
 
 FORMAT = "rectitude.evaluation"
 FORMAT_VERSION = 1
+EXPECTED = "a file written by Evaluation.save or rectitude evaluate --output."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Result:
     definition: str
     fingerprint: str
     convention: Mapping[str, Any]
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, float | str]
     state: State | None = None
     interval: tuple[float, float] | None = None
     ties: tuple[float, float] | None = None
@@ -87,6 +89,8 @@ class Evaluation:
     manifest: Mapping[str, Any]
     failures: Mapping[str, RectitudeError] = field(default_factory=dict)
     lists: Keys | None = None
+    slices: sliced.Slices | None = None
+    """the numbers of every slice, if slices were asked for"""
 
     def __getitem__(self, name: str) -> float:
         return self.result(name).value
@@ -174,7 +178,8 @@ class Evaluation:
         if self.lists is None:
             raise MissingNeed(
                 "this evaluation comes from a file or a history, which hold no values per list.",
-                advice="write them when evaluating: evaluation.per_list().write_parquet(...).",
+                advice="save a zip, which keeps them: evaluation.save('NAME.zip'), "
+                "rectitude evaluate --output NAME.zip.",
             )
         return self.lists
 
@@ -188,6 +193,7 @@ class Evaluation:
             "failures": {name: str(error) for name, error in self.failures.items()},
             "ledger": self.ledger.as_dict(),
             "manifest": dict(self.manifest),
+            **({} if self.slices is None else {"slices": self.slices.as_dict()}),
         }
 
     def to_json(self) -> str:
@@ -199,22 +205,37 @@ class Evaluation:
         return tables.csv(show.rows(self.results))
 
     def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return tables.aligned(show.cells(self.results)) + "\n"
+        """The table as Markdown, and one of each slicing."""
+        more = "" if self.slices is None else "\n" + self.slices.to_markdown()
+        return tables.aligned(show.cells(self.results)) + "\n" + more
 
     def to_latex(self) -> str:
-        """The table as LaTeX, in the style of booktabs."""
-        return tables.latex(show.cells(self.results))
+        """The table as LaTeX, in the style of booktabs, and one of each slicing."""
+        more = "" if self.slices is None else "\n" + self.slices.to_latex()
+        return tables.latex(show.cells(self.results)) + more
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the evaluation as JSON, whole or not at all."""
-        write_text(path, self.to_json())
+    def save(
+        self, path: str | os.PathLike[str], per_list: Literal["kept", "dropped"] = "dropped"
+    ) -> None:
+        """Write the evaluation as JSON, whole or not at all.
+
+        The values per list are kept too in a file that ends in .zip, or, with `per_list="kept"`,
+        beside the JSON in NAME.lists.parquet. Other programs can read both.
+        """
+        if per_list not in ("kept", "dropped"):
+            raise BadName(f"per_list cannot be {per_list!r}.", "'kept' or 'dropped'.")
+        held = per_list == "kept" or (kept.is_zip(path) and self.lists is not None)
+        kept.write(path, self.stored() if held else kept.Kept(self.to_json()))
+
+    def stored(self) -> kept.Kept:
+        """The evaluation as it is stored with its values per list."""
+        return kept.Kept(self.to_json(), self.per_list(), self._behind().weights)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Evaluation:
-        """An evaluation that `save` wrote."""
-        expected = "a JSON file written by Evaluation.save or rectitude evaluate --output."
-        return from_dict(read_stored(path, "evaluation", expected), os.fspath(path))
+        """An evaluation that `save` wrote, with its values per list if they were kept."""
+        stored, lists = kept.read(path, EXPECTED)
+        return from_dict(stored, os.fspath(path), lists)
 
     def __str__(self) -> str:
         return show.text(self)
@@ -222,14 +243,18 @@ class Evaluation:
     __repr__ = __str__  # at a prompt, people want to see the numbers
 
 
-def from_dict(stored: Mapping[str, Any], where: str = "this") -> Evaluation:
-    """An evaluation as `as_dict` wrote it."""
+def from_dict(
+    stored: Mapping[str, Any], where: str = "this", lists: pl.DataFrame | None = None
+) -> Evaluation:
+    """An evaluation as `as_dict` wrote it, with values per list as `stored` gave them."""
     stored = require_format(stored, where, "evaluation", FORMAT_VERSION)
     try:
         results = {name: _result(name, facts) for name, facts in stored["results"].items()}
         failures = {name: RectitudeError(text) for name, text in stored["failures"].items()}
         ledger = Ledger.from_dict(stored["ledger"])
-        return Evaluation(results, ledger, stored["manifest"], failures)
+        parted = sliced.from_dict(stored["slices"]) if "slices" in stored else None
+        found = Evaluation(results, ledger, stored["manifest"], failures, slices=parted)
+        return found if lists is None else _with_lists(found, lists)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole evaluation.") from error
 
@@ -249,6 +274,12 @@ def _result(name: str, facts: Mapping[str, Any]) -> Result:
         ties=_pair(facts["ties"]),
         counted=facts["counted"],
     )
+
+
+def _with_lists(found: Evaluation, lists: pl.DataFrame) -> Evaluation:
+    values = {n: lists[n].fill_null(np.nan).to_numpy() for n in found.results if n in lists.columns}
+    results = {n: replace(r, values=values.get(n)) for n, r in found.results.items()}
+    return replace(found, results=results, lists=Keys(*kept.keys_of(lists)))
 
 
 def _pair(stored: list[float] | None) -> tuple[float, float] | None:

@@ -46,4 +46,5 @@ def text(evaluation: Evaluation) -> str:
     parts = [f"convention: {evaluation.manifest.get('profile', 'default')}"]
     parts.append(aligned(cells(evaluation.results)))
     parts += [f"! {name} failed: {error}" for name, error in evaluation.failures.items()]
-    return "\n".join([*parts, str(evaluation.ledger)])
+    parts.append(str(evaluation.ledger))
+    return "\n".join(parts) + ("" if evaluation.slices is None else f"\n\n{evaluation.slices}")

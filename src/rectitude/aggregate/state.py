@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rectitude.aggregate.exact import UNIT_BITS, quotient, total
 from rectitude.arrays import Flags, Floats, Integers, totals
 from rectitude.convention import Convention
 from rectitude.errors import NothingToEvaluate, UndefinedValue
+from rectitude.exact import UNIT_BITS, quotient, total
 from rectitude.metrics import Ratio
 from rectitude.metrics.registry import Overall
 
@@ -44,6 +44,11 @@ class State:
         """Without lists that are in this state."""
         sums = (getattr(self, f.name) - getattr(other, f.name) for f in fields(State))
         return State(*sums)
+
+    @property
+    def lists(self) -> int:
+        """How many lists count, those without a value among them."""
+        return self.counted + self.skipped + self.nan
 
     @property
     def value(self) -> float:

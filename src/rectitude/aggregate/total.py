@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
+from rectitude.aggregate.by_group import ByGroup
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.state import State
+
+Sum = State | Counted | ByGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,7 @@ class Total:
     """Exact sums or counts, which add; `bounds` are the sums with all ties broken against and for
     the relevant items, None where a metric has none."""
 
-    sum: State | Counted
+    sum: Sum
     bounds: tuple[State, State] | None = None
 
     def __add__(self, other: Total) -> Total:
@@ -22,6 +25,4 @@ class Total:
         if self.bounds is not None and other.bounds is not None:
             (worst, best), (low, high) = self.bounds, other.bounds
             bounds = (worst + low, best + high)
-        if isinstance(self.sum, State):
-            return Total(self.sum + cast("State", other.sum), bounds)
-        return Total(self.sum + cast("Counted", other.sum), bounds)
+        return Total(self.sum + cast("Any", other.sum), bounds)  # both are of one kind

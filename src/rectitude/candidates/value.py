@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, UnreadableFile
-from rectitude.splits.content import digest
 from rectitude.storage import require_format, write_all
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ class Candidates:
     @property
     def hash(self) -> str:
         """A short hash of who may be recommended what; settings and seed play no part."""
+        from rectitude.splits.content import digest  # which brings all that prepares tables
+
         both = digest(self.frame) + digest(self.owners.to_frame())
         return hashlib.blake2b(both, digest_size=8).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What `rectitude evaluate` adds to numbers on request: slices of the truth, and estimates."""
+"""What `rectitude evaluate` adds to numbers on request: marks of small slices, and estimates."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from rectitude.errors import RectitudeError
+from rectitude.errors import BadName, RectitudeError
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
     from rectitude.candidates.estimators import Estimate
 
+_NOT_ESTIMATED = ("metrics", "intervals", "slices")
 
-def sliced(
-    label: str, predictions: Any, truth: Any, by: str, given: Mapping[str, Any], progress: Any
-) -> dict[str, Evaluation]:
-    """The evaluation of all lists and of every slice, by its name after the label, if any."""
-    from rectitude.engines.slices import slices
 
-    found = slices(predictions, truth, by=by, **given, progress=progress)  # type: ignore[arg-type]
-    return {f"{label}{name}": one for name, one in found.items()}
+def marked(evaluations: Mapping[str, Evaluation], smallest: int) -> dict[str, Evaluation]:
+    """The evaluations with slices marked that have fewer lists or relevant rows than this."""
+    if smallest < 0:
+        raise BadName(f"--smallest-slice is {smallest}.", "a number of lists.")
+    return {
+        label: one
+        if one.slices is None
+        else replace(one, slices=one.slices.readable_from(smallest, smallest))
+        for label, one in evaluations.items()
+    }
 
 
 def with_estimates(
@@ -31,7 +35,7 @@ def with_estimates(
     from rectitude.engines.estimated import estimates
 
     names = [name for name in evaluation if _has_estimator(name)]
-    rest = {name: given[name] for name in given if name not in ("metrics", "intervals")}
+    rest = {name: given[name] for name in given if name not in _NOT_ESTIMATED}
     found = estimates(predictions, truth, names, **rest)
     told = {name: _stored(found[name]) if name in found else None for name in evaluation}
     return replace(evaluation, manifest={**evaluation.manifest, "estimates": told})

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.files import Files, with_files
+from rectitude.cli.files import Files, with_files, with_groups
+from rectitude.cli.inputs import source
+from rectitude.cli.models import models_of
 from rectitude.cli.options import Conventions, convention_of
 from rectitude.errors import BadName
+
+if TYPE_CHECKING:
+    from rectitude.comparing import Comparison
 
 NAME = "compare"
 EXAMPLE = """\b
 Examples:
   rectitude compare a.csv b.csv c.csv --truth test.csv --baseline a
+  rectitude compare a.zip b.zip c.zip --baseline a --test wilcoxon --correct holm --json
+  rectitude compare a=a1.zip,a2.zip,a3.zip b="runs/b-*.zip" --baseline a
+  rectitude compare a.csv b.csv --truth test.csv --users users.csv --slice gender
   rectitude compare a.csv b.csv --truth test.csv --metrics "ndcg@{5,10}" --test sign_flip \\
-      --correct benjamini_hochberg --interval bca --json
+      --correct benjamini_hochberg --interval bca --format latex --show interval
   rectitude compare a.csv b.csv --truth test.csv --metrics ndcg@10 --margin 0.005"""
 
 
@@ -31,7 +41,12 @@ class Form(StrEnum):
 
 
 Models = Annotated[
-    list[str] | None, typer.Argument(metavar="FILE", help="Ranked lists of one model each.")
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME=]FILE,...",
+        help="Models: evaluations that evaluate --output NAME.zip wrote, ranked lists, or folders "
+        "of either; several files of one model are its runs.",
+    ),
 ]
 _CORRECTIONS = "none, bonferroni, holm, benjamini_hochberg, benjamini_yekutieli"
 
@@ -40,8 +55,64 @@ def _word(words: str) -> Any:
     return typer.Option(metavar="NAME", help=words)
 
 
-@with_files
-def run(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """How differences are tested, as options say."""
+
+    test: Annotated[str, _word("t, wilcoxon, mann_whitney, kruskal or sign_flip.")] = "t"
+    correct: Annotated[str, _word(f"One of {_CORRECTIONS}.")] = "holm"
+    interval: Annotated[str, _word("t, or by bootstrap: percentile or bca.")] = "t"
+    alpha: Annotated[float, typer.Option(help="What a corrected p must be below.")] = 0.05
+    resamples: Annotated[int, typer.Option(help="How many draws or flips.")] = 10_000
+    seed: Annotated[int, typer.Option(help="What draws come from.")] = 0
+    margin: Annotated[
+        float | None, typer.Option(help="Ask whether models are equivalent within this.")
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The method, as `compare` takes it."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How a comparison is shown, as options say."""
+
+    form: Annotated[Form, typer.Option("--format", help="How it is shown.")] = Form.TABLE
+    table: Annotated[str | None, _word("models or differences: that table alone.")] = None
+    show: Annotated[
+        list[str] | None,
+        typer.Option(metavar="interval|points|relative ...", help="More beside each number."),
+    ] = None
+    words: Annotated[bool, typer.Option("--words", help="Say each difference in words.")] = False
+
+    def require_place(self, as_json: bool) -> None:
+        """Refuse what a format has no place for."""
+        given = {"--table": self.table, "--show": self.show, "--words": self.words}
+        asked = [option for option, value in given.items() if value]
+        if as_json and self.form is not Form.TABLE:
+            asked = [f"--format {self.form}"]
+        if as_json and asked:
+            raise BadName(f"--json and {asked[0]} were given.", "one of them; JSON holds all.")
+        refused = {Form.TABLE: (), Form.CSV: ("--show", "--words")}.get(self.form, ("--words",))
+        for option in [option for option in asked if option in refused]:
+            raise BadName(f"{option} has no place in {self.form} output.", "another --format.")
+
+    def shown(self, found: Comparison) -> str:
+        """The comparison as it was asked for."""
+        from rectitude.comparing.result import BOTH
+
+        parts: Any = BOTH if self.table is None else (self.table,)
+        extra: Any = [column for word in self.show or () for column in word.split(",")]
+        if self.form is Form.CSV:
+            return found.to_csv("differences" if self.table is None else parts[0])
+        if self.form is not Form.TABLE:
+            written: str = getattr(found, f"to_{self.form}")(parts, extra)
+            return written
+        return found.to_text(parts, extra) + (f"\n\n{found.words()}" if self.words else "")
+
+
+def _compare(
     named: Models = None,
     *,
     metrics: Annotated[
@@ -49,37 +120,46 @@ def run(
     ] = None,
     convention: Conventions = None,
     baseline: Annotated[str | None, _word("The model that others are compared with.")] = None,
-    test: Annotated[str, _word("t, wilcoxon, mann_whitney, kruskal or sign_flip.")] = "t",
-    correct: Annotated[str, _word(f"One of {_CORRECTIONS}.")] = "holm",
-    interval: Annotated[str, _word("t, or by bootstrap: percentile or bca.")] = "t",
-    alpha: Annotated[float, typer.Option(help="What a corrected p must be below.")] = 0.05,
-    resamples: Annotated[int, typer.Option(help="How many draws or flips.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="What draws come from.")] = 0,
-    margin: Annotated[
-        float | None, typer.Option(help="Ask whether models are equivalent within this.")
+    by: Annotated[
+        str | None,
+        typer.Option("--slice", metavar="BY", help="On slices too, such as gender or activity:4."),
     ] = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(metavar="users|truth|convention ...", help="What may differ between models."),
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="How it is shown.")] = Form.TABLE,
+    method: Method,
+    look: Look,
     files: Files,
 ) -> int:
     """Compare models user by user: differences, intervals, tests.
 
     Each model is compared with the baseline, or with every other; p-values are corrected for all
-    tests together. A model is called by the name of its file.
+    tests together. A model is called by the name of its file or folder, unless NAME= says.
     """
     from rectitude.comparing import compare
 
-    if files.as_json and form is not Form.TABLE:
-        raise BadName(f"--json and --format {form} were given.", "one of them.")
-    models, truth = files.opened(named or ())
-    chosen: dict[str, Any] = {"test": test, "correct": correct, "interval": interval}
-    chosen["allow"] = allow or ()
+    look.require_place(files.as_json)
+    models, truth = _opened(named or (), files)
+    wanted: Any = allow or ()
     found = compare(
-        models, truth, metrics, convention_of(convention or ()), baseline=baseline, alpha=alpha,
-        resamples=resamples, seed=seed, margin=margin, **chosen, **files.given(),
+        models, truth, metrics, convention_of(convention) if convention else None,
+        baseline=baseline, by=by, allow=wanted, **method.given(), **files.given(),
     )  # fmt: skip
-    files.deliver(found, form)
+    files.write(found.to_json() if files.as_json else look.shown(found))
     return 0
+
+
+run = with_files(with_groups(_compare, method=Method, look=Look))
+
+
+def _opened(named: Sequence[str], files: Files) -> tuple[dict[str, Any], Any]:
+    """The models by name, and the truth if there is one."""
+    if not named:
+        return files.opened(())
+    if files.scores or files.logits:
+        kind = "--scores" if files.scores else "--logits"
+        raise BadName(f"files and {kind} were given.", "one of them.")
+    models = models_of(named)
+    single = {name: of[0] if len(of) == 1 else of for name, of in models.items()}
+    return single, source(files.truth)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli import trec
-from rectitude.cli.beyond import estimated, sliced, with_estimates
+from rectitude.cli.beyond import estimated, marked, with_estimates
+from rectitude.cli.frames import deliver
 from rectitude.cli.inputs import Inputs, opened, source
 from rectitude.cli.options import Conventions, convention_of, pairs, reported
 from rectitude.cli.progress import shown as shown_progress
@@ -26,7 +27,8 @@ Examples:
   rectitude evaluate --truth test.csv --predictions a.csv b.csv \\
       --metrics "ndcg@{5,10}" recall@20 --convention rectools order=score
   rectitude evaluate --truth t.qrels --predictions bm25.run --json --output bm25.json
-  rectitude evaluate --truth test.csv --scores scores.npy --train train.csv --slices known
+  rectitude evaluate --truth test.csv --scores scores.npy --train train.csv \\
+      --users users.csv --slices known gender activity:4
   rectitude evaluate --truth test.csv --predictions a.csv b.csv --candidates c.parquet --estimate
   rectitude evaluate --truth elliot:test.tsv --predictions trec:bm25.txt
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
@@ -109,9 +111,12 @@ def run(  # noqa: PLR0913  one parameter per option
         list[str] | None, _several("ROLE=COLUMN", "Unusual columns, such as user=visitor.")
     ] = None,
     slices: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Slices of the truth too: known, by what --train holds."),
+        list[str] | None,
+        _several("NAME", "By attribute too: gender, price:10,50, activity:4, known, a+b crossed."),
     ] = None,
+    smallest_slice: Annotated[
+        int, typer.Option(metavar="N", help="Mark slices of fewer lists or relevant rows.")
+    ] = 30,
     estimate: Annotated[
         bool, _flag("--estimate", "Add what sampled candidates tell of a ranking of all items.")
     ] = False,
@@ -124,7 +129,9 @@ def run(  # noqa: PLR0913  one parameter per option
     as_json: Annotated[bool, _flag("--json", "Short for --format json.")] = False,
     as_csv: Annotated[bool, _flag("--csv", "Short for --format csv.")] = False,
     as_latex: Annotated[bool, _flag("--latex", "Short for --format latex.")] = False,
-    output: Annotated[Path | None, _file("Write there instead of printing.")] = None,
+    output: Annotated[
+        Path | None, _file("Write there instead of printing; a .zip keeps values of lists, too.")
+    ] = None,
     per_list: Annotated[
         Path | None, _file("Also write the values of every list (.csv or .parquet).")
     ] = None,
@@ -148,11 +155,11 @@ def run(  # noqa: PLR0913  one parameter per option
     from rectitude.reports import rendered, smgcn
 
     shown = _format(form, {Format.JSON: as_json, Format.CSV: as_csv, Format.LATEX: as_latex})
-    _require_targets(output, per_list)
+    _require_targets(output, per_list, shown)
     _require_room(
         {"--definitions": definitions, "--improvement": improvement, "--estimate": estimate}, shown
     )
-    _require_whole(slices, estimate, shown)
+    _require_whole(slices or (), estimate, shown)
     names: Sequence[str] | None = metrics
     if shown is Format.SMGCN:
         names = smgcn.names(metrics or ())
@@ -161,7 +168,7 @@ def run(  # noqa: PLR0913  one parameter per option
         "items": source(items), "users": source(users), "weights": source(weights),
         "list_key": list_key,
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
-        "candidates": source(candidates), "ranking": source(ranking),
+        "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
     }  # fmt: skip
     inputs = Inputs(
         predictions or (), scores or (), logits or (), truth, targets, score_users, score_items,
@@ -175,10 +182,10 @@ def run(  # noqa: PLR0913  one parameter per option
         text, evaluations = trec.printed(options, convention or (), inputs, given)
     else:
         options.refuse(shown)
-        evaluations = _evaluated(inputs, given, slices, estimate)
+        evaluations = marked(_evaluated(inputs, given, estimate), smallest_slice)
         text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
         text += estimated(evaluations) if estimate and shown is not Format.JSON else ""
-    _deliver(text, output, per_list, evaluations)
+    deliver(text, output, per_list, evaluations)
     in_text = shown is Format.TABLE and output is None
     if not in_text and shown is not Format.JSON:
         _warn_of_samples(evaluations)
@@ -193,20 +200,14 @@ def _warn_of_samples(evaluations: Mapping[str, Evaluation]) -> None:
             typer.echo(f"warning: {label}: {one.ledger.entries['lists_sampled']}", err=True)
 
 
-def _evaluated(
-    inputs: Inputs, given: Mapping[str, Any], slices: str | None, estimate: bool
-) -> dict[str, Evaluation]:
-    """Each of the predictions, evaluated, and its slices if any were asked for."""
+def _evaluated(inputs: Inputs, given: Mapping[str, Any], estimate: bool) -> dict[str, Evaluation]:
+    """Each of the predictions, evaluated."""
     from rectitude.engines.local import evaluate
 
     found, truth = opened(inputs)
     evaluations: dict[str, Evaluation] = {}
     for label, predictions in found.items():
         with shown_progress(label) as progress:
-            if slices is not None:
-                before = f"{label}, " if len(found) > 1 else ""
-                evaluations |= sliced(before, predictions, truth, slices, given, progress)
-                continue
             one = evaluate(predictions, truth, **given, progress=progress)
             evaluations[label] = with_estimates(one, predictions, truth, given) if estimate else one
     return evaluations
@@ -221,13 +222,19 @@ def _format(form: Format | None, flags: Mapping[Format, bool]) -> Format:
     return asked.pop() if asked else Format.TABLE
 
 
-def _require_targets(output: Path | None, per_list: Path | None) -> None:
+def _require_targets(output: Path | None, per_list: Path | None, form: Format) -> None:
     """Refuse what cannot be written before anything is computed."""
     for option, path in (("--output", output), ("--per-list", per_list)):
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise BadName(f"{option} {path} cannot be written.", "a file in a folder that exists.")
     if per_list is not None and per_list.suffix not in (".csv", ".parquet"):
         raise BadName(f"--per-list {per_list} has no known ending.", ".csv or .parquet.")
+    if (
+        output is not None
+        and output.suffix.lower() == ".zip"
+        and form not in (Format.TABLE, Format.JSON)
+    ):
+        raise BadName(f"--output {output} holds JSON and values per list, not {form}.", "--json.")
 
 
 def _require_room(asked: Mapping[str, bool], form: Format) -> None:
@@ -242,11 +249,11 @@ def _require_room(asked: Mapping[str, bool], form: Format) -> None:
         )
 
 
-def _require_whole(slices: str | None, estimate: bool, form: Format) -> None:
+def _require_whole(slices: Sequence[str], estimate: bool, form: Format) -> None:
     """Refuse what slices do not go with."""
-    if slices is not None and form is Format.TREC:
+    if slices and form in (Format.TREC, Format.SMGCN):
         raise BadName(f"--slices has no place in {form} output.", "another --format.")
-    if slices is not None and estimate:
+    if slices and estimate:
         raise BadName("--slices and --estimate were given.", "one of them.")
 
 
@@ -266,22 +273,6 @@ def _definitions(evaluations: Mapping[str, Evaluation]) -> str:
         for name, result in evaluation.results.items()
     }
     return "\n" + "\n".join(said.values()) + "\n"
-
-
-def _deliver(
-    text: str, output: Path | None, per_list: Path | None, evaluations: Mapping[str, Evaluation]
-) -> None:
-    from rectitude.cli.frames import frame_writer, stacked
-    from rectitude.storage import Write, write_all
-
-    files: dict[Path, Write] = {}
-    if per_list is not None:
-        files[per_list] = frame_writer(per_list, stacked(evaluations))
-    if output is not None:
-        files[output] = lambda where: where.write_text(text, encoding="utf-8")
-    write_all(files)
-    if output is None:
-        typer.echo(text, nl=False)
 
 
 def _failed(evaluations: Mapping[str, Evaluation], aloud: bool) -> int:

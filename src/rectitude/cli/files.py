@@ -101,11 +101,14 @@ class Files:
     def deliver(self, found: Any, form: str = "table") -> None:
         """Print what was found, or write it where it should go; a form other than a table is what
         `to_<form>` gives."""
+        text = found.to_json() if self.as_json else str(found)
+        self.write(getattr(found, f"to_{form}")() if form != "table" else text)
+
+    def write(self, text: str) -> None:
+        """Print a text, or write it where it should go."""
         from rectitude.storage import write_text
 
-        text = found.to_json() if self.as_json else str(found)
-        if form != "table":
-            text = getattr(found, f"to_{form}")().rstrip("\n")
+        text = text.rstrip("\n")
         if self.output is None:
             typer.echo(text)
         else:
@@ -125,6 +128,24 @@ def with_files(verb: Callable[..., int], without: Sequence[str] = ()) -> Callabl
 
     kept = [parameter for name, parameter in own.items() if name != "files"]
     vars(run)["__signature__"] = inspect.Signature([*kept, *shared.values()])
+    return run
+
+
+def with_groups(verb: Callable[..., int], **groups: Callable[..., Any]) -> Callable[..., int]:
+    """A verb with the options of these classes beside its own; it gets one of each, by name."""
+    own = inspect.signature(verb, eval_str=True).parameters
+    options = {
+        name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()
+    }
+
+    @wraps(verb)
+    def run(**values: Any) -> int:
+        made = {n: groups[n](**{o: values.pop(o) for o in options[n]}) for n in groups}
+        return verb(**values, **made)
+
+    kept = [option for name, option in own.items() if name not in groups]
+    more = [option for of in options.values() for option in of.values()]
+    vars(run)["__signature__"] = inspect.Signature([*kept, *more])
     return run
 
 

@@ -114,11 +114,18 @@ def _choices(asked: Asked) -> list[str]:
 
 
 def _numbers(asked: Asked) -> list[str]:
-    name = asked.metric.name
+    from rectitude.metrics.signature import written
+
+    name, numbers = asked.metric.name, asked.numbers
+    words = {key: (_kind(value), written(value)) for key, value in numbers.items()}
     return [
-        f"Number: {number} = {value:g}; set it as {name}[{number}={value:g}]."
-        for number, value in asked.numbers.items()
+        f"{kind}: {key} = {value}; set it as {name}[{key}={value}]."
+        for key, (kind, value) in words.items()
     ]
+
+
+def _kind(value: float | str) -> str:
+    return "Text" if isinstance(value, str) else "Number"
 
 
 def _facts(asked: Asked) -> dict[str, Any]:

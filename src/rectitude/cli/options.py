@@ -16,7 +16,7 @@ SEVERAL = frozenset(
     {
         "--predictions", "--scores", "--logits", "--metrics", "--convention", "--columns",
         "--profile", "--profiles", "--first", "--second", "--base", "--reference-convention",
-        "--folds", "--set", "--unknown", "--validate", "--allow", "--only",
+        "--folds", "--set", "--unknown", "--validate", "--allow", "--only", "--show", "--slices",
     }
 )  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})

@@ -8,29 +8,38 @@ from typing import Any, Unpack, get_args
 
 import numpy as np
 
-from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.arrays import Floats
-from rectitude.comparing import effects
+from rectitude.comparing import cautions, effects
 from rectitude.comparing.correction import Correction, corrected
 from rectitude.comparing.intervals import Interval, interval
+from rectitude.comparing.opening import Making, runs_of
 from rectitude.comparing.pairing import (
     Allowed,
     Pair,
     Runs,
     cube,
+    over_runs,
     pairs,
     require_comparable,
     require_same_users,
     shared_metrics,
+    users_means,
 )
+from rectitude.comparing.parting import ALL
 from rectitude.comparing.result import Comparison, Difference
 from rectitude.comparing.runs import components
-from rectitude.comparing.significance import TESTS, Outcome, Test, constant, sign_flips
-from rectitude.engines.local import evaluate
+from rectitude.comparing.significance import (
+    TESTS,
+    Outcome,
+    Test,
+    constant,
+    require_values,
+    sign_flips,
+)
+from rectitude.data.slicing import named, parse
 from rectitude.engines.opening import Inputs
-from rectitude.errors import BadName, MissingNeed, NothingToEvaluate, unknown_name
+from rectitude.errors import BadName, NothingToEvaluate, UndefinedValue, unknown_name
 from rectitude.metrics import METRICS, Metric
-from rectitude.tables import number
 
 __all__ = ["Comparison", "Difference", "compare"]
 
@@ -48,6 +57,21 @@ class _Method:
     margin: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is compared of all users, or of one slice."""
+
+    runs: Runs
+    kinds: Mapping[str, Metric]
+    pairs: Sequence[Pair]
+    users: Mapping[tuple[str, str], Floats]
+    """the users' means of each metric and model whose number is their mean"""
+    scales: Mapping[str, float]
+    values: Mapping[str, Mapping[str, float]]
+    deviations: Mapping[str, Mapping[str, float]]
+    notes: Sequence[str]
+
+
 def compare(
     models: Mapping[str, object] | Sequence[object],
     truth: object = None,
@@ -55,6 +79,7 @@ def compare(
     convention: object = None,
     *,
     baseline: str | None = None,
+    by: Any = None,
     test: Test = "t",
     correct: Correction = "holm",
     interval: Interval = "t",
@@ -67,11 +92,12 @@ def compare(
 ) -> Comparison:
     """Compare models user by user.
 
-    `models` are evaluations by name, or predictions, which are evaluated against the truth first
-    with whatever `evaluate` takes; a list of either stands for several runs (seeds, folds) of one
-    model. Each model is compared with the baseline, or with every other, and `correct` regards all
-    of these tests together. `margin` asks whether models are equivalent within that difference.
-    Other users, truths or conventions are refused unless `allow` names them.
+    `models` are evaluations by name, files and folders that hold stored ones, or predictions, which
+    are evaluated against the truth first with whatever `evaluate` takes; a list of any of these
+    stands for several runs (seeds, folds) of one model. Each model is compared with the baseline,
+    or with every other, on all users and, with `by`, on each slice; `correct` regards all of these
+    tests together. `margin` asks whether models are equivalent within that difference. Other users,
+    truths or conventions are refused unless `allow` names them.
 
     >>> lists = {"good": {1: ["a"], 2: ["b"]}, "poor": {1: ["x", "a"], 2: ["x", "y", "b"]}}
     >>> compare(lists, {1: ["a"], 2: ["b"]}, "mrr").of("mrr", "poor").better
@@ -79,33 +105,28 @@ def compare(
     """
     method = _Method(test, correct, interval, alpha, resamples, seed, margin)
     _require_method(method, allow)
-    runs = _runs(models, lambda one: evaluate(one, truth, metrics, convention, **given), truth)
-    if baseline is not None and baseline not in runs:
-        raise unknown_name("model", baseline, runs, where="this comparison")
-    return _compared(runs, baseline, method, allow)
+    making = Making(truth, metrics, convention, by, given)
+    every, notes = runs_of(models, making)
+    known = every[ALL]
+    if baseline is not None and baseline not in known:
+        raise unknown_name("model", baseline, known, where="this comparison")
+    parts = _parts(every, notes, baseline, allow)
+    return _compared(parts, notes, baseline, method, by)
 
 
-def _compared(
-    runs: Runs, baseline: str | None, method: _Method, allow: Collection[Allowed]
-) -> Comparison:
-    names, notes = shared_metrics(runs)
-    notes += require_comparable(runs, names, allow)
-    values = cube(runs, names)
-    notes += require_same_users(values, runs, names, allow)
-    paired = pairs(values, [*runs], names, baseline)
-    notes += _cautions(paired, runs)
-    kinds = {name: METRICS[_result(runs, name).metric] for name in names}
-    found = _differences(paired, kinds, method)
-    means = {name: {m: _over_runs(runs, m, name)[0] for m in runs} for name in names}
-    spreads = {name: {m: _over_runs(runs, m, name)[1] for m in runs} for name in names}
-    many = len(next(iter(runs.values())))
-    return Comparison(
-        values=means, deviations=spreads if many > 1 else {}, differences=tuple(found),
-        best={name: kind.best for name, kind in kinds.items()}, baseline=baseline,
-        test=method.test, correction=method.correct, interval=method.interval, alpha=method.alpha,
-        resamples=method.resamples, seed=method.seed, margin=method.margin, runs=many,
-        notes=tuple(notes),
-    )  # fmt: skip
+def _parts(
+    every: Mapping[str, Runs], notes: list[str], baseline: str | None, allow: Collection[Allowed]
+) -> dict[str, _Part]:
+    """All users, and the slices that can be compared; a note on each of the others."""
+    parts = {}
+    for label, runs in every.items():
+        try:
+            parts[label] = _part(runs, baseline, allow)
+        except (NothingToEvaluate, UndefinedValue) as error:
+            if label == ALL:
+                raise
+            notes.append(f"slice {label} is left out: {error.found}")
+    return parts
 
 
 def _require_method(method: _Method, allow: Collection[str]) -> None:
@@ -120,67 +141,101 @@ def _require_method(method: _Method, allow: Collection[str]) -> None:
         raise BadName(f"alpha is {method.alpha}.", "a share such as 0.05.")
     if method.resamples < 100:
         raise BadName(f"there are {method.resamples} resamples.", "at least 100.")
+    if method.seed < 0:
+        raise BadName(f"the seed is {method.seed}.", "a whole number from 0.")
+    effects.require_margin(method.margin)
 
 
-def _runs(models: Any, evaluated: Callable[[object], Evaluation], truth: object) -> Runs:
-    """The evaluations of each model, as many for each."""
-    if not isinstance(models, Mapping):
-        models = {str(place): one for place, one in enumerate(models, 1)}
-    runs = {}
-    for name, given in models.items():
-        every = list(given) if isinstance(given, list | tuple) else [given]
-        if truth is None and not all(isinstance(one, Evaluation) for one in every):
-            raise MissingNeed(
-                f"{name} is no evaluation, and there is no truth to evaluate it by.",
-                "evaluations, or predictions with truth=.",
-            )
-        runs[str(name)] = [one if isinstance(one, Evaluation) else evaluated(one) for one in every]
-    counts = {name: len(of) for name, of in runs.items()}
-    if len(runs) < 2:
-        raise NothingToEvaluate(f"there is {len(runs)} model.", "at least two to compare.")
-    if len(set(counts.values())) > 1 or not min(counts.values()):
-        told = ", ".join(f"{name} has {count}" for name, count in counts.items())
-        raise BadName(f"models have different numbers of runs: {told}.", "as many runs of each.")
-    return runs
-
-
-def _over_runs(runs: Runs, model: str, metric: str) -> tuple[float, float]:
-    """The mean and the standard deviation of a number over the runs of a model."""
-    values = np.array([one.results[metric].value for one in runs[model]])
-    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
-def _cautions(paired: Sequence[Pair], runs: Runs) -> list[str]:
-    """What a reader should know of single differences."""
-    notes = []
+def _part(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Part:
+    """Values that belong together, or an error that says why they do not."""
+    names, notes = shared_metrics(runs)
+    notes += require_comparable(runs, names, allow)
+    values = cube(runs, names)
+    notes += require_same_users(values, runs, names, allow)
+    paired = pairs(values, [*runs], names, baseline)
     for one in paired:
-        told = f"{one.metric} of {one.model} and {one.baseline}"
-        mean = float(one.difference.mean())
-        if mean and constant(one.difference):
-            notes.append(f"{told}: all users differ by the same; t says nothing, sign_flip does.")
-        scale = 100 if _result(runs, one.metric).convention.get("scale") == "percent" else 1
-        apart, _ = _over_runs(runs, one.model, one.metric)
-        apart -= _over_runs(runs, one.baseline, one.metric)[0]
-        if not abs(scale * mean - apart) <= 1e-6 * scale:
-            notes.append(
-                f"{told}: their numbers differ by {number(apart)}, and by {scale * mean:.4f} in "
-                "the mean of the users compared, which is tested."
-            )
-    return notes
+        require_values(one.one, one.other)
+    first = next(iter(runs.values()))[0].results
+    scales = {n: 100.0 if first[n].convention.get("scale") == "percent" else 1.0 for n in names}
+    numbers = {name: {model: over_runs(runs, model, name) for model in runs} for name in names}
+    return _Part(
+        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=paired,
+        users=users_means(values, numbers, scales), scales=scales,
+        values={name: {m: one[0] for m, one in of.items()} for name, of in numbers.items()},
+        deviations={name: {m: one[1] for m, one in of.items()} for name, of in numbers.items()},
+        notes=notes,
+    )  # fmt: skip
 
 
-def _result(runs: Runs, metric: str) -> Result:
-    return next(iter(runs.values()))[0].results[metric]
+def _compared(
+    parts: Mapping[str, _Part],
+    notes: Sequence[str],
+    baseline: str | None,
+    method: _Method,
+    by: object,
+) -> Comparison:
+    """The comparison of all users, with those of slices; all tests are one family."""
+    paired = [pair for part in parts.values() for pair in part.pairs]
+    kinds = [part.kinds[pair.metric] for part in parts.values() for pair in part.pairs]
+    means = [users for part in parts.values() for users in part.users.values()]
+    ends = _intervals([*(pair.difference for pair in paired), *means], method)
+    found = iter(_differences(paired, kinds, ends[: len(paired)], method))
+    rest = iter(ends[len(paired) :])
+    sliced_by = by if isinstance(by, str) else named(parse(by)) if by else ""
+    made = {}
+    for label, part in parts.items():
+        told = [*part.notes, *(notes if label == ALL else ())]
+        which = "" if label == ALL else f"{sliced_by}: {label}"
+        one = _comparison(part, [next(found) for _ in part.pairs], baseline, method)
+        told += _cautions(part, len(paired), method)
+        shown = _by_metric(part, [(names, next(rest)) for names in part.users])
+        made[label] = replace(
+            one, slice=which, tests=len(paired), notes=tuple(told), intervals=shown
+        )
+    whole = made.pop(ALL)
+    return replace(whole, slices=made)
+
+
+def _by_metric(
+    part: _Part, ends: Iterable[tuple[tuple[str, str], Floats]]
+) -> dict[str, dict[str, tuple[float, float]]]:
+    found: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in part.values}
+    for (metric, model), (low, high) in ends:
+        scale = part.scales[metric]
+        found[metric][model] = scale * float(low), scale * float(high)
+    return found
+
+
+def _comparison(
+    part: _Part, found: Sequence[Difference], baseline: str | None, method: _Method
+) -> Comparison:
+    many = len(next(iter(part.runs.values())))
+    return Comparison(
+        values=part.values, deviations=part.deviations if many > 1 else {}, intervals={},
+        best={name: kind.best for name, kind in part.kinds.items()}, differences=tuple(found),
+        baseline=baseline, test=method.test, correction=method.correct, tests=len(found),
+        interval=method.interval, alpha=method.alpha, resamples=method.resamples, seed=method.seed,
+        runs=many, margin=method.margin,
+    )  # fmt: skip
+
+
+def _cautions(part: _Part, tests: int, method: _Method) -> list[str]:
+    limits = method.alpha, tests, method.resamples
+    return [
+        *cautions.same_models(part.pairs),
+        *cautions.single_differences(part.pairs, part.values, part.scales),
+        *cautions.too_few(part.pairs, method.test, method.interval, limits),
+    ]
 
 
 def _differences(
-    paired: Sequence[Pair], kinds: Mapping[str, Metric], method: _Method
+    paired: Sequence[Pair], kinds: Sequence[Metric], ends: Sequence[Floats], method: _Method
 ) -> list[Difference]:
     """Everything about each pair; p-values are corrected together."""
-    outcomes, ends = _tested(paired, method), _intervals(paired, method)
+    outcomes = _tested(paired, method)
     p = corrected(np.array([one.p for one in outcomes]), method.correct)
-    rows = zip(paired, outcomes, p.tolist(), ends, strict=True)
-    found = [_difference(*row, kinds[row[0].metric], method.alpha) for row in rows]
+    rows = zip(paired, outcomes, p.tolist(), ends, kinds, strict=True)
+    found = [_difference(*row, method.alpha) for row in rows]
     if method.margin is None:
         return found
     apart = np.array([effects.equivalence(one.difference, method.margin) for one in paired])
@@ -194,6 +249,7 @@ def _difference(
     difference, base = pair.difference, float(pair.other.mean())
     mean = float(difference.mean())
     good = difference if kind.best == "high" else -difference
+    deviation = 0.0 if constant(difference) else float(difference.std(ddof=1))
     spread = None if np.isnan(pair.by_run).any() else components(pair.by_run)
     return Difference(
         metric=pair.metric, model=pair.model, baseline=pair.baseline, users=len(difference),
@@ -201,10 +257,10 @@ def _difference(
         difference=mean, low=float(ends[0]), high=float(ends[1]),
         relative=100 * mean / abs(base) if base else None,
         statistic=None if np.isnan(outcome.statistic) else outcome.statistic, p=outcome.p,
-        corrected=p, effect=effects.cohens_dz(difference),
+        corrected=p, deviation=deviation, effect=effects.cohens_dz(difference),
         rank_biserial=effects.rank_biserial(difference), superiority=effects.superiority(good),
         better=int((good > 0).sum()), worse=int((good < 0).sum()),
-        detectable=effects.detectable(float(difference.std(ddof=1)), len(difference), alpha),
+        detectable=effects.detectable(deviation, len(difference), alpha),
         spread=spread,
     )  # fmt: skip
 
@@ -213,23 +269,24 @@ def _tested(paired: Sequence[Pair], method: _Method) -> list[Outcome]:
     """The test of each pair; a sign flip is one of all pairs of as many users."""
     if method.test != "sign_flip":
         return [TESTS[method.test](one.one, one.other) for one in paired]
-    found = _by_length(paired, lambda d: sign_flips(d, method.resamples, method.seed))
+    columns = [one.difference for one in paired]
+    found = _by_length(columns, lambda d: sign_flips(d, method.resamples, method.seed))
     return [Outcome(np.nan, float(p)) for p in found]
 
 
-def _intervals(paired: Sequence[Pair], method: _Method) -> list[Floats]:
+def _intervals(columns: Sequence[Floats], method: _Method) -> list[Floats]:
     how: Any = method.interval
     return _by_length(
-        paired, lambda d: interval(d, how, method.alpha, method.resamples, method.seed)
+        columns, lambda d: interval(d, how, method.alpha, method.resamples, method.seed)
     )
 
 
-def _by_length(paired: Sequence[Pair], function: Callable[[Floats], Floats]) -> list[Any]:
-    """A function of columns of differences, called once for all pairs of as many users."""
+def _by_length(columns: Sequence[Floats], function: Callable[[Floats], Floats]) -> list[Any]:
+    """A function of columns, called once for all that are as long."""
     found: dict[int, Any] = {}
-    lengths = [len(one.one) for one in paired]
+    lengths = [len(one) for one in columns]
     for length in dict.fromkeys(lengths):
         places = [place for place, size in enumerate(lengths) if size == length]
-        columns = np.column_stack([paired[place].difference for place in places])
-        found |= dict(zip(places, function(columns), strict=True))
-    return [found[place] for place in range(len(paired))]
+        chosen = np.column_stack([columns[place] for place in places])
+        found |= dict(zip(places, function(chosen), strict=True))
+    return [found[place] for place in range(len(columns))]

@@ -54,8 +54,7 @@ def detectable(spread: float, users: int, alpha: float = 0.05, wanted: float = 0
     """The smallest mean difference that a paired t-test finds with the wanted power, where
     differences have this standard deviation."""
     _require_users(users)
-    if not alpha < wanted < 1:
-        raise BadName(f"the power is {wanted}.", f"more than alpha ({alpha}), and less than 1.")
+    _require_power(alpha, wanted)
     from scipy.optimize import brentq
 
     high = 1 / math.sqrt(users)
@@ -64,12 +63,31 @@ def detectable(spread: float, users: int, alpha: float = 0.05, wanted: float = 0
     return spread * float(brentq(lambda effect: power(effect, users, alpha) - wanted, 0.0, high))
 
 
+def needed(effect: float, alpha: float = 0.05, wanted: float = 0.8) -> int:
+    """How many users a paired t-test needs to find an effect of this dz with the wanted power."""
+    if not (effect and math.isfinite(effect)):
+        raise BadName(f"the effect is {effect}.", "a number other than 0.")
+    _require_power(alpha, wanted)
+    low, high = 1, 2
+    while power(effect, high, alpha) < wanted:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = power(effect, middle, alpha) >= wanted
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _require_power(alpha: float, wanted: float) -> None:
+    if not alpha < wanted < 1:
+        raise BadName(f"the power is {wanted}.", f"more than alpha ({alpha}), and less than 1.")
+
+
 def equivalence(difference: Floats, margin: float) -> float:
     """The p of two one-sided t-tests (TOST): small if the mean lies within plus or minus the
     margin."""
     require_values(difference)
-    if not (margin > 0 and math.isfinite(margin)):
-        raise BadName(f"the margin is {margin}.", "a number above 0, in the metric's own unit.")
+    require_margin(margin)
     users, mean = len(difference), float(difference.mean())
     if constant(difference):
         return 0.0 if abs(mean) < margin else 1.0
@@ -77,6 +95,12 @@ def equivalence(difference: Floats, margin: float) -> float:
 
     error = float(difference.std(ddof=1)) / math.sqrt(users)
     return float(stdtr(users - 1, (abs(mean) - margin) / error))
+
+
+def require_margin(margin: float | None) -> None:
+    """An error unless a margin, if there is one, is a number above 0."""
+    if margin is not None and not (margin > 0 and math.isfinite(margin)):
+        raise BadName(f"the margin is {margin}.", "a number above 0, in the metric's own unit.")
 
 
 def _require_users(users: int) -> None:

@@ -8,11 +8,10 @@ from typing import Literal
 import numpy as np
 
 from rectitude.arrays import Floats
+from rectitude.comparing.drawing import BLOCK, random_users, summable, weighted
 from rectitude.comparing.significance import constant, require_values
 
 Interval = Literal["t", "percentile", "bca"]
-_BLOCK = 2_000_000
-"""how many counts are held at a time"""
 
 
 def interval(
@@ -32,26 +31,18 @@ def interval(
     for column, values in enumerate(difference.T):
         shares = np.array([alpha / 2, 1 - alpha / 2])
         if how == "bca":
-            shares = _accelerated(values, means[:, column], shares)
+            shares = _accelerated(summable(values[:, None])[:, 0], means[:, column], shares)
         found[column] = np.quantile(means[:, column], shares)
     return found
 
 
-def bootstrap(difference: Floats, resamples: int, seed: int, block: int = _BLOCK) -> Floats:
+def bootstrap(difference: Floats, resamples: int, seed: int, block: int = BLOCK) -> Floats:
     """The means (resamples, columns) of users drawn with replacement.
 
     The draws come from the seed alone, and are the same for all columns.
     """
-    users, chance = len(difference), np.random.default_rng(seed)
-    means = np.empty((resamples, difference.shape[1]))
-    height = max(1, block // users)
-    for start in range(0, resamples, height):
-        rows = min(height, resamples - start)
-        times = np.empty((rows, users))
-        for row in range(rows):
-            times[row] = np.bincount(chance.integers(0, users, users), minlength=users)
-        means[start : start + rows] = times @ difference / users
-    return means
+    sums = weighted(summable(difference), resamples, random_users(seed), block)
+    return sums / len(difference)
 
 
 def _student(difference: Floats, alpha: float) -> Floats:

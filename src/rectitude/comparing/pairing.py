@@ -11,7 +11,7 @@ import numpy as np
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Floats
-from rectitude.errors import BadIds, BadName, NothingToEvaluate, UndefinedValue
+from rectitude.errors import BadIds, BadName, MissingNeed, NothingToEvaluate, UndefinedValue
 from rectitude.reports.improvement import differing, other_truth
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ def shared_metrics(runs: Runs) -> tuple[list[str], list[str]]:
     for name in names:
         having = [one for one in every if name in one.results]
         if len(having) < len(every):
-            notes.append(f"{name} is left out: {len(every) - len(having)} evaluations lack it.")
+            notes.append(f"{name} is left out: {'; '.join(_lacking(runs, name))}.")
         elif any(one.results[name].values is None for one in having):
-            _require_values(having)
+            _require_values(runs)
             notes.append(f"{name} is left out: it has no values per user.")
         else:
             usable.append(name)
@@ -68,11 +68,30 @@ def shared_metrics(runs: Runs) -> tuple[list[str], list[str]]:
     return usable, notes
 
 
-def _require_values(evaluations: Sequence[Evaluation]) -> None:
-    """The error of an evaluation that came without values per list."""
-    for one in evaluations:
-        if one.lists is None:
-            one.per_list()
+def _lacking(runs: Runs, name: str) -> list[str]:
+    """Which models lack a metric, and why if it failed."""
+    reasons: dict[str, list[str]] = {}
+    for model, evaluations in runs.items():
+        failed = next((one.failures[name] for one in evaluations if name in one.failures), None)
+        if failed is not None:
+            reasons.setdefault(failed.found.splitlines()[0].rstrip("."), []).append(model)
+        elif any(name not in one.results for one in evaluations):
+            reasons.setdefault("", []).append(model)
+    return [
+        f"it failed in {', '.join(models)}: {why}" if why else f"not in {', '.join(models)}"
+        for why, models in reasons.items()
+    ]
+
+
+def _require_values(runs: Runs) -> None:
+    """The error of a model whose evaluation came without values per list."""
+    for model, evaluations in runs.items():
+        for one in evaluations:
+            try:
+                one.per_list()
+            except MissingNeed as error:
+                told = f"{model}: {error.found}"
+                raise MissingNeed(told, error.expected, error.advice) from error
 
 
 def require_comparable(runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]) -> list[str]:
@@ -172,6 +191,38 @@ def require_same_users(
             apart = f"{mine[column]:,} users only in {first}, {theirs[column]:,} only in {model}"
             found.append(f"{metrics[column]} has {apart}")
     return _told("users", found, allow)
+
+
+def over_runs(runs: Runs, model: str, metric: str) -> tuple[float, float]:
+    """The mean and the standard deviation of a number over the runs of a model."""
+    values = np.array([one.results[metric].value for one in runs[model]])
+    if not np.isfinite(values).all():
+        return float(values.sum()), np.nan
+    return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def users_means(
+    values: Floats,
+    numbers: Mapping[str, Mapping[str, tuple[float, float]]],
+    scales: Mapping[str, float],
+) -> dict[tuple[str, str], Floats]:
+    """(users,) the means over runs by metric and model, where their own mean is the number."""
+    found = {}
+    for column, (metric, of) in enumerate(numbers.items()):
+        for place, (model, (number, _)) in enumerate(of.items()):
+            means = _means(values[place, :, :, column])
+            near = len(means) > 1 and abs(scales[metric] * means.mean() - number)
+            if len(means) > 1 and near <= 1e-6 * scales[metric]:
+                found[metric, model] = means
+    return found
+
+
+def _means(values: Floats) -> Floats:
+    """The means of (runs, users) over the runs that each user is in, of users that are in any."""
+    there = ~np.isnan(values)
+    kept = there.any(axis=0)
+    found: Floats = np.where(there, values, 0.0).sum(axis=0)[kept] / there.sum(axis=0)[kept]
+    return found
 
 
 def pairs(

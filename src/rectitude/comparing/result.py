@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 from rectitude import tables
-from rectitude.comparing import text
+from rectitude.comparing import effects, forms, models, text
+from rectitude.comparing.marks import marks
+from rectitude.comparing.models import Extra
 from rectitude.comparing.runs import Components
+from rectitude.errors import unknown_name
 
 FORMAT = "rectitude.comparison"
 FORMAT_VERSION = 1
+Table = Literal["models", "differences"]
+BOTH: tuple[Table, ...] = ("models", "differences")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,8 @@ class Difference:
     p: float
     corrected: float
     """p with regard to all tests of the comparison"""
+    deviation: float
+    """the standard deviation of the users' differences"""
     effect: float
     """Cohen's dz: the mean difference in standard deviations of the differences"""
     rank_biserial: float
@@ -65,12 +72,16 @@ class Comparison:
     """by metric and model; of several runs, the mean"""
     deviations: Mapping[str, Mapping[str, float]]
     """the standard deviation over runs, where there are several"""
+    intervals: Mapping[str, Mapping[str, tuple[float, float]]]
+    """the ends of the interval of each number that is a mean of users"""
     best: Mapping[str, str]
     """which values of each metric are better: high or low"""
     differences: tuple[Difference, ...]
     baseline: str | None
     test: str
     correction: str
+    tests: int
+    """how many tests were corrected together, those of slices included"""
     interval: str
     alpha: float
     resamples: int
@@ -78,6 +89,10 @@ class Comparison:
     runs: int = 1
     margin: float | None = None
     notes: tuple[str, ...] = ()
+    slice: str = ""
+    """which slice this is, such as "gender: f"; empty for all users"""
+    slices: Mapping[str, Comparison] = field(default_factory=dict)
+    """the same models on each slice, by its label"""
 
     def of(self, metric: str, model: str, baseline: str | None = None) -> Difference:
         """The difference of a metric between two models; the baseline need not be named twice."""
@@ -87,25 +102,61 @@ class Comparison:
         """Whether the corrected p of a difference is below alpha."""
         return one.corrected < self.alpha
 
-    def rows(self) -> list[dict[str, Any]]:
-        """One row per difference, for tables."""
+    def power(
+        self, difference: float, metric: str, model: str, baseline: str | None = None
+    ) -> float:
+        """How often a t-test of as many users finds a difference as large as this, such as 0.01
+        for one percentage point; it is not corrected."""
+        one = self.of(metric, model, baseline)
+        if not one.deviation:
+            return float(difference != 0)
+        return effects.power(difference / one.deviation, one.users, self.alpha)
+
+    def users_needed(
+        self, difference: float, metric: str, model: str, baseline: str | None = None
+    ) -> int:
+        """How many users a t-test needs to find a difference as large as this four times out of
+        five."""
+        one = self.of(metric, model, baseline)
+        return effects.needed(difference / one.deviation, self.alpha) if one.deviation else 2
+
+    def letters(self, metric: str) -> dict[str, str]:
+        """Models that share a letter do not differ significantly. They are for comparisons of all
+        with all; with a baseline, all are empty."""
+        return {model: mark.letters for model, mark in marks(self, metric).items()}
+
+    def rows(self, table: Table = "differences") -> list[dict[str, Any]]:
+        """One row per difference, or per number of a model; those of slices follow."""
+        _require_known((table,), ())
+        found = self._rows() if table == "differences" else models.rows(self)
+        found = [{name: _finite(value) for name, value in row.items()} for row in found]
+        if self.slices:
+            found = [{"slice": "all", **row} for row in found]
+        for label, one in self.slices.items():
+            found += [{"slice": label, **row} for row in one.rows(table)]
+        return found
+
+    def _rows(self) -> list[dict[str, Any]]:
         kept = [one.as_dict() | {"significant": self.significant(one)} for one in self.differences]
         return [{name: v for name, v in row.items() if name != "spread"} for row in kept]
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison for JSON."""
+        every = [one.as_dict() | {"significant": self.significant(one)} for one in self.differences]
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
+            "slice": self.slice,
             "values": {metric: _all_finite(of) for metric, of in self.values.items()},
             "deviations": {metric: _all_finite(of) for metric, of in self.deviations.items()},
+            "intervals": {metric: dict(of) for metric, of in self.intervals.items()},
             "best": dict(self.best),
-            "differences": [
-                one.as_dict() | {"significant": self.significant(one)} for one in self.differences
-            ],
+            "letters": {} if self.baseline else {name: self.letters(name) for name in self.values},
+            "differences": every,
             "baseline": self.baseline,
             "test": self.test,
             "correction": self.correction,
+            "tests": self.tests,
             "interval": self.interval,
             "alpha": self.alpha,
             "resamples": self.resamples,
@@ -113,35 +164,57 @@ class Comparison:
             "runs": self.runs,
             "margin": self.margin,
             "notes": list(self.notes),
+            "slices": {label: one.as_dict() for label, one in self.slices.items()},
         }
 
     def to_json(self) -> str:
         """The comparison as JSON text."""
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
-    def to_csv(self) -> str:
-        """One row per difference, with full precision."""
-        return tables.csv(self.rows())
+    def to_csv(self, table: Table = "differences") -> str:
+        """One row per difference, or per number of a model, with full precision."""
+        return tables.csv(self.rows(table))
 
-    def to_markdown(self) -> str:
-        """The models, then the differences, as Markdown tables."""
-        return "\n\n".join(tables.aligned(cells) for cells in text.both(self)) + "\n"
+    def to_text(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
+        """The tables for a terminal; `show` asks for more beside each number: its interval, and
+        the change from the baseline in points and relative."""
+        return "\n\n".join(text.whole(one, parts, show) for one in self._every(parts, show))
 
-    def to_latex(self) -> str:
-        """The models, best bold and second best underlined, then the differences, in the style of
-        booktabs."""
-        models, differences = text.both(self)
-        return tables.latex(text.in_latex(models), str) + "\n" + tables.latex(differences)
+    def to_markdown(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
+        """The tables as Markdown, best bold and second best underlined."""
+        return "\n".join(forms.markdown(one, parts, show) for one in self._every(parts, show))
 
-    def to_html(self) -> str:
-        """The models, best bold and second best underlined, then the differences, as HTML."""
-        models, differences = text.both(self)
-        return tables.html(text.in_html(models), str) + tables.html(differences)
+    def to_latex(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
+        """The tables in the style of booktabs, best bold and second best underlined; captions say
+        how models were tested."""
+        blocks = [forms.latex(one, parts, show) for one in self._every(parts, show)]
+        return "% needs \\usepackage{booktabs}\n" + "\n".join(blocks)
+
+    def to_html(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
+        """The tables as HTML, best bold and second best underlined."""
+        return "".join(forms.page(one, parts, show) for one in self._every(parts, show))
+
+    def words(self) -> str:
+        """Each difference in a sentence or two, for those who seldom read tables of tests."""
+        return "\n".join(line for one in self._every(BOTH, ()) for line in text.sentences(one))
+
+    def _every(self, parts: Collection[str], show: Collection[str]) -> list[Comparison]:
+        """All users, then each slice."""
+        _require_known(parts, show)
+        return [self, *self.slices.values()]
 
     def __str__(self) -> str:
-        return text.whole(self)
+        return self.to_text()
 
     __repr__ = __str__
+
+
+def _require_known(parts: Collection[str], show: Collection[str]) -> None:
+    """Refuse tables and columns that are none."""
+    for what, asked, known in (("table", parts, Table), ("column", show, Extra)):
+        for name in asked:
+            if name not in get_args(known):
+                raise unknown_name(what, name, get_args(known), where="a comparison")
 
 
 def _all_finite(values: Mapping[str, float]) -> dict[str, float | None]:

@@ -6,17 +6,23 @@ A statistic is of the first sample against the second; every p is two-sided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from rectitude.arrays import Floats
+from rectitude.comparing.drawing import (
+    BLOCK,
+    every_sign,
+    random_signs,
+    slack,
+    summable,
+    weighted,
+)
 from rectitude.errors import BadTable, NothingToEvaluate, UndefinedValue
 
 Test = Literal["t", "wilcoxon", "mann_whitney", "kruskal", "sign_flip"]
-_BLOCK = 4_000_000
-"""how many signs are held at a time"""
 _EQUAL = 1e-12
 """sums this near, relative to the sum of what is added, differ by rounding only"""
 
@@ -82,7 +88,7 @@ TESTS: Mapping[str, Callable[[Floats, Floats], Outcome]] = {
 
 
 def sign_flips(
-    difference: Floats, flips: int = 10_000, seed: int = 0, block: int = _BLOCK
+    difference: Floats, flips: int = 10_000, seed: int = 0, block: int = BLOCK
 ) -> Floats:
     """The p of each column of differences (users, columns), by random signs for the users.
 
@@ -91,34 +97,20 @@ def sign_flips(
     the seed alone, and are the same for all columns.
     """
     require_values(*difference.T)
-    users = len(difference)
-    every = users < 63 and 2**users <= flips
+    users, values = len(difference), summable(difference)
+    every = all_flips(users, flips)
     total = 2**users if every else flips
-    limit = np.abs(difference.sum(axis=0)) - _EQUAL * np.abs(difference).sum(axis=0)
-    extreme = np.zeros(difference.shape[1], dtype=np.int64)
-    height = max(1, block // users)
-    drawn = _all_signs(users, height) if every else _drawn_signs(users, total, seed, height)
-    for signs in drawn:
-        sums = 2 * (signs @ difference) - difference.sum(axis=0)
-        extreme += (np.abs(sums) >= limit).sum(axis=0)
+    sums = 2 * weighted(values, total, every_sign if every else random_signs(seed), block)
+    whole = values.sum(axis=0)
+    limit = np.abs(whole) - _EQUAL * np.abs(values).sum(axis=0) - slack(difference)
+    extreme = (np.abs(sums - whole) >= limit).sum(axis=0)
     found: Floats = extreme / total if every else (extreme + 1) / (total + 1)
     return found
 
 
-def _drawn_signs(users: int, total: int, seed: int, height: int) -> Iterator[Floats]:
-    """Rows of 0 and 1 from a stream of bits, each row from whole words of its own."""
-    words, chance = -(-users // 64), np.random.default_rng(seed)
-    for start in range(0, total, height):
-        rows = min(height, total - start)
-        bits = chance.integers(0, 2**64, (rows, words), dtype=np.uint64)
-        yield np.unpackbits(bits.view(np.uint8), axis=1, count=users).astype(np.float64)
-
-
-def _all_signs(users: int, height: int) -> Iterator[Floats]:
-    """Every row of 0 and 1."""
-    for start in range(0, 2**users, height):
-        numbers = np.arange(start, min(start + height, 2**users))
-        yield (numbers[:, None] >> np.arange(users) & 1).astype(np.float64)
+def all_flips(users: int, flips: int) -> bool:
+    """Whether so many flips are enough for every assignment of signs."""
+    return users < 63 and 2**users <= flips
 
 
 def differences(one: Floats, other: Floats) -> Floats:

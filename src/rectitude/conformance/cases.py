@@ -138,7 +138,9 @@ def changes(case: Case) -> dict[str, Any] | None:
     return switches
 
 
-_BY_SCORES = ("auc", "gauc", "lauc", "num_retrieved", "user_coverage")
+_BY_SCORES = (
+    "auc", "gauc", "lauc", "num_retrieved", "user_coverage", "mae", "mse", "rmse",
+)  # fmt: skip
 """What a recorded ranking of scores says nothing of: it may end, leave out equals, or be filled up
 with items that are masked."""
 

@@ -94,7 +94,8 @@ def _logits(case: Case, ranking: str) -> dict[str, Any]:
     return given
 
 
-_OF_ITEMS = ("item", "category")
+_VECTORS = tuple(f"{name}{n}" for name in ("bit", "feature") for n in range(64))
+_OF_ITEMS = ("item", "category", "cluster", "popularity_order", *_VECTORS)
 _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
     "lists": _lists,
     "scores": _scores,
@@ -104,10 +105,27 @@ _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
 
 def needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
     """The tables that metrics need beside the lists: the catalogue, the training data."""
-    files = {"items": "items.parquet", "train": "train.parquet"}
-    columns = {"items": _OF_ITEMS, "train": ["user", "item"]}
-    tables = {need: _parquet(case, files[need]) for need in needs}
+    read = {"items": _items, "train": _whole_train, "users": _users}
+    columns = {"items": _OF_ITEMS, "train": ["user", "item"], "users": ["user", "cluster"]}
+    tables = {need: read[need](case) for need in needs}
     return {n: t.select(c for c in columns[n] if c in t.columns) for n, t in tables.items()}
+
+
+def _items(case: Case) -> pl.DataFrame:
+    """The catalogue, with the recorded order of equally popular items if there is one."""
+    items = _parquet(case, "items.parquet")
+    if "popularity_order" not in case.options:
+        return items
+    order = _parquet(case, case.options["popularity_order"]).select("item", "position")
+    return items.join(order.rename({"position": "popularity_order"}), "item", "left")
+
+
+def _whole_train(case: Case) -> pl.DataFrame:
+    return _parquet(case, "train.parquet")
+
+
+def _users(case: Case) -> pl.DataFrame:
+    return _parquet(case, "users.parquet")
 
 
 def _long_enough(case: Case, lists: pl.DataFrame) -> pl.DataFrame:
@@ -128,7 +146,7 @@ def _catalogue(case: Case) -> pl.DataFrame | None:
     """The items that scores are for, unless those in train are told apart: then they are known."""
     if not (case.inputs / "items.parquet").exists():
         return None
-    items = _parquet(case, "items.parquet")
+    items = _items(case)
     if "in_train" in items.columns:
         return None
     return items.select(column for column in _OF_ITEMS if column in items.columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from rectitude.conformance.windows import window_values
 from rectitude.data.ledger import Ledger
 from rectitude.engines.local import evaluate
 from rectitude.errors import RectitudeError
+from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse
 from rectitude.profiles import PROFILES, Profile, is_file, named
 
@@ -109,6 +110,7 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
     if profile is None or switches is None:
         standing.unsupported += case.size
         return
+    profile = _in_order_of_popularity(case, profile)
     for file, names in rankings(case).items():
         known = [name for name in names if profile.has(name)]
         standing.unsupported += sum(_values(case, name) for name in names if name not in known)
@@ -124,6 +126,23 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
                 unfilled = _evaluated(given, asked, convention)
             found = compare(case, evaluation, known, unfilled)
             _count(standing, found, profile.known_differences)
+
+
+def _in_order_of_popularity(case: Case, profile: Profile) -> Profile:
+    """The profile for a case, with the recorded order of equally popular items where one is."""
+    if "popularity_order" not in case.options:
+        return profile
+    entries = {
+        key: METRICS[own.get("metric", parse(key)[0].base)] for key, own in profile.metrics.items()
+    }
+    order = {
+        key: {"equals": "popularity_order"}
+        for key, m in entries.items()
+        if "equals" in m.parameters
+    }
+    return replace(
+        profile, metrics={k: {**own, **order.get(k, {})} for k, own in profile.metrics.items()}
+    )
 
 
 def _add_checks(
@@ -164,7 +183,9 @@ def _needs(case: Case, ranking: str, names: Iterable[str], profile: Profile) -> 
     needs = {need for one in metrics for need in one.requires}
     listed = case.kind == "lists" or ranking != ""  # scores are their own catalogue
     more = {"items"} if listed and "catalogue" in needs else set()
-    return needs & {"items", "train"} | more
+    if "people" in needs and (case.inputs / "users.parquet").exists():
+        more |= {"users"}
+    return needs & {"items", "train", "users"} | more
 
 
 def _values(case: Case, name: str) -> int:

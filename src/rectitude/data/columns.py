@@ -22,7 +22,7 @@ from rectitude.data.aliases import (
     normal,
 )
 from rectitude.data.source import Source
-from rectitude.data.table import What
+from rectitude.data.table import ATTRIBUTE, What
 from rectitude.errors import BadTable, nearest, unknown_name
 
 
@@ -97,6 +97,16 @@ def recognise(source: Source, want: Wanted) -> dict[str, str]:
     if want.what in KEPT_WHOLE:
         chosen = _with_the_rest(source, want, chosen)
     return chosen
+
+
+def attributes(
+    source: Source, want: Wanted, chosen: Mapping[str, str], keep: Iterable[str]
+) -> dict[str, str]:
+    """The columns to keep beside the chosen ones; `time` is the timestamp, whatever its name."""
+    free = [name for name in source.names if name not in chosen.values()]
+    kept = {f"{ATTRIBUTE}{name}": name for name in keep if name in free}
+    moments = matches(free, "timestamp", want) if "time" in keep else []
+    return kept | ({f"{ATTRIBUTE}time": moments[0]} if len(moments) == 1 else {})
 
 
 def matches(names: Sequence[str], role: str, want: Wanted) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Floats, Integers
 from rectitude.data.known import Known
 from rectitude.errors import BadScores
 
@@ -77,6 +77,7 @@ class Dense:
     depth: int | None = None
     """the deepest rank that anybody asks for; None for all"""
     want_loss: Literal["loss", "ranks"] = "ranks"
+    want_chances: Literal["chances", "none"] = "none"
     progress: Callable[[int, int], None] | None = None
     """told after each block how many rows are done, and of how many"""
     known: Mapping[tuple[object, ...], Known] | None = None
@@ -93,6 +94,18 @@ class Dense:
         for block in self.blocks():
             yield first, first + len(block), block
             first += len(block)
+
+    def at(self, row: Integers, column: Integers) -> Floats:
+        """The scores of some cells, NaN for those that do not exist."""
+        rows, columns = np.broadcast_to(row, column.shape).ravel(), column.ravel()
+        order = np.flatnonzero((rows >= 0) & (columns >= 0))
+        order = order[np.argsort(rows[order], kind="stable")]
+        found, ascending = np.full(column.size, np.nan), rows[order]
+        for first, last, block in self.spans():
+            begin, end = np.searchsorted(ascending, (first, last))
+            here = order[begin:end]
+            found[here] = block[rows[here] - first, columns[here]]
+        return found.reshape(column.shape)
 
 
 def array_blocks(array: NDArray[Any]) -> Callable[[], Iterator[Block]]:

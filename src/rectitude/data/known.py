@@ -13,18 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Floats, Integers
+from rectitude.dense.chances import Chances
 from rectitude.dense.standings import MASKED
 
 Counts = NDArray[np.signedinteger[Any]]
 
 
 class Firsts(NamedTuple):
-    """What stands first in each row of logits, and the loss of its target."""
+    """What stands first in each row of logits, the loss of its target, and how probable both are,
+    if somebody asked."""
 
     best: Integers
     second: Integers
     last_best: Integers
     loss: Floats | None
+    chances: Chances | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Known:
     standings: Counts
     """(3, cells) how many columns stand above, are tied, and are tied with a lower column"""
     score: Floats | None = None
-    """(cells,) their own scores, where they decide whether an item is a hit"""
+    """(cells,) their own scores, where somebody looks at them"""
     firsts: Firsts | None = None
 
     @staticmethod
@@ -74,9 +77,10 @@ class Known:
         inside = np.flatnonzero(rows[np.minimum(number, len(rows) - 1)] == row)
         firsts = self.firsts
         if firsts is not None:
-            best, second, last, loss = firsts
+            best, second, last, loss, chances = firsts
             lost = None if loss is None else loss[rows]
-            firsts = Firsts(best[rows], second[rows], last[rows], lost)
+            sure = None if chances is None else chances.of(rows)
+            firsts = Firsts(best[rows], second[rows], last[rows], lost, sure)
         own = None if self.score is None else self.score[inside]
         cells = number[inside] * columns + column[inside]
         return Known(cells, self.standings[:, inside], own, firsts)

@@ -17,11 +17,16 @@ _TICKS = ((10**11, 1), (10**14, 10**3), (10**17, 10**6))
 
 
 def ticks(log: Log) -> int:
-    """How many units of a numeric timestamp are a second, judged by the size of the largest.
+    """How many units of a numeric timestamp are a second."""
+    largest: Any = log.frame["timestamp"].max() or 0
+    return ticks_by(largest)
+
+
+def ticks_by(largest: float) -> int:
+    """How many units of numeric timestamps are a second, judged by the size of the largest.
 
     Seconds since 1970 reach 10^11 in the year 5138, milliseconds 10^14, microseconds 10^17.
     """
-    largest: Any = log.frame["timestamp"].max() or 0
     return next((unit for limit, unit in _TICKS if largest < limit), 10**9)
 
 

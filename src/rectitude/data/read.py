@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from rectitude.data.aliases import COUNTS, KEPT_WHOLE, POSITIONS, normal
-from rectitude.data.columns import Wanted, recognise, title, wanted
+from rectitude.data.columns import Wanted, attributes, recognise, title, wanted
 from rectitude.data.files import open_file
 from rectitude.data.frames import open_frame
 from rectitude.data.nested import unpack
@@ -37,16 +37,18 @@ def read(
     hints: Mapping[str, str] | None = None,
     list_key: str = "user",
     form: str = "",
+    keep: Collection[str] = (),
 ) -> Table:
     """A source as a table with canonical columns.
 
     `columns` names columns by role (user, item, score, rank, grade, weight, list); the others are
     recognised by their names. `hints` do the same for several tables at once: a name counts where
     there is such a column. `list_key` is the column that tells lists apart, by default the user.
-    `form` names the format of a file, in place of what its content suggests.
+    `form` names the format of a file, in place of what its content suggests. Columns to `keep` stay
+    beside the others, if there are such.
     """
     if is_wrapped(source):
-        return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form)
+        return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form, keep)
     named, hints = dict(columns or {}), dict(hints or {})
     opened = _opened(source, wanted(what, hints | named, list_key, form))
     if opened.recognised:
@@ -54,6 +56,7 @@ def read(
     there = {role: name for role, name in hints.items() if name in opened.names}
     want = wanted(what, there | named, list_key)
     chosen = recognise(opened, want)
+    chosen |= {} if opened.anonymous else attributes(opened, want, chosen, keep)
     left = tuple(name for name in opened.names if name not in chosen.values())
     if what == "log":
         for name in [name for name in left if normal(name) in COUNTS]:
@@ -79,11 +82,14 @@ def _read_wrapped(
     hints: Mapping[str, str],
     list_key: str,
     form: str,
+    keep: Collection[str],
 ) -> Table:
     """What is inside, with the names, the order and the lists that the wrapper states."""
     named = {**wrapper.columns, **columns}
     form = form or getattr(wrapper, "format", None) or ""
-    table = read(wrapper.source, what, columns=named, hints=hints, list_key=list_key, form=form)
+    table = read(
+        wrapper.source, what, columns=named, hints=hints, list_key=list_key, form=form, keep=keep
+    )
     handed = table.handed if wrapper.users is None else series(wrapper.users, "list")
     return replace(table, given=table.given or wrapper.ordered, handed=handed)
 

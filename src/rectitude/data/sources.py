@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Floats, Integers
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Table, What
@@ -28,6 +28,8 @@ class Sources:
     """the cells of the scores that training held"""
     recorded: Integers | None = None
     """(rows, places) the columns in an order that was recorded, in place of the logits' own"""
+    beside: Callable[[], Floats] | None = None
+    """(rows of the predictions) the scores of lists that were recorded in another order"""
     lists: Literal["cut", "complete"] = "cut"
     """whether lists that were handed over end somewhere, or hold all that could be ranked"""
     key: str = "user"

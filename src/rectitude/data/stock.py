@@ -5,15 +5,19 @@ The catalogue is what `items=` says, else the columns of dense scores.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, places
+from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
+from rectitude.data.attributes import Attributes, Groups, Memberships
 from rectitude.data.ids import Column, align
+from rectitude.data.people import People
 from rectitude.data.sources import Sources
+from rectitude.data.tallies import times_listed, worth_of_lists
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +36,27 @@ class Stock:
     item: Integers
     """(rows of train) the number of the item"""
     user: Integers
-    """(rows of train) the number of the user"""
+    """(rows of train) the number of the user, that in `People` where these are known"""
+    attributes: Attributes
+    """the further columns of `items=`"""
+    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    """what metrics share"""
+
+    def groups(self, column: str) -> Groups:
+        """The group of each item."""
+        return self.attributes.groups(column)
+
+    def memberships(self, column: str) -> Memberships:
+        """All groups of each item."""
+        return self.attributes.memberships(column)
+
+    def vectors(self, column: str) -> Floats:
+        """(items, d) the vector of each item."""
+        return self.attributes.vectors(column)
+
+    def values(self, column: str) -> Floats:
+        """(items,) a number for each item."""
+        return self.attributes.values(column)
 
     @cached_property
     def rows(self) -> Integers:
@@ -40,15 +64,21 @@ class Stock:
         return np.bincount(self.item, minlength=len(self.ids))
 
     @cached_property
+    def profiles(self) -> tuple[Integers, Integers]:
+        """(pairs,) the users of train, ascending, and the items that each had, each once."""
+        bits = len(self.ids).bit_length()
+        keys = distinct((self.user << bits) | self.item)
+        return keys >> bits, keys & ((1 << bits) - 1)
+
+    @cached_property
     def users(self) -> Integers:
         """(items,) users who had the item in training."""
-        size = len(self.ids)
-        return np.bincount(distinct(self.user * size + self.item) % size, minlength=size)
+        return np.bincount(self.profiles[1], minlength=len(self.ids))
 
     @cached_property
     def everyone(self) -> int:
         """How many users there are in train."""
-        return len(distinct(self.user))
+        return len(run_starts(self.profiles[0]))
 
     @cached_property
     def bits(self) -> Floats:
@@ -56,34 +86,35 @@ class Stock:
         found: Floats = np.log2(max(self.everyone, 1) / np.maximum(self.users, 1))
         return found
 
+    @cached_property
+    def rank_share(self) -> Floats:
+        """(items,) the share of train's items that as many or fewer users had, equals counting
+        half; 0 for an item that train does not hold."""
+        known = np.sort(self.users[self.users > 0])
+        many = np.arange(int(self.users.max(initial=0)) + 1)
+        ends = sum(np.searchsorted(known, many, side) for side in ("left", "right"))
+        share = np.where(many > 0, (ends + 1) / 2 / max(len(known), 1), 0.0)
+        return np.asarray(share[self.users], np.float64)
+
     def popularity(self, repeats: float) -> Integers:
         """(items,) rows of train with the item, or users if rows that repeat one do not count."""
         return self.rows if repeats else self.users
 
-    def tail(self, head: float, repeats: float) -> Flags:
-        """(items,) the items of train but the most popular, up to the one with which these hold
-        this share of the rows; of equally popular ones the first ids are more popular."""
-        popularity = self.popularity(repeats)
-        order = np.argsort(-popularity, kind="stable")
-        before = np.cumsum(popularity[order]) - popularity[order]
-        tail = popularity > 0
-        tail[order[before < head * popularity.sum()]] = False
-        return tail
-
     def times(self, shown: Integers) -> Integers:
         """(items,) how often each item stands in places of lists."""
-        numbers = self.listed[shown]
-        return np.bincount(numbers[numbers >= 0], minlength=len(self.ids))
+        return times_listed(self.listed, shown, len(self.ids))
 
     def total(self, worth: Floats, shown: Integers) -> Floats:
         """(lists,) the sum of what the items in the places of each list are worth."""
-        total: Floats = np.append(worth, 0.0)[self.listed[shown]].sum(axis=1)
-        return total
+        return worth_of_lists(worth, self.listed, shown)
 
 
-def stock(listed: Column, sources: Sources) -> Stock:
-    """The items of the lists, in the order in which these number them, with all others."""
-    columns = {"listed": listed}
+def stock(
+    listed: Column, sources: Sources, wanted: Column | None = None, people: People | None = None
+) -> tuple[Stock, Integers | None]:
+    """The items of the lists, in the order in which these number them, with all others; and the
+    numbers of the items that are wanted."""
+    columns = {"listed": listed} | ({} if wanted is None else {"wanted": wanted})
     for side, table in (("items", sources.items), ("train", sources.train)):
         if table is not None:
             columns[side] = Column(table.frame["item"], table.source, table.text)
@@ -94,16 +125,22 @@ def stock(listed: Column, sources: Sources) -> Stock:
     if offered is None and sources.dense is not None:
         padding = sources.dense.padding
         offered = number["listed"] if padding is None else np.delete(number["listed"], padding)
-    users = np.zeros(0, np.int64)
-    if sources.train is not None:
-        users = sources.train.frame["list"].rank("dense").to_numpy().astype(np.int64)
-    return Stock(
+    nothing = np.zeros(0, np.int64)
+    found = Stock(
         ids.labels(known),
         np.append(number["listed"], -1),
         None if offered is None else np.bincount(offered, minlength=len(known)) > 0,
-        number.get("train", users),
-        users,
+        number.get("train", nothing),
+        _users(sources) if people is None else people.trained,
+        Attributes("item", sources.items, number.get("items", nothing), len(known)),
     )
+    return found, number.get("wanted")
+
+
+def _users(sources: Sources) -> Integers:
+    if sources.train is None:
+        return np.zeros(0, np.int64)
+    return sources.train.frame["list"].rank("dense").to_numpy().astype(np.int64)
 
 
 def united(

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 ROW_NUMBER = "row number"
 """The column of ids that are nothing but the numbers of rows."""
+ATTRIBUTE = "attribute:"
+"""How columns begin that are kept beside those of a table's own, because slices were asked for."""
 What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates", "log"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +110,10 @@ def _numbered(users: pl.Series) -> tuple[pl.Series, Integers]:
 def merged_ledger(one: Ledger, other: Ledger) -> Ledger:
     """What was counted in both; a batch without any hit is worth no word if another has one."""
     both, name = one + other, "without_any_hit"
+    for entry in [entry for entry in one if entry.name.startswith("items_without_")]:
+        pair = (entry, other.entries.get(entry.name, entry))  # batches share a catalogue
+        most, of = max(pair, key=lambda found: found.count), max(found.of or 0 for found in pair)
+        both.entries[entry.name] = replace(most, of=of)
     both.entries.pop(name, None)
     if name in one and name in other:
         both.entries[name] = one.entries[name]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rectitude.arrays import Integers, places
+from rectitude.arrays import Floats, Integers, places
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
 from rectitude.data.ids import Column
@@ -164,6 +164,18 @@ def named_by(dense: Dense, table: Table) -> Integers:
     """The numbers of the cells that a table names, as far as they exist."""
     inside = replace(table, frame=table.frame.filter(has_column(dense, table)))
     return keys_of(dense, from_table(dense, inside, "candidates"))
+
+
+def scores_beside(dense: Dense, seen: Cells | None, table: Table) -> Floats:
+    """(rows of a table) the scores of its lists and items, minus infinity where masked and NaN
+    where there are none."""
+    row = located(*codes_of(_owners(dense, "list"), table, "list"))
+    column = columns_of(dense, table)
+    found = dense.at(row, column)
+    if seen is not None:
+        masked = np.isin(row * dense.columns + column, keys_of(dense, seen))
+        found[masked & ~np.isnan(found)] = -np.inf
+    return found
 
 
 def gathered(dense: Dense, chosen: Cells) -> Table:

@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rectitude.aggregate.by_group import ByGroup
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import State, Tally, state_of, tally
 from rectitude.aggregate.total import Total
 from rectitude.arrays import Floats, Integers
 from rectitude.convention import SWITCHES, Convention
+from rectitude.data.attributes import Groups
 from rectitude.data.ledger import Ledger
+from rectitude.data.pairs import ByScore
+from rectitude.engines.given import given_to, taken_by
+from rectitude.engines.groups import by_group
 from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
 from rectitude.judge.join import Ties, Verdict, judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import Collision, Sides, bring_together
-from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.facts import Facts
 from rectitude.metrics.names import Name
-from rectitude.metrics.needs import require_in
+from rectitude.metrics.needs import needed, require_in
 from rectitude.metrics.registry import Ratio, values_of
 from rectitude.profiles import Asked, Profile
 
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
 _JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end", "candidates")]
 
-_COUNTED = ("unseen", "met", "categories", "stock")
+_COUNTED = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")
 """What lists are judged anew for, as it costs time that most metrics need not spend."""
+_OWN = ("predicted", "scored")
+"""What changes how lists are read, so that nothing is shared with metrics that need it."""
 
 
 class Run(NamedTuple):
@@ -44,6 +50,8 @@ class Run(NamedTuple):
     views: dict[tuple[Any, ...], Judged]
     tie_bounds: bool = True
     """whether the worst and the best that ties allow are wanted, too"""
+    shared: tuple[int | None, tuple[str, ...]] = (None, ())
+    """how many places are shown, and what else is needed, by all metrics together"""
 
 
 def judging(
@@ -55,14 +63,40 @@ def judging(
 
 
 def verdict_of(run: Run, asked: Asked) -> Verdict:
-    """The lists judged as a metric wants them; metrics that want the same share them."""
-    shown = _shown(asked)
-    needs = tuple(need for need in asked.metric.requires if need in _COUNTED)
+    """The lists judged as a metric wants them; metrics that want the same share them, and those
+    that want anything beyond ranks share what all of them want."""
+    shown, needs = own = _wants(asked)
+    if (shown or needs) and not set(needs) & set(_OWN):
+        most, others = run.shared
+        shown = max(shown or 0, most or 0) or None
+        needs = tuple(need for need in _COUNTED if need in needs or need in others)
+    try:
+        return _judged_for(run, asked, shown, needs)
+    except RectitudeError:  # perhaps of what others need
+        return _judged_for(run, asked, *own)
+
+
+def _judged_for(run: Run, asked: Asked, shown: int | None, needs: tuple[str, ...]) -> Verdict:
     wanted = judging(asked.convention, shown, needs)
     if wanted not in run.verdicts:
         given = (asked.convention, Ledger(), shown, needs)
         _, run.verdicts[wanted] = judged_by_ids(run.sides, *given)
     return run.verdicts[wanted]
+
+
+def shared_by(asked: Iterable[Asked]) -> tuple[int | None, tuple[str, ...]]:
+    """The most places that metrics want to see, and what they need, see `Run.shared`."""
+    wants = [_wants(one) for one in asked if "shown" not in one.metric.requires or one.cutoff]
+    needs = {need for _, some in wants if not set(some) & set(_OWN) for need in some}
+    return max((k or 0 for k, _ in wants), default=0) or None, tuple(
+        need for need in _COUNTED if need in needs
+    )
+
+
+def _wants(asked: Asked) -> tuple[int | None, tuple[str, ...]]:
+    """How many places a metric must see, and what else it needs of the judging."""
+    required = (*asked.metric.requires, *(("people",) if asked.by else ()))
+    return _shown(asked), tuple(need for need in _COUNTED if need in required)
 
 
 def judged_by_ids(
@@ -95,11 +129,19 @@ def _shown(asked: Asked) -> int | None:
 def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
     """The metrics that a derived one is made of, under its own convention."""
     changed = profile.convention.differences(asked.convention)
+    of, by = {base: base for base in asked.metric.of}, ""
+    if asked.metric.kind == "derived" and "by" in asked.numbers:  # the means of groups
+        of, by = {"means": str(asked.numbers["of"])}, str(asked.numbers["by"])
     parts = {}
-    for base in asked.metric.of:
+    for key, base in of.items():
         part = profile.resolve(Name(base, at=asked.name.at))
+        if by and part.metric.kind != "list":
+            raise BadName(
+                f"{str(asked.name)!r} is of {base!r}, which has no value for each list.",
+                "a metric that is a mean over lists, such as ndcg.",
+            )
         convention = part.convention.replace(**{s: new for s, (_, new) in changed.items()})
-        parts[base] = replace(part, convention=convention)
+        parts[key] = replace(part, convention=convention, by=by)
     return parts
 
 
@@ -113,30 +155,23 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
         _require_no_weights(run, asked)
         room.fill(float("nan"))
         return Total(counts_of(asked, lists))
+    if asked.by:
+        room.fill(float("nan"))
+        return Total(_by_group(run, asked, lists, spread))
     done = _tally(run, asked, lists, spread, room)
     return Total(done.state, _bounds(run, asked, verdict, done) if run.tie_bounds else None)
-
-
-def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
-    """The keyword arguments of a metric's function: choices, numbers, facts."""
-    given: dict[str, Any] = {
-        s: CHOICES[s][getattr(asked.convention, s)] for s in asked.metric.switches
-    }
-    given |= asked.numbers
-    if asked.metric.wants_facts:
-        given["facts"] = facts
-    return given
 
 
 def view_of(run: Run, asked: Asked, lists: Judged) -> Judged:
     """The lists under the metric's threshold, ended where the convention ends them."""
     convention = asked.convention
     ends = {"none": None, "cutoff": asked.cutoff, "last_cutoff": run.last_cutoff}
-    end = ends[convention.list_end]
-    key = (id(lists), convention.relevant_from, end)
+    end, places = ends[convention.list_end], _shown(asked)
+    key = (id(lists), convention.relevant_from, end, places)
     if key not in run.views:
         view = lists.at_threshold(convention.relevant_from)
-        run.views[key] = view if end is None else view.ended(end)
+        view = view if end is None else view.ended(end)
+        run.views[key] = view if places is None else view.showing(places)
     return run.views[key]
 
 
@@ -157,7 +192,17 @@ def counts_of(asked: Asked, lists: Judged) -> Counted:
         require_in(lists, asked.metric)
         flags = counted(lists, asked.convention, asked.cutoff)
         ids = None if lists.stock is None else lists.stock.ids
-        return Counted(counts(lists, asked.cutoff, flags), int(flags.sum()), ids)
+        own = taken_by(counts, asked)
+        made = counts(lists, asked.cutoff, flags, **own)
+        return Counted(made, int(flags.sum()), made.scores if isinstance(made, ByScore) else ids)
+
+
+def _by_group(run: Run, asked: Asked, lists: Judged, spread: bool) -> ByGroup:
+    """The values of lists, added up for each group of users."""
+    number, names = needed(lists.people, "people").groups(asked.by)
+    groups = Groups(number[needed(lists.owner, "people")], names)
+    flags = counted(lists, asked.convention, asked.cutoff)
+    return by_group(ratio_of(run, asked, lists), flags, groups, asked.convention, run.sides, spread)
 
 
 def _tally(

@@ -19,7 +19,7 @@ from rectitude.data.matrices import load, matrix
 from rectitude.data.read import read
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table, What
-from rectitude.engines.cells import competing, named, outside, table_made
+from rectitude.engines.cells import competing, named, outside, scores_beside, table_made
 from rectitude.engines.offered import Offered, offered_by, restricted
 from rectitude.engines.unknown import relevant_cells, relevant_of, relevant_rows, with_unknown
 from rectitude.errors import BadName, BadTable
@@ -55,6 +55,8 @@ class Given:
     progress: Callable[[int, int], None] | None = None
     padding: object = None
     """the item that the profile holds to be padding"""
+    keep: tuple[str, ...] = ()
+    """columns of predictions and truth that are kept beside their own"""
 
 
 def given_of(predictions: object, truth: object, inputs: Inputs, padding: object = None) -> Given:
@@ -102,7 +104,8 @@ def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
     inputs, key = given.inputs, given.list_key
 
     def load_table(what: What) -> None:
-        tables[what] = read(inputs[what], what, hints=given.columns, list_key=key)
+        keep = given.keep if what in ("predictions", "truth") else ()
+        tables[what] = read(inputs[what], what, hints=given.columns, list_key=key, keep=keep)
 
     needed = ("predictions", "truth")
     wanted = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
@@ -144,7 +147,9 @@ def _dense(
     seen = _still_seen(dense, seen, tables["truth"], convention)
     if given.ranking is not None and dense.kind == "scores":
         tables["predictions"] = _recorded_lists(dense, given)
-        return Sources(**tables, key=given.list_key)
+        masked = None if convention.seen == "kept" else seen
+        beside = partial(scores_beside, dense, masked, tables["predictions"])
+        return Sources(**tables, key=given.list_key, beside=beside)
     sources = Sources(**tables, key=given.list_key, dense=dense, seen=seen)
     if offered is not None:
         return competing(sources, offered, convention)
@@ -174,11 +179,12 @@ def _asked_of(dense: Dense, asked: Sequence[Asked], given: Given) -> Dense:
     """The scores with what is wanted of them: how deep, with the loss or without, and progress."""
     depths = [_depth(one) for one in asked]
     known = [depth for depth in depths if depth is not None]
-    loss = any("logits" in one.metric.needs for one in asked)
+    loss, sure = (any(w in one.metric.requires for one in asked) for w in ("logits", "chances"))
     return replace(
         dense,
         depth=max(known) if len(known) == len(depths) else None,
         want_loss="loss" if loss else "ranks",
+        want_chances="chances" if sure else "none",
         progress=given.progress,
     )
 
@@ -187,7 +193,7 @@ def _depth(asked: Asked) -> int | None:
     """The deepest rank that a metric looks at; None for all."""
     metric = asked.metric
     hits_anywhere = asked.convention.ideal == "listed" and "ideal" in metric.obeys
-    whole = "scores" in metric.needs or metric.reach == "list" or hits_anywhere
+    whole = "scores" in metric.requires or metric.reach == "list" or hits_anywhere
     whole |= asked.convention.score_precision == "logistic"  # two readings, pair by pair
     return None if whole else asked.cutoff
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,35 +12,44 @@ from typing import Any
 
 import numpy as np
 
-from rectitude._version import __version__
-from rectitude.aggregate.counts import Counted
+from rectitude.aggregate.by_group import ByGroup
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Keys, Result
 from rectitude.aggregate.state import State, of_nobody, overall
-from rectitude.aggregate.total import Total
+from rectitude.aggregate.total import Sum, Total
 from rectitude.arrays import Floats, together
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
+from rectitude.data.pairs import tell_unpredicted
 from rectitude.data.sources import Sources
+from rectitude.engines.account import account
 from rectitude.engines.compute import (
     Run,
     blamed,
-    given_to,
-    judged_by_ids,
     judging,
     parts_of,
+    shared_by,
     total_of,
     verdict_of,
 )
 from rectitude.engines.fingerprint import fingerprint as content
+from rectitude.engines.given import of_counts
+from rectitude.engines.groups import (
+    account_for_attributes,
+    means_of,
+    require_values,
+    tell_groups,
+)
+from rectitude.engines.judging import judged_for_all
+from rectitude.engines.manifest import manifest_of
 from rectitude.engines.unknown import require_settled
 from rectitude.errors import NothingToEvaluate, RectitudeError
-from rectitude.judge.account import account
 from rectitude.judge.sides import Sides, bring_together
 from rectitude.metrics.facts import Facts
 from rectitude.profiles import Asked, Profile
 
 _MANY_LISTS = 20_000
+_JUDGED = ("predictions", "truth")
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,8 @@ class Part:
     keys: Keys | None
     manifest: Mapping[str, Any]
     facts: Facts
+    run: Run | None = None
+    """the judged lists, for whoever looks at some of them"""
 
 
 def computed(asked: Sequence[Asked], profile: Profile) -> dict[str, Asked]:
@@ -82,13 +92,15 @@ def part_of(
     spread: bool = False,
 ) -> Part:
     """Judge the lists and add up every wanted metric (see `computed`)."""
-    ledger, offered = Ledger(), sources.offered is not None
+    offered, shared = sources.offered is not None, shared_by(wanted.values())
     exact = any(one.convention.ties.startswith("item") for one in wanted.values())
-    sides, verdict = judged_by_ids(bring_together(sources, exact), profile.convention, ledger)
+    brought = bring_together(sources, exact)
+    sides, verdicts, ledger = judged_for_all(brought, profile.convention, shared)
     cutoffs = [one.cutoff for one in asked if one.cutoff is not None]
-    account(sides, verdict.judged, max(cutoffs, default=None), ledger)
+    first = verdicts[judging(profile.convention)]
+    account(sides, first.judged, max(cutoffs, default=None), ledger)
     last = cutoffs[-1] if cutoffs else None
-    run = Run(sides, facts_of(sources), last, {judging(profile.convention): verdict}, {})
+    run = Run(sides, facts_of(sources), last, verdicts, {}, shared=shared)
     totals: dict[str, Total] = {}
     failures: dict[str, RectitudeError] = {}
     room = np.empty((len(wanted), len(sides.keys)))
@@ -101,32 +113,35 @@ def part_of(
         except RectitudeError as error:
             failures[name] = error
 
+    _judge_first(run, wanted, ledger)
     prints: dict[str, str] = {}
-
-    def identify(side: str) -> None:
-        prints[side] = content(sides, side)
-
-    _judge_first(run, wanted)
-    tasks: list[Callable[[], None]] = [partial(identify, side) for side in ("predictions", "truth")]
+    tasks: list[Callable[[], None]] = [partial(_identify, prints, sides, side) for side in _JUDGED]
     tasks += [partial(compute, n, one, own) for (n, one), own in zip(wanted.items(), room)]  # noqa: B905
     together(tasks, len(sides.keys) > _MANY_LISTS)
+    account_for_attributes(run.verdicts.values(), ledger)
     keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
     values = {
         name: own
         for name, own in zip(wanted, room, strict=True)
         if name in totals and isinstance(totals[name].sum, State)
     }
-    manifest = _manifest(sides, profile, prints)
-    return Part(totals, values, failures, ledger + sources.ledger, keys, manifest, run.facts)
+    manifest = manifest_of(sides, profile, prints)
+    return Part(totals, values, failures, ledger + sources.ledger, keys, manifest, run.facts, run)
 
 
-def _judge_first(run: Run, wanted: Mapping[str, Asked]) -> None:
+def _identify(prints: dict[str, str], sides: Sides, side: str) -> None:
+    prints[side] = content(sides, side)
+
+
+def _judge_first(run: Run, wanted: Mapping[str, Asked], ledger: Ledger) -> None:
     """Judge once for every set of switches before metrics share the verdicts among threads."""
     for one in wanted.values():
         try:
-            verdict_of(run, one)
+            judged = verdict_of(run, one).judged
         except RectitudeError:  # said again when the metric is computed
             continue
+        if "predicted" in one.metric.requires:
+            tell_unpredicted(ledger, judged.list, judged.truth.lengths, run.sides.label)
 
 
 def results_of(
@@ -138,6 +153,7 @@ def results_of(
     for one in asked:
         name = str(one.name)
         try:
+            require_values(one, part.ledger)
             results[name] = _result(one, profile, part, intervals)
         except RectitudeError as error:
             failures[name] = error
@@ -170,11 +186,10 @@ def _total(part: Part, name: str) -> Total:
     return part.totals[name]
 
 
-def value_of(asked: Asked, total: State | Counted, facts: Facts) -> float:
-    """The number that sums or counts stand for."""
-    lists = total.lists if isinstance(total, Counted) else total.counted + total.skipped + total.nan
+def value_of(asked: Asked, total: Sum, facts: Facts) -> Any:
+    """The number that sums or counts stand for; for sums by group, that of each group."""
     convention = asked.convention
-    if not lists and of_nobody(convention) is None:
+    if not total.lists and of_nobody(convention) is None:
         raise NothingToEvaluate(
             f"no list counts for {str(asked.name)!r}.",
             f"lists that have what truth_needed={convention.truth_needed!r} and "
@@ -182,15 +197,19 @@ def value_of(asked: Asked, total: State | Counted, facts: Facts) -> float:
         )
     if isinstance(total, State):
         return overall(total, convention, asked.metric.overall)
+    if isinstance(total, ByGroup):
+        return means_of(asked, total)
     with blamed(asked):
-        return float(asked.metric.function(total.counts, **given_to(asked, facts)))
+        return of_counts(asked, total.counts, facts)
 
 
 def _derived(asked: Asked, profile: Profile, part: Part) -> float:
     values = {}
     for base, one in parts_of(asked, profile).items():
-        total = _total(part, part_name(asked, base))
-        values[base] = value_of(one, total.sum, part.facts)
+        total = _total(part, part_name(asked, base)).sum
+        values[base] = value_of(one, total, part.facts)
+        if isinstance(total, ByGroup):
+            tell_groups(part.ledger, asked, values[base], total)
     with blamed(asked):
         return float(asked.metric.function(**values))
 
@@ -236,31 +255,3 @@ def facts_of(sources: Sources) -> Facts:
     """What is known of items and users."""
     tables = (sources.items, sources.users, sources.train)
     return Facts(*(None if table is None else table.frame for table in tables))
-
-
-def _manifest(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
-    import polars as pl
-
-    inputs: dict[str, dict[str, Any]] = {
-        side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
-        for side, table in sides.sources.given().items()
-    }
-    for side, table in sides.sources.given().items():
-        inputs[side] |= {"format": table.recognised} if table.recognised else {}
-    dense = sides.sources.dense
-    if dense is not None and dense.kind == "logits":
-        inputs["predictions"]["classes"] = dense.columns
-    if sides.sources.offered is not None:
-        inputs["candidates"] = {**sides.sources.offered}
-    for side, mark in prints.items():
-        inputs[side]["fingerprint"] = mark
-    return {
-        "rectitude": __version__,
-        "profile": profile.label,
-        "profile_versions": list(profile.versions),
-        "inputs": inputs,
-        "lists": len(sides.keys),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "polars": pl.__version__,
-    }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rectitude.aggregate.by_group import ByGroup
 from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.evaluation import Keys
 from rectitude.aggregate.state import State
@@ -17,9 +18,11 @@ from rectitude.aggregate.total import Total
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
+from rectitude.data.slicing import Axis
 from rectitude.engines.batches import Batches
+from rectitude.engines.sliced import Cell, Sliced, Sums
 from rectitude.engines.streaming import Evaluator
-from rectitude.errors import BadIds, UnknownName, UnreadableFile
+from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
 from rectitude.profiles import Profile
 from rectitude.storage import read_stored, require_format, write_text
 
@@ -49,6 +52,7 @@ def stored(evaluator: Evaluator) -> dict[str, Any]:
         "ledger": evaluator.ledger.as_dict(),
         "manifest": evaluator.manifest,
         "kept": _kept(evaluator.kept),
+        **({"slices": _slices(evaluator)} if evaluator.slices else {}),
     }
 
 
@@ -81,18 +85,73 @@ def restored(stored: Mapping[str, Any]) -> Evaluator:
     profile = dict(stored["profile"])
     profile["convention"] = Convention(**profile["convention"])
     profile["versions"] = tuple(profile["versions"])
+    parted = stored.get("slices", {"asked": (), "sums": None})
     evaluator = Evaluator(
         stored["metrics"],
         Profile(**profile),
         intervals=stored["intervals"],
         per_list=stored["per_list"],
+        slices=[[_axis(axis) for axis in axes] for axes in parted["asked"]],
     )
     evaluator.batches = stored["batches"]
     evaluator.totals = {name: _read_total(total) for name, total in stored["totals"].items()}
     evaluator.ledger = Ledger.from_dict(stored["ledger"])
     evaluator.manifest = stored["manifest"]
     evaluator.kept = _read_kept(stored["kept"])
+    evaluator.sliced = _read_sums(parted["sums"])
     return evaluator
+
+
+def _slices(evaluator: Evaluator) -> dict[str, Any]:
+    """What was asked for, and what was added up of every slice."""
+    sums = evaluator.sliced
+    sliced = {
+        by: {
+            "of": one.of,
+            "orders": one.orders,
+            "cells": [{"key": key, **_cell(cell)} for key, cell in one.cells.items()],
+        }
+        for by, one in sums.sliced.items()
+    }
+    asked = [[dataclasses.asdict(axis) for axis in axes] for axes in evaluator.slices]
+    held = {"sliced": sliced, "lists": sums.lists, "relevant": sums.relevant}
+    return {"asked": asked, "sums": held}
+
+
+def _axis(stored: Mapping[str, Any]) -> Axis:
+    return Axis(stored["name"], stored["parts"], tuple(stored["edges"]))
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "totals": {name: _total(total) for name, total in cell.totals.items()},
+        "failures": {name: error.found for name, error in cell.failures.items()},
+        "lists": cell.lists,
+        "relevant": cell.relevant,
+        "kept": _kept(cell.kept),
+    }
+
+
+def _read_sums(stored: Mapping[str, Any] | None) -> Sums:
+    if stored is None:
+        return Sums()
+    sliced = {by: _read_sliced(one) for by, one in stored["sliced"].items()}
+    return Sums(sliced, stored["lists"], stored["relevant"])
+
+
+def _read_sliced(stored: Mapping[str, Any]) -> Sliced:
+    cells = {
+        tuple(one["key"]): Cell(
+            {name: _read_total(total) for name, total in one["totals"].items()},
+            {name: RectitudeError(text) for name, text in one["failures"].items()},
+            one["lists"],
+            one["relevant"],
+            _read_kept(one["kept"]),
+        )
+        for one in stored["cells"]
+    }
+    orders = tuple(None if order is None else tuple(order) for order in stored["orders"])
+    return Sliced(stored["of"], orders, cells)
 
 
 def _profile(profile: Profile) -> dict[str, Any]:
@@ -101,7 +160,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
 
 
 def _total(total: Total) -> dict[str, Any]:
-    kind = "state" if isinstance(total.sum, State) else "counts"
+    kind = {State: "state", Counted: "counts", ByGroup: "groups"}[type(total.sum)]
     bounds = None if total.bounds is None else [state.as_dict() for state in total.bounds]
     return {kind: total.sum.as_dict(), "bounds": bounds}
 
@@ -109,6 +168,8 @@ def _total(total: Total) -> dict[str, Any]:
 def _read_total(stored: Mapping[str, Any]) -> Total:
     if "counts" in stored:
         return Total(Counted.from_dict(stored["counts"]))
+    if "groups" in stored:
+        return Total(ByGroup.from_dict(stored["groups"]))
     bounds = stored["bounds"]
     both = None if bounds is None else (State.from_dict(bounds[0]), State.from_dict(bounds[1]))
     return Total(State.from_dict(stored["state"]), both)

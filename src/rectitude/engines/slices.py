@@ -1,31 +1,30 @@
-"""Evaluations of slices: the same lists, with one part of the truth at a time.
+"""Evaluations of slices: one for each part of the lists, or of the rows of the truth.
 
-A slice is a part of the rows of the truth. Its evaluation knows no other relevant items and no
-other users: what a list holds of another slice counts as not relevant, and takes its place.
+A slice by users or lists is a part of the lists. A slice by items, or by anything else that rows of
+the truth have for themselves, is a part of these rows: its evaluation knows no other relevant items
+and no other users. What a list holds of another slice counts as not relevant, and takes its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, Unpack, get_args
+from typing import Unpack
 
 import numpy as np
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.arrays import Flags
-from rectitude.data.ids import Column, align
+from rectitude.arrays import Integers
+from rectitude.data.ledger import Ledger
+from rectitude.data.slicing import Axis, Slicing, parse
 from rectitude.data.sources import Sources
-from rectitude.data.table import Table
-from rectitude.engines.cells import named, table_made
-from rectitude.engines.local import asked_of, evaluation_of
+from rectitude.engines.axes import kept_columns, require_axes, slicing_of
+from rectitude.engines.local import asked_of
 from rectitude.engines.opening import Inputs, given_of, opened
-from rectitude.engines.part import computed
-from rectitude.errors import MissingNeed, NothingToEvaluate, unknown_name
+from rectitude.engines.part import Part, computed, part_of, results_of
+from rectitude.engines.sliced import Asking, only, within
+from rectitude.errors import NothingToEvaluate
 from rectitude.profiles import profile_of
-from rectitude.splits.unknown import SLICES
-
-By = Literal["known"]
 
 
 def slices(
@@ -34,85 +33,87 @@ def slices(
     metrics: str | Iterable[str] | None = None,
     convention: object = None,
     *,
-    by: By = "known",
+    by: object = "known",
     intervals: bool = False,
     progress: Callable[[int, int], None] | None = None,
     **inputs: Unpack[Inputs],
 ) -> dict[str, Evaluation]:
     """The evaluation of all lists, and one of every slice that has any, by name.
 
-    `by="known"` parts the truth by what training (`train=`) holds: warm, unknown user, unknown
-    item, both. The other arguments are those of `evaluate`. How many rows each slice has, and why
-    one could not be evaluated, stands in the ledger of "all".
+    `by` is a column of `users=`, `items=`, the truth or the predictions, or one of these: "known"
+    (what `train=` holds: warm, unknown user, unknown item, both), "activity" (rows of train of the
+    user), "popularity" (rows of train with the item), "time" (of the rows of the truth). Numbers
+    are cut into parts of equal size ("activity:4") or at edges ("price:10,50,100"); several of them
+    are crossed (["gender", "activity:2"]). The other arguments are those of `evaluate`. How much
+    each slice has, and why one could not be evaluated, stands in the ledger of "all".
+
+    >>> lists, truth = {1: ["a"], 2: ["x", "b"]}, {1: ["a"], 2: ["b"]}
+    >>> found = slices(lists, truth, "mrr", by="sex", users={"user": [1, 2], "sex": ["f", "m"]})
+    >>> {name: one["mrr"] for name, one in found.items()}
+    {'all': 0.75, 'f': 1.0, 'm': 0.5}
     """
-    if by not in get_args(By):
-        raise unknown_name("slices", by, get_args(By))
+    axes = parse(by)
     profile = profile_of(convention)
     asked = asked_of(metrics, profile, predictions)
-    given = replace(given_of(predictions, truth, inputs, profile.padding), progress=progress)
-    wanted = list(computed(asked, profile).values())
-    sources = opened(given, wanted, profile.convention)
-    found = {"all": evaluation_of(sources, asked, profile, intervals)}
+    given = given_of(predictions, truth, inputs, profile.padding)
+    given = replace(given, progress=progress, keep=kept_columns([axes]))
+    asking = Asking(asked, profile, computed(asked, profile))
+    sources = opened(given, list(asking.wanted.values()), profile.convention)
+    return _evaluations(axes, sources, asking, intervals)
+
+
+def _evaluations(
+    axes: Sequence[Axis], sources: Sources, asking: Asking, intervals: bool
+) -> dict[str, Evaluation]:
+    require_axes([axes], sources)
+    part = part_of(sources, asking.asked, asking.profile, asking.wanted, intervals)
+    if part.run is None:
+        raise NothingToEvaluate("there is nothing to be parted.")
+    slicing = slicing_of(axes, sources, part.run.sides)
+    found = {"all": _evaluation(part, asking, intervals)}
     ledger = found["all"].ledger
-    labels = _SLICES[by](sources)
-    for name, rows in labels.items():
-        about = f"rows of the truth are in the slice {name!r}"
-        ledger.count(f"slice_{name.replace(' ', '_')}", int(rows.sum()), about, of=len(rows))
-        if not rows.any():
+    _account(slicing, _size(slicing, part, sources), ledger)
+    for name, members in zip(slicing.labels, slicing.members, strict=True):
+        if not len(members):
             continue
         try:
-            found[name] = evaluation_of(_only(sources, rows), asked, profile, intervals)
+            mine = _part(slicing, members, part, sources, asking, intervals)
         except NothingToEvaluate as error:
             ledger.note(name, f"not evaluated: {error.found}")
+            continue
+        own = f"{slicing.name}: {name}" if name == "all" else name
+        found[own] = _evaluation(mine, asking, intervals)
     return found
 
 
-def _only(sources: Sources, rows: Flags) -> Sources:
-    """The same evaluation of some rows of the truth and of the users they belong to."""
-    truth = replace(sources.truth, frame=sources.truth.frame.filter(rows))
-    users, key = sources.users, "list" if sources.key == "user" else "user"
-    if key in truth.frame.columns and users is None:
-        ids = truth.frame[key].alias("list").to_frame()
-        users = replace(truth, frame=ids, columns={"list": ""}, handed=None)
-    elif key in truth.frame.columns and users is not None:
-        chosen = _held((users, "list"), (truth, key), "user")
-        users = replace(users, frame=users.frame.filter(chosen))
-    return replace(sources, truth=truth, users=users)
+def _evaluation(part: Part, asking: Asking, intervals: bool) -> Evaluation:
+    results, failures = results_of(asking.asked, asking.profile, part, intervals)
+    return Evaluation(results, part.ledger, part.manifest, failures, part.keys)
 
 
-def _held(own: tuple[Table, str], other: tuple[Table, str], what: str) -> Flags:
-    """(rows) whether the id in a column of one table stands in a column of another."""
-    columns = {
-        side: Column(table.frame[name], table.source, table.text)
-        for side, (table, name) in (("own", own), ("other", other))
-    }
-    codes = align(columns, what).codes
-    return np.isin(codes["own"].whole, codes["other"].whole)
+def _part(
+    slicing: Slicing,
+    members: Integers,
+    part: Part,
+    sources: Sources,
+    asking: Asking,
+    intervals: bool,
+) -> Part:
+    if slicing.of == "lists":
+        return within(part, members, asking)
+    rows = np.zeros(sources.truth.frame.height, bool)
+    rows[members] = True
+    return part_of(only(sources, rows), asking.asked, asking.profile, asking.wanted, intervals)
 
 
-def _known(sources: Sources) -> dict[str, Flags]:
-    """(rows of the truth) what training knows of the user and of the item."""
-    truth, train = sources.truth, _train(sources)
-    user = ~_held((truth, _owner(sources)), (train, "list"), "user")
-    item = ~_held((truth, "item"), (train, "item"), "item")
-    slice_of = user + 2 * item.astype(int)
-    return {name: slice_of == number for number, name in enumerate(SLICES)}
+def _size(slicing: Slicing, part: Part, sources: Sources) -> int:
+    """How many lists, or rows of the truth, are parted."""
+    lists = 0 if part.keys is None else len(part.keys.keys)
+    return lists if slicing.of == "lists" else sources.truth.frame.height
 
 
-def _owner(sources: Sources) -> str:
-    return "user" if "user" in sources.truth.frame.columns else "list"
-
-
-def _train(sources: Sources) -> Table:
-    if sources.train is not None:
-        return sources.train
-    if sources.seen is None or sources.dense is None:
-        raise MissingNeed(
-            "nothing says which users and items are known.", "train= with the training data.",
-        )  # fmt: skip
-    cells, dense = sources.seen, sources.dense
-    ids = named(dense, cells.rows(), cells.column)
-    return table_made({"list": ids.get("user", ids["list"]), "item": ids["item"]}, "train")
-
-
-_SLICES: Mapping[str, Callable[[Sources], dict[str, Flags]]] = {"known": _known}
+def _account(slicing: Slicing, size: int, ledger: Ledger) -> None:
+    what = "lists" if slicing.of == "lists" else "rows of the truth"
+    for name, members in zip(slicing.labels, slicing.members, strict=True):
+        about = f"{what} are in the slice {name!r}"
+        ledger.count(f"slice_{name.replace(' ', '_')}", len(members), about, of=size)

@@ -11,10 +11,14 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.state import State, state_by_user
 from rectitude.aggregate.total import Total
 from rectitude.data.ledger import Ledger
+from rectitude.data.slicing import parse_all as parse_slices
 from rectitude.data.sources import Sources
+from rectitude.engines.axes import kept_columns, require_axes
 from rectitude.engines.batches import Batches, merged_ledger, merged_manifest
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import Part, computed, part_of, results_of
+from rectitude.engines.slice_numbers import slices_of
+from rectitude.engines.sliced import Asking, Sums, settled, sums_of
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.metrics.facts import Facts
 from rectitude.metrics.names import parse_all
@@ -43,6 +47,7 @@ class Evaluator:
         *,
         intervals: bool = False,
         per_list: Literal["kept", "dropped"] = "dropped",
+        slices: object = None,
     ) -> None:
         if per_list not in ("kept", "dropped"):
             raise BadName(f"per_list cannot be {per_list!r}.", "'kept' or 'dropped'.")
@@ -50,14 +55,18 @@ class Evaluator:
         self.names = [str(name) for name in parse_all(metrics)]
         self.intervals = intervals
         self.per_list = per_list
+        self.slices = parse_slices(slices)
         self.asked = [self.profile.resolve(name) for name in parse_all(self.names)]
         self._computed = computed(self.asked, self.profile)
+        _require_groups_of_lists(self._computed)
         self._bounds = {name: _bounds(name, one) for name, one in self._computed.items()}
         self._of_bounds = {
             name: one for both in self._bounds.values() for name, one in both.items()
         }
         by_list = {name: _by_list(one) for name, one in self._computed.items()}
         self.wanted = by_list | self._of_bounds
+        by_user = [n for n, one in self._computed.items() if one.convention.unit == "user"]
+        self._asking = Asking(self.asked, self.profile, by_list, by_user)
         self.reset()
 
     def reset(self) -> None:
@@ -67,6 +76,7 @@ class Evaluator:
         self.ledger = Ledger()
         self.manifest: Mapping[str, object] = {}
         self.kept = Batches()
+        self.sliced = Sums()
 
     def update(
         self,
@@ -89,8 +99,8 @@ class Evaluator:
             "predictions": predictions, "truth": truth, "train": train, "items": items,
             "users": users, "weights": weights, "candidates": candidates,
         }  # fmt: skip
-        given = Given(inputs, ranking, list_key, columns, progress, self.profile.padding)
-        self.add(self.opened(given))
+        beside = (self.profile.padding, kept_columns(self.slices))
+        self.add(self.opened(Given(inputs, ranking, list_key, columns, progress, *beside)))
 
     def opened(self, given: Given) -> Sources:
         """A batch as it is judged."""
@@ -99,20 +109,26 @@ class Evaluator:
 
     def add(self, sources: Sources) -> None:
         """Judge a batch that was opened, and add it."""
-        part = part_of(sources, self.asked, self.profile, self.wanted, self.intervals)
+        require_axes(self.slices, sources)
+        spread = self.intervals or bool(self.slices)
+        part = part_of(sources, self.asked, self.profile, self.wanted, spread)
         for name, error in part.failures.items():
             if name not in self._of_bounds:  # else there is a value, without bounds
                 raise error
-        self._take(part.totals, part.ledger, part.manifest, self._kept_of(part), 1)
+        sliced = sums_of(self.slices, part, sources, self._asking)
+        self._take(part.totals, part.ledger, part.manifest, self._kept_of(part), sliced, 1)
 
     def __add__(self, other: Evaluator) -> Evaluator:
         """Both evaluators' batches together."""
         if not isinstance(other, Evaluator):
             return NotImplemented
         self._require_same(other)
-        both = Evaluator(self.names, self.profile, intervals=self.intervals, per_list=self.per_list)
+        both = Evaluator(
+            self.names, self.profile, intervals=self.intervals, per_list=self.per_list,
+            slices=self.slices,
+        )  # fmt: skip
         for one in (self, other):
-            both._take(one.totals, one.ledger, one.manifest, one.kept, one.batches)
+            both._take(one.totals, one.ledger, one.manifest, one.kept, one.sliced, one.batches)
         return both
 
     def __radd__(self, other: object) -> Evaluator:
@@ -133,10 +149,13 @@ class Evaluator:
         shown = self.kept if self.per_list == "kept" else Batches()
         keys = shown.keys()
         values = {name: shown.values(name) for name in shown.names()}
-        part = Part(totals, values, {}, self.ledger, keys, self.manifest, Facts())
+        ledger = self.ledger + Ledger()  # results write into it, and more batches may come
+        part = Part(totals, values, {}, ledger, keys, self.manifest, Facts())
         results, failures = results_of(self.asked, self.profile, part, self.intervals)
         manifest = {**self.manifest, "batches": self.batches}
-        return Evaluation(results, self.ledger, manifest, failures, keys)
+        sums = settled(self.sliced, self._asking.kept)
+        parted = slices_of(sums, part, self.asked, self.profile)
+        return Evaluation(results, ledger, manifest, failures, keys, parted)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything added so far as JSON, whole or not at all."""
@@ -153,7 +172,8 @@ class Evaluator:
 
     def _by_user(self, name: str) -> State:
         """The sums over users of a metric of which values per list were kept."""
-        state = state_by_user(*self.kept.by_user(name), self.intervals)
+        spread = self.intervals or bool(self.slices)
+        state = state_by_user(*self.kept.by_user(name), spread)
         rest = self.totals[name].sum
         return (
             replace(state, skipped=rest.skipped, nan=rest.nan) if isinstance(rest, State) else state
@@ -172,18 +192,19 @@ class Evaluator:
         ledger: Ledger,
         manifest: Mapping[str, object],
         kept: Batches,
+        sliced: Sums,
         batches: int,
     ) -> None:
         if not batches:
             return
-        everything = self.kept + kept  # first, because it may refuse
+        everything, parted = self.kept + kept, self.sliced + sliced  # first, as they may refuse
         if self.batches:
             both = [name for name in self.totals if name in totals]
             totals = {name: self.totals[name] + totals[name] for name in both}
             ledger = merged_ledger(self.ledger, ledger)
             manifest = merged_manifest(self.manifest, manifest)
         self.totals, self.ledger, self.manifest = dict(totals), ledger, manifest
-        self.kept = everything
+        self.kept, self.sliced = everything, parted
         self.batches += batches
 
     def _require_named(self, predictions: object) -> None:
@@ -203,7 +224,7 @@ class Evaluator:
                 f"evaluators of {self.names} and {other.names} cannot be added.",
                 "the same metrics in the same order.",
             )
-        for what in ("intervals", "per_list"):
+        for what in ("intervals", "per_list", "slices"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
                 raise BadName(
@@ -218,6 +239,17 @@ class Evaluator:
                     f"{differ or 'another formula'}.",
                     "the same convention.",
                 )
+
+
+def _require_groups_of_lists(wanted: Mapping[str, Asked]) -> None:
+    """Refuse groups whose users would have to be brought together over batches."""
+    for name, one in wanted.items():
+        if one.by and one.convention.unit == "user":
+            raise BadName(
+                f"{name.partition('/')[0]!r} compares groups of users, and unit='user' brings the "
+                "lists of a user together, which may lie in several batches.",
+                "unit='list' in batches, or evaluate() of all lists at once.",
+            )
 
 
 def _nameless(predictions: object) -> bool:

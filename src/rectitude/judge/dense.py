@@ -34,7 +34,7 @@ class Ranked(NamedTuple):
     dense: Dense | None = None
     found: Reading | None = None
     score: Floats | None = None
-    """the score of each match, where it decides whether it is a hit"""
+    """the score of each match, where somebody looks at it"""
     taken: Integers | None = None
     """the rank of each match by plain scores, where others are compared"""
 
@@ -178,4 +178,5 @@ def single_targets(ranked: Ranked, rank: Integers, size: int) -> Single | None:
     loss = None if found.firsts.loss is None else found.firsts.loss[row]
     if loss is not None and not known.all():
         loss[target == dense.columns] = np.inf
-    return Single(target, top, dense.columns, loss)
+    sure = None if found.firsts.chances is None else found.firsts.chances.of(row)
+    return Single(target, top, dense.columns, loss, sure)

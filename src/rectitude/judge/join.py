@@ -10,14 +10,21 @@ import numpy as np
 from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
-from rectitude.judge.categories import shown_categories, stock_of
+from rectitude.errors import BadName, BadTable, NothingToEvaluate, TiedItems
+from rectitude.judge.behind import behind
 from rectitude.judge.dense import Ranked, rank_dense, require_sortable, single_targets
 from rectitude.judge.judged import Judged, is_relevant
-from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
+from rectitude.judge.match import Matches, Ranking
+from rectitude.judge.matched import matched
 from rectitude.judge.ranks import ranks, undecided
-from rectitude.judge.shown import shown_in_lists, shown_in_scores
-from rectitude.judge.sides import Collision, Sides
+from rectitude.judge.scan import keeping_scores
+from rectitude.judge.shown import (
+    scored_in_lists,
+    scored_in_scores,
+    shown_in_lists,
+    shown_in_scores,
+)
+from rectitude.judge.sides import Sides
 from rectitude.judge.training import times_met, unseen_items
 from rectitude.judge.truth import Truth, truth_under
 from rectitude.predictions.order import describe, order_of, require_finite, sort_key
@@ -50,41 +57,56 @@ def judge(
     """Where the judged items of each list stand under a convention, with the items of the first
     places if they are to be shown, and what else metrics need."""
     truth = truth_under(sides, convention, ledger)
-    dense = sides.sources.dense
+    dense, as_ranked = sides.sources.dense, keeping_scores(convention, needs)
     if dense is None:
-        ranked = _rank_lists(sides, truth, convention, ledger)
+        ranked = _rank_lists(sides, truth, as_ranked, ledger)
     else:
-        ranked = rank_dense(sides, dense, truth, convention, ledger)
+        ranked = rank_dense(sides, dense, truth, as_ranked, ledger)
     matches = ranked.matches
     grades = truth.grades[matches.truth]
     tied = undecided(matches, grades, is_relevant(grades, convention.relevant_from))
     _account_for_ties(sides, ranked, tied, convention, ledger)
 
     def under(rule: str) -> Judged:
-        return _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
+        made = _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
+        return made if "predicted" in needs else replace(made, score=None)
 
     judged = under(ranked.rule)
-    if "unseen" in needs:
-        judged = replace(judged, unseen=unseen_items(sides))
-    if "met" in needs:
-        where = judged.truth.offsets[judged.list] + judged.place
-        judged = replace(judged, met=times_met(sides, truth.rows.rows(where)))
     if shown is not None:
         rank = ranks(matches, grades, ranked.rule)
         judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
-    if "categories" in needs and judged.shown is not None:
-        judged = replace(judged, categories=shown_categories(sides, ranked.ranking, judged.shown))
-    if "stock" in needs and judged.shown is not None:
-        judged = replace(judged, stock=stock_of(sides, ranked.ranking))
+    judged = _with_needs(sides, truth, ranked, judged, convention, needs)
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
     own = judged.only(lists)
+    same = {name: getattr(own, name) for name in ("unseen", "wanted", "stock", "people", "owner")}
     worst, best = (
-        own if rule == ranked.rule else replace(under(rule).only(lists), unseen=own.unseen)
+        own if rule == ranked.rule else replace(under(rule).only(lists), **same)
         for rule in ("pessimistic", "optimistic")
     )
     return Verdict(judged, Ties(lists, own, worst, best))
+
+
+def _with_needs(
+    sides: Sides,
+    truth: Truth,
+    ranked: Ranked,
+    judged: Judged,
+    convention: Convention,
+    needs: tuple[str, ...],
+) -> Judged:
+    """The lists as judged, with what else metrics need."""
+    if "unseen" in needs:
+        judged = replace(judged, unseen=unseen_items(sides))
+    if "scored" in needs and judged.shown is not None:
+        judged = replace(judged, scored=_scored(sides, ranked, judged.shown, convention))
+    judged = replace(judged, **behind(sides, ranked.ranking, truth, needs))
+    if "met" not in needs:
+        return judged
+    if sides.sources.train is None or judged.stock is None or judged.wanted is None:
+        return replace(judged, met=times_met(sides, truth.rows.rows(judged.where)))
+    return replace(judged, met=judged.stock.rows[judged.wanted[judged.where]])
 
 
 def _account_for_ties(
@@ -117,10 +139,18 @@ def _shown(
     return None
 
 
+def _scored(sides: Sides, ranked: Ranked, shown: Integers, convention: Convention) -> Floats | None:
+    if ranked.dense is not None:
+        return scored_in_scores(sides, ranked.dense, shown, convention)
+    if ranked.ranking is None:
+        return None
+    return scored_in_lists(ranked.ranking, shown, _given_scores(sides))
+
+
 def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledger) -> Ranked:
     """The truth's items in lists that were handed over."""
     ranking = _ranking(sides, convention, ledger)
-    ranking, matches = _matched(sides, ranking, truth, convention, ledger)
+    ranking, matches = matched(sides, ranking, truth, convention, ledger)
     rule = "given" if ranking.key is None else convention.ties
     score = None
     if convention.hit_scores == "positive":
@@ -130,14 +160,22 @@ def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledg
 
 def _scores(sides: Sides, ranking: Ranking, matches: Matches) -> Floats:
     """The score of each match."""
-    predictions = sides.sources.predictions
+    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
+    return _given_scores(sides)[rows]
+
+
+def _given_scores(sides: Sides) -> Floats:
+    """The scores of the predictions, by row."""
+    predictions, beside = sides.sources.predictions, sides.sources.beside
+    if "score" not in predictions.frame.columns and beside is not None:
+        return beside()
     if "score" not in predictions.frame.columns:
         raise BadTable(
-            f"{predictions.source} has no score column, and hit_scores='positive' looks at scores.",
-            advice="set hit_scores='any'.",
+            f"{predictions.source} has no score column, and scores are looked at.",
+            "a score for every item.",
+            "leave out metrics of predicted scores, and set hit_scores='any'.",
         )
-    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
-    found: Floats = predictions.frame["score"].cast(float).to_numpy()[rows]
+    found: Floats = predictions.frame["score"].cast(float).to_numpy()
     return found
 
 
@@ -151,7 +189,7 @@ def _judged(
     key = matches.list * (int(rank.max(initial=0)) + 1) + rank
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
-    if ranked.score is not None:
+    if ranked.score is not None and convention.hit_scores == "positive":
         everything = np.arange(len(rank))[order]
         order = everything[ranked.score[everything] > 0]
     lists, rows = matches.list[order], matches.truth[order]
@@ -168,6 +206,7 @@ def _judged(
         candidates=ranked.returned if complete else None,
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
         taken=_taken(ranked)[order] if rule == "average" else None,
+        score=None if ranked.score is None else ranked.score[order],
         single=single_targets(ranked, rank, len(ranked.returned)),
     )
 
@@ -206,82 +245,3 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
     elif convention.ties == "item_descending":
         sequence = items.map(lambda part: -1 - part)
     return Ranking(sides.lists, items, key, sequence)
-
-
-def _matched(
-    sides: Sides, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
-) -> tuple[Ranking, Matches]:
-    """Matches, once duplicates and unjudged items are dealt with."""
-    matches, repeated = match(ranking, truth.rows, truth.items)
-    if repeated.any():
-        _account_for_duplicates(sides, ranking, repeated, convention, ledger)
-        ranking, matches = _with_duplicates(ranking, truth, convention)
-    else:
-        ledger.count("lists_with_duplicates", 0, "lists hold an item twice")
-    if convention.unjudged == "dropped":
-        ranking, matches = _judged_only(ranking, truth, matches, convention, ledger)
-    _confirm(sides, ranking, truth, matches)
-    return ranking, matches
-
-
-def _account_for_duplicates(
-    sides: Sides, ranking: Ranking, repeated: Integers, convention: Convention, ledger: Ledger
-) -> None:
-    number = int(np.flatnonzero(repeated)[0])
-    low, size = ranking.lists.start[number], ranking.lists.length[number]
-    mine = ranking.items.whole[low : low + size]
-    again = repeat_flags(np.zeros(size, np.int64), mine, np.arange(size))
-    place = low + np.flatnonzero(again)[:1]
-    row = int(ranking.lists.rows(place)[0])
-    if not sides.items.exact:
-        raise Collision
-    lists, handed = int((repeated > 0).sum()), int(sides.handed.sum())
-    first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
-    fate = {"error": "", "first": "removed", "counted": "each counted"}[convention.duplicates]
-    about = f"lists hold an item twice, {int(repeated.sum()):,} rows in all: {fate}"
-    ledger.count("lists_with_duplicates", lists, about, handed, first, "warning")
-    if convention.duplicates == "error":
-        raise DuplicateItems(
-            f"{lists} of {handed} lists contain an item twice (first: {first}).",
-            "each item once per list.",
-            "set duplicates='first' to keep the higher rank, or fix the predictions.",
-        )
-
-
-def _with_duplicates(
-    ranking: Ranking, truth: Truth, convention: Convention
-) -> tuple[Ranking, Matches]:
-    if convention.duplicates == "counted":
-        return ranking, join(ranking, truth.rows, truth.items)
-    lists, where = ranking.lists.expand()
-    preference = np.arange(len(where)) if ranking.key is None else -ranking.key.whole[where]
-    again = repeat_flags(lists, ranking.items.whole[where], preference)
-    ranking = ranking.keep(lists[~again], where[~again])
-    return ranking, match(ranking, truth.rows, truth.items)[0]
-
-
-def _judged_only(
-    ranking: Ranking, truth: Truth, matches: Matches, convention: Convention, ledger: Ledger
-) -> tuple[Ranking, Matches]:
-    """The lists without the items that the truth does not judge."""
-    lists, where = ranking.lists.expand()
-    judged = np.zeros(len(ranking.items), bool)
-    told = (truth.grades[matches.truth] >= 0) | (convention.negative_grades != "sampled")
-    judged[(ranking.lists.start[matches.list] + matches.position)[told]] = True
-    keep = judged[where]
-    ledger.count(
-        "rows_unjudged",
-        int((~keep).sum()),
-        "recommended items are not judged: removed before ranking",
-        len(keep),
-        weight="notice",
-    )
-    ranking = ranking.keep(lists[keep], where[keep])
-    return ranking, match(ranking, truth.rows, truth.items)[0]
-
-
-def _confirm(sides: Sides, ranking: Ranking, truth: Truth, matches: Matches) -> None:
-    """Look at the ids themselves where codes are hashes."""
-    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
-    if not sides.items.same("predictions", rows, "truth", truth.rows.rows(matches.truth)):
-        raise Collision

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
+from rectitude.data.people import People
 from rectitude.data.stock import Stock
+from rectitude.dense.chances import Chances
 
 Kept = TypeVar("Kept")
-_BY_ROW = ("rank", "grade", "place", "last", "taken", "met")
-_BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown", "categories")
+_BY_ROW = ("rank", "grade", "place", "last", "taken", "met", "score")
+_BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown", "scored", "owner")
 _OF_SINGLE = ("target", "top", "loss")
 
 
@@ -40,6 +42,13 @@ class Single:
     classes: int
     loss: Floats | None = None
     """(lists,) -ln of the target's probability, infinite outside the classes; None if not asked"""
+    chances: Chances | None = None
+    """(lists,) how probable target and first class are; None if not asked"""
+
+    def only(self, lists: Integers) -> Single:
+        """Some of the lists."""
+        sure = None if self.chances is None else self.chances.of(lists)
+        return replace(self, **_taken(self, _OF_SINGLE, lists), chances=sure)
 
 
 @dataclass(frozen=True)
@@ -80,16 +89,25 @@ class Judged:
     averaged"""
     met: Integers | None = None
     """(found,) how often training holds the item; None unless a metric needs it"""
+    score: Floats | None = None
+    """(found,) the score that was predicted for the item; None unless a metric needs it"""
     single: Single | None = None
     """what is known beyond ranks where every list has one target; None otherwise"""
     shown: Integers | None = None
     """(lists, K) the number of the item in each place, -1 where there is none; None unless a metric
     needs the items"""
-    categories: Integers | None = None
-    """(lists, K) the number of the category in each place, -1 where there is none; None unless a
-    metric needs it"""
+    scored: Floats | None = None
+    """(lists, K) the score in each place, NaN where there is none, minus infinity for an item that
+    is masked; None unless a metric needs it"""
     stock: Stock | None = None
     """the items behind the numbers in `shown`; None unless a metric needs them"""
+    wanted: Integers | None = None
+    """(rows of the truth, as `truth.values`) the number of the item in `stock`; None unless a
+    metric needs it"""
+    people: People | None = None
+    """the users; None unless a metric needs them"""
+    owner: Integers | None = None
+    """(lists,) the number of the user in `people`"""
     kept: dict[Hashable, Any] = field(init=False, repr=False, default_factory=dict)
     """what metrics share, see `once`"""
 
@@ -106,15 +124,16 @@ class Judged:
         lengths = self.truth.lengths[lists]
         ends = np.cumsum(lengths)
         shift = self.truth.offsets[lists] - (ends - lengths)
-        values = self.truth.values[np.arange(int(lengths.sum())) + np.repeat(shift, lengths)]
-        single = self.single and replace(self.single, **_taken(self.single, _OF_SINGLE, lists))
+        told = np.arange(int(lengths.sum())) + np.repeat(shift, lengths)
+        single = self.single and self.single.only(lists)
         return replace(
             self,
             list=number[self.list[rows]],
-            truth=Ragged(np.append(0, ends), values),
+            truth=Ragged(np.append(0, ends), self.truth.values[told]),
             single=single,
             **_taken(self, _BY_ROW, rows),
             **_taken(self, _BY_LIST, lists),
+            **_taken(self, ("wanted",), told),
         )
 
     def ended(self, end: int) -> Judged:
@@ -125,6 +144,13 @@ class Judged:
             kept["last"] = np.minimum(kept["last"], end)
         return replace(self, returned=np.minimum(self.returned, end), **kept)
 
+    def showing(self, places: int) -> Judged:
+        """The same lists, with the items of so many places only."""
+        if self.shown is None or self.shown.shape[1] <= places:
+            return self
+        scored = None if self.scored is None else self.scored[:, :places]
+        return replace(self, shown=self.shown[:, :places], scored=scored)
+
     @property
     def size(self) -> int:
         """How many lists there are."""
@@ -133,6 +159,17 @@ class Judged:
     def is_relevant(self, grades: Floats) -> Flags:
         """Which grades are relevant."""
         return is_relevant(grades, self.relevant_from)
+
+    @cached_property
+    def where(self) -> Integers:
+        """(found,) the row of the truth that was found."""
+        return self.truth.offsets[self.list] + self.place
+
+    @cached_property
+    def length(self) -> Floats:
+        """(lists,) places that show an item."""
+        shown = np.zeros((self.size, 0), np.int64) if self.shown is None else self.shown
+        return np.asarray((shown >= 0).sum(axis=1), np.float64)
 
     @cached_property
     def hit(self) -> Flags:

@@ -8,7 +8,7 @@ tie rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers, Pieces, in_blocks, run_starts, together
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.places import Numbered, numbered
 from rectitude.grouping import Grouped
 from rectitude.judge.kernels import compact_kernel, match_kernel
 
@@ -35,6 +36,14 @@ class Ranking:
     items: Pieces
     key: Pieces | None
     sequence: Pieces | None = None
+    kept: dict[str, Numbered] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def numbered(self) -> Numbered:
+        """The number of the item in each place, and a place of each item."""
+        if "numbered" not in self.kept:
+            self.kept["numbered"] = numbered(self.items.whole)
+        return self.kept["numbered"]
 
     def keep(self, lists: Integers, where: Integers) -> Ranking:
         """Only these places."""

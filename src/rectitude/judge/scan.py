@@ -18,6 +18,7 @@ from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
 from rectitude.data.holes import Holes
 from rectitude.data.known import Firsts, Known
+from rectitude.dense.chances import Chances, chances
 from rectitude.dense.rows import MASKED, Wanted, count, single
 from rectitude.judge.sides import Sides
 from rectitude.predictions.top import (
@@ -53,6 +54,11 @@ class Reading(NamedTuple):
     """pairs whose item has no column"""
     hidden: int = 0
     """pairs whose item is masked"""
+
+
+def keeping_scores(convention: Convention, needs: tuple[str, ...]) -> Convention:
+    """The convention for a reading that keeps the score of every pair where a metric needs it."""
+    return convention.replace(hit_scores="positive") if "predicted" in needs else convention
 
 
 def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
@@ -200,6 +206,7 @@ class _Scan:
         size, asked = self.dense.rows, self.dense.want_loss
         firsts = np.empty((3, size), np.int64)
         loss = np.empty(size) if asked == "loss" else None
+        sure = np.empty((3, size if self.dense.want_chances == "chances" else 0))
         for first, last, block, here, mine in self.blocks():
             has: Flags | slice = np.diff(mine.start) > 0
             target = np.asarray(mine.column, np.int64)
@@ -216,9 +223,12 @@ class _Scan:
             firsts[:, first:last] = singles.best, singles.second, highest
             if loss is not None and singles.loss is not None:
                 loss[first:last] = singles.loss
+            if self.dense.want_chances == "chances":
+                sure[:, first:last] = chances(block, target)
             self._own_scores(block, here, mine)
         best, second, last_best = firsts
-        return Firsts(best, second, last_best, loss)
+        known = Chances(*sure) if self.dense.want_chances == "chances" else None
+        return Firsts(best, second, last_best, loss, known)
 
     def _own_scores(self, block: Block, here: slice, mine: Wanted) -> None:
         if self.score is not None:

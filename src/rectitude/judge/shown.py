@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Floats, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
+from rectitude.data.places import in_order, laid_out, scored
 from rectitude.dense.rows import best
+from rectitude.grouping import Grouped
 from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.scan import compared, reading
 from rectitude.judge.sides import Sides
@@ -97,22 +99,38 @@ def _filled(columns: Integers, cells: Cells) -> Integers:
 
 def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -> Integers:
     """(lists, k) the number of the item in each place of given lists, -1 in empty ones."""
+    number, key, after = ranking.numbered.number, ranking.key, ranking.sequence
+    falling = in_order(ranking.lists, None if key is None else key.whole, after is None)
+    if falling and np.array_equal(rank, matches.position + 1):
+        return laid_out(ranking.lists, number, k)
     owner, where = ranking.lists.expand()
     matched = ranking.lists.start[matches.list] + matches.position
-    _, number = np.unique(ranking.items.whole[where], return_inverse=True)
     unjudged = np.ones(len(ranking.items), bool)
     unjudged[matched] = False
     keep = np.flatnonzero(unjudged[where])
-    key = np.zeros(len(where)) if ranking.key is None else -ranking.key.whole[where]
-    after = np.arange(len(where)) if ranking.sequence is None else ranking.sequence.whole[where]
-    order = keep[np.lexsort((after[keep], key[keep], owner[keep]))]
-    place = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
-    others = np.full((len(ranking.lists.start), k), -1)
-    inside = place < k
-    others[owner[order][inside], place[inside]] = number.reshape(-1)[order][inside]
-    numbers = np.full(len(ranking.items), -1)
-    numbers[where] = number.reshape(-1)
-    return _inserted(others, matches.list, rank, numbers[matched])
+    order = np.arange(len(where)) if after is None else after.whole[where]
+    first = np.zeros(len(where)) if key is None else -key.whole[where]
+    order = keep[np.lexsort((order[keep], first[keep], owner[keep]))]
+    lengths = np.bincount(owner[order], minlength=len(ranking.lists.start))
+    others = Grouped(np.cumsum(lengths) - lengths, lengths)
+    return _inserted(laid_out(others, number[where[order]], k), matches.list, rank, number[matched])
+
+
+def scored_in_scores(sides: Sides, dense: Dense, shown: Integers, convention: Convention) -> Floats:
+    """(lists, k) the score in each place of dense lists, NaN in empty ones; that of an item which
+    stands last because it is masked is minus infinity."""
+    row = reading(sides, dense, convention).row[:, None]
+    found = dense.at(row, shown)
+    if convention.seen == "last" and sides.sources.seen is not None:
+        masked = keys_of(dense, sides.sources.seen)
+        found[np.isin(row * dense.columns + shown, masked) & ~np.isnan(found)] = -np.inf
+    return found
+
+
+def scored_in_lists(ranking: Ranking, shown: Integers, scores: Floats) -> Floats:
+    """(lists, k) the score in each place of given lists, NaN in empty ones; `scores` are those of
+    the predictions, by row."""
+    return scored(ranking.lists, ranking.numbered.number, shown, scores)
 
 
 def _inserted(others: Integers, lists: Integers, rank: Integers, items: Integers) -> Integers:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats
+from rectitude.arrays import Flags, Floats
+from rectitude.data.pairs import area, by_score, finite
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
 from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Ratio, metric
+from rectitude.metrics.ratings import NO_LAW, POOLED
+from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
 from rectitude.metrics.targets import middle_rank
 
 
@@ -56,6 +58,35 @@ def gauc(lists: Judged, k: int | None) -> Ratio:
     area, weight = auc(lists, k), lists.hits(None)
     value = area.above / np.where(area.below > 0, area.below, 1.0)
     return Ratio(weight * value, weight).where(area.below > 0)
+
+
+def pairs_by_score(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """How many judged items of each score are relevant, and how many are not."""
+    mine, score = counts[lists.list], finite(needed(lists.score, "predicted"), lists.list)
+    return by_score(score[mine], lists.hit[mine])
+
+
+@count_metric(
+    "AUC of all judged pairs",
+    counts=pairs_by_score,
+    formula="pairs of a relevant and another judged item, of the same list or of two, in which the "
+    "relevant one has the higher score, equals counting half / all such pairs",
+    reading="0.8 means that a relevant judged item scores higher than one judged not relevant in 8 "
+    "of 10 pairs, whoever they were predicted for. Knowing who clicks often is enough to be above "
+    "0.5.",
+    use="Use it for click models, where scores must compare between users and the truth holds what "
+    "was shown and not clicked (grade 0); auc and gauc compare within users. It keeps a count for "
+    "every different score.",
+    cite="hanley1982meaning",
+    breaks=NO_LAW,
+    needs=("predicted",),
+    fixed=POOLED,
+    averages="closed form",
+    cutoff="none",
+)
+def pairs_auc(counts: Counts) -> float:
+    """Share of the pairs of judged items, of all lists, in which the relevant one scores higher."""
+    return area(counts)
 
 
 @metric(

@@ -6,13 +6,13 @@ relevance, also where the item is in no catalogue.
 
 from __future__ import annotations
 
-from math import fsum
+from math import e, fsum, log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats
+from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
@@ -24,13 +24,21 @@ _CATALOGUE = ("shown", "stock", "catalogue")
 
 def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is shown, and whether it is in the catalogue and in train."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
+    stock = needed(lists.stock, "shown")
     catalogue = np.zeros(0, bool) if stock.catalogue is None else stock.catalogue
     told = {"catalogue": catalogue, "train": stock.rows > 0}
     return {
-        "shown": stock.times(shown),
+        "shown": _times(lists, counts),
         **{what: flags.astype(int) for what, flags in told.items()},
     }
+
+
+def _times(lists: Judged, counts: Flags) -> Integers:
+    """How often each item is shown in the lists that count."""
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    if counts.all():
+        return lists.once("times", lambda: stock.times(shown))
+    return stock.times(shown[counts])
 
 
 def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:
@@ -105,16 +113,18 @@ def item_coverage(counts: Counts, *, padding: float = 0.0) -> float:
 @count_metric(
     "Coverage of train",
     counts=items_shown,
-    formula="items of train in the top {k} of some list / items of train",
-    reading="0.3 means that 30% of the items of train are shown to somebody; others do not count.",
+    formula="items of train in the top {k} of some list / items of train; others = {others}: items "
+    "shown that train does not hold count, too, if this is not 0",
+    reading="0.3 means that 30% of the items of train are shown to somebody.",
     use="Use it where no catalogue is known; item_coverage is over the catalogue.",
     cite="ge2010beyond",
+    bounds=(0.0, np.inf),
     needs=_TRAIN,
 )
-def train_coverage(counts: Counts) -> float:
+def train_coverage(counts: Counts, *, others: float = 0.0) -> float:
     """Share of the items of train that are shown to somebody."""
     both = (counts["shown"] > 0) & (counts["train"] > 0)
-    return int(both.sum()) / _many(counts, "train")
+    return (_many(counts, "shown") if others else int(both.sum())) / _many(counts, "train")
 
 
 @count_metric(
@@ -214,18 +224,19 @@ def gini_diversity(counts: Counts) -> float:
 @count_metric(
     "Entropy of the items shown",
     counts=items_shown,
-    formula="- sum over items of p * ln(p), p = share of the places in the top {k} of all lists",
+    formula="- sum over items of p * ln(p), p = share of the places in the top {k} of all lists; "
+    "logarithm to base {base}",
     reading="0 if one item has all places, ln(n) if n items share them equally: exp(4.6) = 100 "
     "items shown equally often have the same entropy as 4.6.",
-    use="Use it like gini, when no catalogue is known. Divide by ln(2) for bits.",
+    use="Use it like gini, when no catalogue is known. entropy[base=2] is in bits.",
     cite="shannon1948mathematical",
     bounds=(0.0, np.inf),
     needs=("shown", "stock"),
 )
-def entropy(counts: Counts) -> float:
+def entropy(counts: Counts, *, base: float = e) -> float:
     """How many items the places are spread over, on a logarithmic scale."""
     shares = _shares(counts["shown"])
-    return max(-fsum((shares * np.log(shares)).tolist()), 0.0)
+    return max(-fsum((shares * np.log(shares)).tolist()), 0.0) / log(base)
 
 
 @count_metric(

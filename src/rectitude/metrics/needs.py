@@ -13,7 +13,7 @@ Found = TypeVar("Found")
 _WANTS = {
     "scores": (
         "the rank of every relevant item among all candidates",
-        "evaluate rt.Scores(scores), rt.Embeddings(users, items) or rt.Logits(logits).",
+        "evaluate rt.Scores, rt.Embeddings, rt.Logits(logits), or lists of all candidates=.",
     ),
     "unseen": (
         "the number of items that each user had not in training",
@@ -21,10 +21,24 @@ _WANTS = {
     ),
     "met": ("how often training held each item", "pass train= as a table."),
     "classes": ("one target per list", "evaluate rt.Logits(logits) with targets."),
+    "predicted": (
+        "the predicted score of every judged item",
+        "evaluate lists with a score column, rt.Scores(scores) or rt.Embeddings.",
+    ),
+    "scored": (
+        "the score in every place",
+        "evaluate lists with a score column, rt.Scores(scores) or rt.Embeddings.",
+    ),
+    "chances": ("logits", "evaluate rt.Logits(logits) with targets."),
+    "parts": (
+        "the names of the metrics that it is made of",
+        "write them in brackets: hypervolume[precision,recall]@10.",
+    ),
     "logits": ("logits", "evaluate rt.Logits(logits) with targets."),
     "shown": ("the items in every place", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
     "catalogue": ("all items that could be shown", "pass items=, or evaluate rt.Scores(scores)."),
-    "categories": ("the categories of the items", "pass items= with a column 'category'."),
+    "wanted": ("the items of the truth", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
+    "people": ("the users of the lists", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
 }
 
 
@@ -43,12 +57,13 @@ def needed(found: Found | None, need: str) -> Found:
 
 
 def _is_there(lists: Judged, need: str) -> bool:
-    if need == "logits":
-        return lists.single is not None and lists.single.loss is not None
+    if need in ("logits", "chances"):
+        field = {"logits": "loss"}.get(need, need)
+        return lists.single is not None and getattr(lists.single, field) is not None
     if need == "catalogue":
         return lists.stock is not None and lists.stock.catalogue is not None
-    field = {"scores": "candidates", "classes": "single"}.get(need, need)
-    return getattr(lists, field) is not None
+    field = {"scores": "candidates", "classes": "single", "predicted": "score"}.get(need, need)
+    return getattr(lists, field, None) is not None
 
 
 def _missing(need: str, who: str) -> MissingNeed:

@@ -63,3 +63,23 @@ def efd(
     met, train = needed(lists.met, "met"), needed(facts.train, "met")
     bits = np.log2(max(train.height, 1) / np.maximum(met, least))
     return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * bits)
+
+
+@metric(
+    "Self-information",
+    formula="mean over the items in the top {k} of log2(rows of train / rows of train with the "
+    "item); one that train does not hold counts as if it had {least}, and 0 if that is 0",
+    reading="10 bits mean that an item shown has one row of train in 1,024, on a logarithmic mean.",
+    use="Use it to see how rare the items shown are, relevant or not; efd looks at hits, and "
+    "inverse_user_frequency at users in the place of rows.",
+    cite="zhou2010solving",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best", "moving_up_helps"),
+    needs=("shown", "stock", "train"),
+)
+def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
+    """Mean information in drawing the items shown from train, in bits."""
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    rows = np.maximum(stock.rows, least)
+    bits = np.log2(max(len(stock.item), 1) / np.where(rows > 0, rows, max(len(stock.item), 1)))
+    return Ratio(stock.total(bits, shown), lists.length)

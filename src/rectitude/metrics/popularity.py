@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Floats, Integers
+from rectitude.data.halves import TAIL, halves
 from rectitude.data.stock import Stock
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
@@ -19,9 +20,9 @@ def _items(lists: Judged) -> tuple[Stock, Integers]:
     return needed(lists.stock, "shown"), needed(lists.shown, "shown")
 
 
-def _mean(worth: Floats, stock: Stock, shown: Integers) -> Ratio:
+def _mean(worth: Floats, stock: Stock, shown: Integers, lists: Judged) -> Ratio:
     """What the items of each list are worth on average; 0/0 for an empty list."""
-    return Ratio(stock.total(worth, shown), (shown >= 0).sum(axis=1).astype(np.float64))
+    return Ratio(stock.total(worth, shown), lists.length)
 
 
 @metric(
@@ -42,7 +43,7 @@ def average_popularity(
 ) -> Ratio:
     """Mean popularity of the items shown."""
     stock, shown = _items(lists)
-    return _mean(np.maximum(stock.popularity(repeats), least), stock, shown)
+    return _mean(np.maximum(stock.popularity(repeats), least), stock, shown, lists)
 
 
 @metric(
@@ -59,7 +60,7 @@ def average_popularity(
 def popularity_share(lists: Judged, k: int | None) -> Ratio:
     """Mean share of train that the items shown have."""
     stock, shown = _items(lists)
-    return _mean(stock.rows / max(len(stock.item), 1), stock, shown)
+    return _mean(stock.rows / max(len(stock.item), 1), stock, shown, lists)
 
 
 @metric(
@@ -76,10 +77,7 @@ def popularity_share(lists: Judged, k: int | None) -> Ratio:
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean rank of the items shown by popularity, as a share."""
     stock, shown = _items(lists)
-    known = np.sort(stock.users[stock.users > 0])
-    ends = sum(np.searchsorted(known, stock.users, side) for side in ("left", "right"))
-    rank = np.where(stock.users > 0, (ends + 1) / 2 / max(len(known), 1), 0.0)
-    return _mean(rank, stock, shown)
+    return _mean(stock.rank_share, stock, shown, lists)
 
 
 @metric(
@@ -97,7 +95,7 @@ def popularity_rank(lists: Judged, k: int | None) -> Ratio:
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, in bits."""
     stock, shown = _items(lists)
-    return _mean(stock.bits, stock, shown)
+    return _mean(stock.bits, stock, shown, lists)
 
 
 @metric(
@@ -120,9 +118,10 @@ def surprisal(lists: Judged, k: int | None) -> Ratio:
 
 @metric(
     "Items of the long tail",
-    formula="number of items in the top {k} that train holds and that are outside its head; head = "
-    "the most popular items, up to the one with which they hold {head} of the rows of train; "
-    "repeats = {repeats}: rows that repeat a user count if this is not 0",
+    formula="number of items in the top {k} that {tail} holds and that are outside the head; head "
+    "= the most popular items, up to the one with which {head} of the rows of train is {border}; "
+    "repeats = {repeats}: rows that repeat a user count if this is not 0; of equally popular items "
+    "the first by {equals} are more popular",
     reading="3 means that three places of a list hold items of the long tail.",
     use="Use it with lists of equal length; long_tail_share is a share of the list.",
     cite="abdollahpouri2019managing",
@@ -131,18 +130,21 @@ def surprisal(lists: Judged, k: int | None) -> Ratio:
     needs=_NEEDS,
 )
 def long_tail_items(
-    lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0
-) -> Ratio:
+    lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0,
+    border: str = "reached", tail: str = "train", equals: str = "item",
+) -> Ratio:  # fmt: skip
     """How many items of a list are from the long tail."""
     stock, shown = _items(lists)
-    return Ratio.of(stock.total(stock.tail(head, repeats).astype(np.float64), shown))
+    in_tail = halves(stock, head, repeats, border, tail, equals).number == TAIL
+    return Ratio.of(stock.total(in_tail.astype(np.float64), shown))
 
 
 @metric(
     "Share of the long tail",
-    formula="items in the top {k} that train holds and that are outside its head / items in the "
-    "top {k}; head = the most popular items, up to the one with which they hold {head} of the rows "
-    "of train; repeats = {repeats}: rows that repeat a user count if this is not 0",
+    formula="items in the top {k} that {tail} holds and that are outside the head / items in the "
+    "top {k}; head = the most popular items, up to the one with which {head} of the rows of train "
+    "is {border}; repeats = {repeats}: rows that repeat a user count if this is not 0; of equally "
+    "popular items the first by {equals} are more popular",
     reading="0.2 means that a fifth of what is shown is from the long tail.",
     use="Use it to see whether less popular items are shown at all. It does not look at relevance.",
     cite="abdollahpouri2019managing",
@@ -150,11 +152,13 @@ def long_tail_items(
     needs=_NEEDS,
 )
 def long_tail_share(
-    lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0
-) -> Ratio:
+    lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0,
+    border: str = "reached", tail: str = "train", equals: str = "item",
+) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
     stock, shown = _items(lists)
-    return _mean(stock.tail(head, repeats).astype(np.float64), stock, shown)
+    in_tail = halves(stock, head, repeats, border, tail, equals).number == TAIL
+    return _mean(in_tail.astype(np.float64), stock, shown, lists)
 
 
 @metric(
@@ -174,4 +178,4 @@ def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) ->
     order = known[np.argsort(stock.rows[known], kind="stable")]
     rare = np.zeros(len(stock.ids))
     rare[order[: max(int(len(order) * lowest), 1)]] = 1.0
-    return _mean(rare, stock, shown)
+    return _mean(rare, stock, shown, lists)

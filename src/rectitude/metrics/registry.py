@@ -2,9 +2,10 @@
 
 A metric is a function `(lists, k, *, switches and parameters) -> Ratio`. Its keyword-only
 parameters say which switches of the convention it obeys: one without a default is a switch, and the
-registry passes the chosen function; one with a default is the metric's own number, which a name can
-set (`rbp[persistence=0.5]`). Two other kinds do without a value per list: a counts metric is a
-function of whole numbers that add up over lists, a derived metric one of other metrics' values.
+registry passes the chosen function; one with a default is the metric's own number or text, which a
+name can set (`rbp[persistence=0.5]`, `category_diversity[by=genre]`). Two other kinds do without a
+value per list: a counts metric is a function of whole numbers that add up over lists, a derived
+metric one of other metrics' values.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -27,12 +29,13 @@ Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
 NEEDS = (
     "items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown",
-    "categories", "stock", "catalogue",
+    "stock", "catalogue", "wanted", "people", "predicted", "chances", "scored", "parts",
 )  # fmt: skip
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
-Counting = Callable[[Judged, int | None, Flags], Counts]
-"""What a metric counts: (lists, cutoff, which lists count) -> counts."""
+Counting = Callable[..., Counts]
+"""What a metric counts: (lists, cutoff, which lists count, *, some of its own numbers and texts)
+-> counts."""
 Averages = Literal["closed form", "none"]
 Cutoff = Literal["optional", "none", "level"]
 """What stands after the @: a cutoff or nothing, nothing, or the metric's number `level`."""
@@ -77,7 +80,7 @@ class Metric:
     needs: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
     switches: tuple[str, ...] = ()
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """switches of other stages that belong to its definition, whatever the convention says"""
     averages: Averages = "none"
@@ -98,7 +101,7 @@ class Metric:
     @property
     def can_average(self) -> bool:
         """Whether it has a value where ties are averaged: itself, or all its parts."""
-        if self.of:
+        if self.of and self.kind == "derived":
             return all(METRICS[name].can_average for name in self.of)
         return self.averages == "closed form"
 
@@ -111,8 +114,7 @@ class Metric:
     @property
     def wants_facts(self) -> bool:
         """Whether the function takes the tables about items and users."""
-        code = self.function.__code__
-        return "facts" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        return "facts" in signature(self.function).parameters
 
 
 class Registry(Mapping[str, Metric]):
@@ -232,7 +234,8 @@ def count_metric(
     title: str, *, counts: Counting, **told: Unpack[Told]
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     """Make a function of counts a metric. `counts` says what is counted in some lists; the function
-    sees the sum of that over all lists, so that any batches give the same value."""
+    sees the sum of that over all lists, so that any batches give the same value. Both may have
+    switches and parameters."""
 
     def register(function: Callable[..., float]) -> Callable[..., float]:
         _enter(function, title, "counts", told, counts=counts)
@@ -244,7 +247,11 @@ def count_metric(
 def derived_metric(
     title: str, *, of: tuple[str, ...], **told: Unpack[Told]
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
-    """Make a function of other metrics' values a metric, at the same cutoff as those."""
+    """Make a function of other metrics' values a metric, at the same cutoff as those.
+
+    Of no metric in particular, it is a function of the means of groups of users, and takes the
+    texts `of`, a metric, and `by`, the column of users that holds the group.
+    """
 
     def register(function: Callable[..., float]) -> Callable[..., float]:
         _enter(function, title, "derived", {"breaks": ("moving_up_helps",), **told}, of=of)
@@ -259,8 +266,8 @@ def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **o
     _check_needs(told.get("needs", ()), name)
     for switch in told.get("fixed", {}):
         require_switch(switch)
-    if kind != "derived":  # the parameters of those are other metrics
-        own["switches"], own["parameters"] = keywords(function)
+    if not own.get("of"):  # the parameters of those are other metrics
+        own["switches"], own["parameters"] = keywords(function, own.get("counts"))
     if function.__module__.startswith("rectitude."):  # tested to look no deeper; others may
         facts.setdefault("reach", "cutoff")
     METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))

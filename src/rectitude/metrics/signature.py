@@ -1,9 +1,10 @@
-"""What the function of a metric says of itself: its sentence, its switches and its numbers."""
+"""What the function of a metric says of itself: its sentence, its switches and its own numbers and
+texts."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rectitude.convention import SWITCHES
@@ -15,14 +16,20 @@ def about(function: Callable[..., Any]) -> str:
     return (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
 
 
-def keywords(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, float]]:
-    """The switches and the own numbers among the keyword-only parameters."""
-    switches, numbers = [], {}
-    for name, parameter in inspect.signature(function).parameters.items():
+def keywords(
+    function: Callable[..., Any], counts: Callable[..., Any] | None = None
+) -> tuple[tuple[str, ...], dict[str, float | str]]:
+    """The switches, and the own numbers and texts, among the keyword-only parameters of a metric's
+    function and of what counts for it."""
+    switches: list[str] = []
+    numbers: dict[str, float | str] = {}
+    counting = {} if counts is None else inspect.signature(counts).parameters
+    for name, parameter in {**counting, **inspect.signature(function).parameters}.items():
         if parameter.kind is not parameter.KEYWORD_ONLY or name == "facts":
             continue
         if parameter.default is not parameter.empty:
-            numbers[name] = float(parameter.default)
+            given = parameter.default
+            numbers[name] = given if isinstance(given, str) else float(given)
             continue
         if name not in SWITCHES or SWITCHES[name].stage != "metrics":
             known = [s.name for s in SWITCHES.values() if s.stage == "metrics"]
@@ -32,3 +39,15 @@ def keywords(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, f
             )  # fmt: skip
         switches.append(name)
     return tuple(switches), numbers
+
+
+def taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function takes of the keyword arguments for a metric."""
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {name: value for name, value in given.items() if name in own}
+
+
+def written(value: float | str) -> str:
+    """A metric's own number or text, as people read it."""
+    return value if isinstance(value, str) else f"{value:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
+from rectitude.data.pairs import require_chances
 from rectitude.errors import UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
@@ -128,13 +129,7 @@ def _losses(lists: Judged, told: Flags) -> Floats:
     """(lists,) the losses, which exist unless logits are infinite."""
     loss = needed(lists.single, "classes").loss
     loss = np.full(lists.size, np.inf) if loss is None else loss
-    missing = told & np.isnan(loss)
-    if missing.any():
-        raise UndefinedValue(
-            f"the highest logit of {int(missing.sum())} of {lists.size} lists is infinite (first: "
-            f"list {int(np.flatnonzero(missing)[0])}), so that there are no probabilities.",
-            "a finite logit in every row, and none that is +infinity.",
-        )
+    require_chances(told & np.isnan(loss))
     return loss
 
 

@@ -12,19 +12,22 @@ from rectitude.convention import SWITCHES, Convention, parse_value
 from rectitude.errors import BadName, RectitudeError, UnknownName, unknown_name
 from rectitude.metrics import METRICS, Metric
 from rectitude.metrics.names import Name, parse
+from rectitude.profiles.composing import composed, parts_in, shared_convention
 
 Variants = tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A metric as it will be computed: the function, its convention, its own numbers and its
-    cutoff."""
+    """A metric as it will be computed: the function, its convention, its own numbers and
+    texts, and its cutoff."""
 
     name: Name
     metric: Metric
     convention: Convention
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, float | str]
+    by: str = ""
+    """the column of users by whose groups values are added up; all together if it is empty"""
 
     @property
     def cutoff(self) -> int | None:
@@ -101,7 +104,17 @@ class Profile:
         metric = METRICS[own.pop("metric", name.base)]
         numbers = dict(metric.parameters)
         changes: dict[str, Any] = dict(metric.fixed)
-        for key, value in {**own, **self._settings(variants, metric)}.items():
+        points = parts_in(variants, self.metrics) if "parts" in metric.needs else {}
+        if points:
+            variants = tuple(one for one in variants if one[0] not in points)
+            parts = {part: self.resolve(Name(part, at=name.at)) for part in points}
+            metric, numbers = composed(metric, parts, points, numbers["reference"])
+            changes = shared_convention(metric, parts)
+        settings = {**own, **self._settings(variants, metric)}
+        if metric.kind == "derived" and not metric.of:  # of the means of groups
+            inner = self.resolve(Name(str(settings.get("of", numbers["of"]))))
+            metric = replace(metric, of=(inner.metric.name,))
+        for key, value in settings.items():
             set_value(key, value, metric, changes, numbers)
         if metric.cutoff == "level" and name.at is not None:
             numbers["level"] = name.level
@@ -137,10 +150,16 @@ def _check_cutoff(asked: Asked) -> None:
 
 
 def set_value(
-    key: str, value: Any, metric: Metric, changes: dict[str, Any], numbers: dict[str, float]
+    key: str,
+    value: Any,
+    metric: Metric,
+    changes: dict[str, Any],
+    numbers: dict[str, float | str],
 ) -> None:
-    """Give a switch or a number of a metric its value, which may still be text."""
-    if key in numbers:
+    """Give a switch, a number or a text of a metric its value; a number may still be text."""
+    if key in numbers and isinstance(metric.parameters[key], str):
+        numbers[key] = str(value)
+    elif key in numbers:
         numbers[key] = _number(key, value, metric)
     elif key in SWITCHES and (SWITCHES[key].stage != "metrics" or key in metric.obeys):
         changes[key] = parse_value(key, value) if isinstance(value, str) else value

@@ -10,7 +10,7 @@ from rectitude.reports import runs, smgcn
 _ONE: Mapping[str, Callable[[Evaluation], str]] = {
     "table": lambda evaluation: f"{evaluation}\n",
     "markdown": Evaluation.to_markdown,
-    "csv": Evaluation.to_csv,
+    "csv": lambda evaluation: (evaluation.slices or evaluation).to_csv(),
     "latex": Evaluation.to_latex,
     "json": lambda evaluation: evaluation.to_json() + "\n",
     "smgcn": lambda evaluation: smgcn.line(evaluation) + "\n",

@@ -27,6 +27,7 @@ def text(runs: Runs) -> str:
         told = [f"! {name} failed: {error}" for name, error in run.failures.items()]
         told += [_tied(name, *r.ties) for name, r in run.results.items() if r.ties]
         parts += ["", f"{label}:", *told, str(run.ledger)]
+        parts += [] if run.slices is None else ["", str(run.slices)]
     return "\n".join(parts) + "\n"
 
 
@@ -35,18 +36,26 @@ def _tied(name: str, worst: float, best: float) -> str:
 
 
 def markdown(runs: Runs) -> str:
-    """The table as Markdown, the best of each row marked."""
-    return tables.aligned(_cells(runs, mark=True)) + "\n"
+    """The table as Markdown, the best of each row marked, and the slices of every run."""
+    parted = {label: run.slices.to_markdown() for label, run in runs.items() if run.slices}
+    more = "".join(f"\n{label}:\n\n{table}" for label, table in parted.items())
+    return tables.aligned(_cells(runs, mark=True)) + "\n" + more
 
 
 def latex(runs: Runs) -> str:
-    """The table as LaTeX, in the style of booktabs."""
-    return tables.latex(_cells(runs, mark=False))
+    """The table as LaTeX, in the style of booktabs, and the slices of every run."""
+    parted = {label: run.slices.to_latex() for label, run in runs.items() if run.slices}
+    more = "".join(f"\n% {label}\n{table}" for label, table in parted.items())
+    return tables.latex(_cells(runs, mark=False)) + more
 
 
 def csv(runs: Runs) -> str:
     """One row per run and number, with full precision; empty where a value is undefined."""
-    found = [{"run": label, **row} for label, run in runs.items() for row in show.rows(run.results)]
+    rows = {
+        label: show.rows(run.results) if run.slices is None else run.slices.rows()
+        for label, run in runs.items()
+    }
+    found = [{"run": label, **row} for label, mine in rows.items() for row in mine]
     columns = dict.fromkeys(key for row in found for key in row)
     return tables.csv([{key: _defined(row.get(key)) for key in columns} for row in found])
 

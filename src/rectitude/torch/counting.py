@@ -20,7 +20,6 @@ class Counted(NamedTuple):
     above: Tensor
     tied: Tensor
     before: Tensor
-    score: Tensor
 
 
 class First(NamedTuple):
@@ -77,9 +76,7 @@ def count(scores: Tensor, row: Tensor, column: Tensor) -> Counted:
     """Where each cell stands: columns above it, equal to it (itself too), equal with a lower
     number."""
     columns = scores.shape[1]
-    inside = (column >= 0) & (column < columns)
-    own = scores[row, column.clamp(0, columns - 1)]
-    own = torch.where(inside, own, float("nan"))
+    own = own_scores(scores, row, column)
     numbers = torch.arange(columns, device=scores.device)
     parts = [torch.empty((3, 0), dtype=torch.int64, device=scores.device)]
     step = _rows(scores)
@@ -91,7 +88,14 @@ def count(scores: Tensor, row: Tensor, column: Tensor) -> Counted:
         found = [(lines > mine).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
         parts.append(torch.stack(found))
     above, tied, before = torch.cat(parts, dim=1)
-    return Counted(above, tied, before, own)
+    return Counted(above, tied, before)
+
+
+def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:
+    """The score of each cell, NaN for one that does not exist."""
+    inside = (column >= 0) & (column < scores.shape[1])
+    own = scores[row, column.clamp(0, scores.shape[1] - 1)]
+    return torch.where(inside, own, float("nan"))
 
 
 def first_places(logits: Tensor, target: Tensor, want_loss: bool) -> First:

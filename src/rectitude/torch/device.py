@@ -19,6 +19,7 @@ from rectitude.data.dense import Dense
 from rectitude.data.known import Firsts, Known
 from rectitude.data.read import read
 from rectitude.engines.cells import named_by
+from rectitude.judge.scan import keeping_scores
 from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.predictions.logits import Logits
 from rectitude.profiles import Asked
@@ -52,9 +53,11 @@ class Plan:
     @staticmethod
     def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> Plan:
         """The plan for metrics under a convention."""
-        loss = any("logits" in one.metric.needs for one in wanted)
-        shown = any("shown" in one.metric.requires for one in wanted)
-        return Plan([convention, *(one.convention for one in wanted)], loss, shown, padding)
+        loss = any("logits" in one.metric.requires for one in wanted)
+        moved = {"shown", "chances"}  # what is looked up in the scores themselves
+        shown = any(moved & {*one.metric.requires} for one in wanted)
+        own = [keeping_scores(one.convention, one.metric.requires) for one in wanted]
+        return Plan([convention, *own], loss, shown, padding)
 
     def keys(self) -> list[Key]:
         """The readings, each once."""
@@ -202,13 +205,16 @@ def _reading(
 ) -> dict[str, Tensor]:
     seen, precision, _, hits = key
     compared = scores.float() if precision == "float32" else scores
-    masks = None if seen == "kept" else train
+    plain, masks = compared, None if seen == "kept" else train
     if masks is not None or padding is not None:
         row, column = (None, None) if masks is None else (masks.row, masks.column)
         compared = counting.hidden(compared, row, column, padding)
     found = counting.count(compared, wanted.row, wanted.column)
-    parts = {f"{number}/standings": torch.stack(found[:3]).to(torch.int32)}
-    return parts if hits != "positive" else {**parts, f"{number}/score": found.score.double()}
+    parts = {f"{number}/standings": torch.stack(found).to(torch.int32)}
+    if hits == "positive":  # masked or not
+        own = counting.own_scores(plain, wanted.row, wanted.column)
+        parts[f"{number}/score"] = own.double()
+    return parts
 
 
 def _firsts(scores: Tensor, target: Tensor, plan: Plan) -> dict[str, Tensor]:

@@ -17,11 +17,13 @@ from rectitude.data.known import Firsts, Known
 from rectitude.data.ledger import Entry, Ledger
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table
+from rectitude.dense.chances import Chances
 from rectitude.errors import BadIds, UnreadableFile
 from rectitude.torch.scored import gone
 
 _CLASSES: dict[str, type[Any]] = {
-    one.__name__: one for one in (Cells, Dense, Entry, Firsts, Known, Ledger, Sources, Table)
+    one.__name__: one
+    for one in (Cells, Chances, Dense, Entry, Firsts, Known, Ledger, Sources, Table)
 }
 _LEFT_OUT = {"blocks": gone, "progress": None}
 """What is the same in all that is kept: the scores are gone."""
@@ -47,8 +49,8 @@ def unpack(packed: bytes) -> Any:
 def _packed(value: Any, archive: ZipFile) -> Any:
     if isinstance(value, (pl.Series, pl.DataFrame, np.ndarray, bytes)):
         return _member(value, archive)
-    if dataclasses.is_dataclass(value) or isinstance(value, Firsts):
-        names = value._fields if isinstance(value, Firsts) else _fields(value)
+    if dataclasses.is_dataclass(value) or isinstance(value, (Chances, Firsts)):
+        names = _fields(value) if dataclasses.is_dataclass(value) else value._fields
         inside = {name: _packed(getattr(value, name), archive) for name in names}
         return {"class": type(value).__name__, "fields": inside}
     if isinstance(value, Mapping):

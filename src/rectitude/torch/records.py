@@ -23,7 +23,7 @@ from rectitude.data.sources import Sources
 from rectitude.data.table import Table
 from rectitude.engines.streaming import Evaluator
 from rectitude.errors import BadName, BadScores
-from rectitude.judge.scan import Reading, reading
+from rectitude.judge.scan import Reading, keeping_scores, reading
 from rectitude.judge.sides import Sides, bring_together
 from rectitude.torch.packing import pack, unpack
 from rectitude.torch.scored import gone
@@ -154,8 +154,9 @@ def _marks(sides: Sides) -> NDArray[np.uint64]:
 
 def _known(sides: Sides, dense: Dense, evaluator: Evaluator) -> dict[tuple[object, ...], Known]:
     """Everything that any metric reads in the scores."""
-    wanted = [evaluator.profile.convention, *(one.convention for one in evaluator.wanted.values())]
-    for convention in wanted:
+    every = evaluator.wanted.values()
+    wanted = [keeping_scores(one.convention, one.metric.requires) for one in every]
+    for convention in (evaluator.profile.convention, *wanted):
         reading(sides, dense, convention)
         if convention.score_precision == "logistic":  # compared with ranks by plain scores
             reading(sides, dense, convention.replace(score_precision="float32"))

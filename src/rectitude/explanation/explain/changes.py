@@ -56,8 +56,8 @@ def formula_change(first: str, second: str) -> Change:
     return Change("formula", first, second, _ABOUT["formula"], *means)
 
 
-def number_change(name: str, first: float | None, second: float | None) -> Change:
-    """Two values of a metric's own number in words."""
+def number_change(name: str, first: float | str | None, second: float | str | None) -> Change:
+    """Two values of a metric's own number or text, in words."""
     return Change(name, first, second, _ABOUT["number"])
 
 

@@ -63,7 +63,7 @@ class Game:
         trial = self.trial(coalition)
         parts = {str(asked.name): asked}
         if asked.metric.kind == "derived":
-            parts = parts_of(asked, profile)
+            parts = {n: replace(one, by="") for n, one in parts_of(asked, profile).items()}
         found = {name: trial.result(part).values for name, part in parts.items()}
         counts = {name for name, part in parts.items() if part.metric.kind == "counts"}
         return {n: own for n, own in found.items() if own is not None and n not in counts}
@@ -129,7 +129,7 @@ class Game:
         return (Player(name, "switch", *found[name]) for name in SWITCHES if name in found)
 
     def _rest(self) -> Iterator[Player]:
-        numbers: dict[str, tuple[float, float]] = {}
+        numbers: dict[str, tuple[float | str, float | str]] = {}
         formulas: list[tuple[str, str]] = []
         for ours, theirs in self._pairs():
             if ours.metric is not theirs.metric:

@@ -14,7 +14,7 @@ from math import factorial
 
 import numpy as np
 
-from rectitude.aggregate.exact import UNIT_BITS, quotient, units
+from rectitude.exact import UNIT_BITS, quotient, units
 from rectitude.explanation.trials import close
 
 Order = tuple[int, ...]

@@ -38,7 +38,7 @@ class Match:
     metric: str
     """the name to ask for under this convention"""
     convention: Mapping[str, Any]
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, float | str]
 
     @property
     def label(self) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.aggregate.counts import Counted
 from rectitude.aggregate.population import counted
-from rectitude.aggregate.state import State, tally
+from rectitude.aggregate.state import tally
+from rectitude.aggregate.total import Sum
 from rectitude.arrays import together
 from rectitude.engines.compute import (
     Run,
@@ -35,7 +35,7 @@ from rectitude.metrics import Ratio
 from rectitude.profiles import Asked, Profile
 
 Outcome = float | RectitudeError
-Sum = State | Counted | RectitudeError
+Known = Sum | RectitudeError
 TrialsOf = Callable[[Profile], Trials]
 _MANY_LISTS = 20_000
 _RATIOS_KEPT = 8
@@ -51,7 +51,7 @@ def values_of(found: Sequence[Assignment], trials: TrialsOf, space: Space) -> li
         padding = one.profile.padding if space.padding_matters else None
         ways[padding, space.way(one.asked.convention)].append(number)
     outcomes: list[Outcome] = [float("nan")] * len(found)
-    known: dict[Any, Sum] = {}
+    known: dict[Any, Known] = {}
 
     def sweep(numbers: Sequence[int]) -> None:
         sheets: dict[int, _Sheet] = {}
@@ -70,7 +70,7 @@ def _outcome(
     trials: TrialsOf,
     space: Space,
     sheets: dict[int, _Sheet],
-    known: dict[Any, Sum],
+    known: dict[Any, Known],
 ) -> Outcome:
     """The value of an assignment; sheets are shared by those that were opened alike."""
     try:
@@ -92,7 +92,7 @@ class _Sheet:
 
     run: Run
     space: Space
-    known: dict[Any, Sum]
+    known: dict[Any, Known]
     judged: dict[Any, tuple[Judged, bytes]] = field(default_factory=dict)
     ratios: dict[Any, Ratio] = field(default_factory=dict)
     threshold: Any = ()
@@ -110,7 +110,7 @@ class _Sheet:
         with blamed(asked):
             return presented(float(asked.metric.function(**values)), asked.convention)
 
-    def _sum(self, asked: Asked) -> State | Counted:
+    def _sum(self, asked: Asked) -> Sum:
         """What a metric adds up to, also where it was added up from equal lists before."""
         self.run.facts.require(asked.metric)
         lists, mark = self._judged(asked)
@@ -135,14 +135,14 @@ class _Sheet:
             self.judged[way] = (lists, signature(lists))
         return self.judged[way]
 
-    def _added(self, asked: Asked, judged: Judged, name: Any) -> State | Counted:
+    def _added(self, asked: Asked, judged: Judged, name: Any) -> Sum:
         threshold = _threshold(asked, self.space)
         if threshold != self.threshold:  # earlier views are not asked for again
             self.run.views.clear()
             self.threshold = threshold
         lists = view_of(self.run, asked, judged)
         require_closed_form(asked, lists)
-        if asked.metric.kind == "counts":
+        if asked.metric.kind == "counts" or asked.by:
             return total_of(self.run, asked, False, np.empty(len(lists.relevant))).sum
         if name not in self.ratios:
             ratio = ratio_of(self.run, asked, lists)
@@ -166,4 +166,4 @@ def _formula(asked: Asked, space: Space) -> tuple[Any, ...]:
     metric = asked.metric
     numbers = tuple(sorted(asked.numbers.items()))
     choices = tuple(getattr(asked.convention, name) for name in metric.obeys)
-    return (*_threshold(asked, space), metric.name, asked.name.at, numbers, *choices)
+    return (*_threshold(asked, space), metric.name, asked.name.at, asked.by, numbers, *choices)

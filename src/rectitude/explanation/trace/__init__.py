@@ -58,7 +58,7 @@ class Trace:
     """the best list, where the metric divides by one"""
     choices: Mapping[str, str]
     """the metric's own switches with the sentence of the choice in force"""
-    numbers: Mapping[str, float]
+    numbers: Mapping[str, float | str]
     above: float | None = None
     below: float | None = None
     value: float | None = None

@@ -56,7 +56,7 @@ class Alone:
         if dense is not None:
             known = self.sides.items.codes["predictions"].whole
         else:
-            known = np.unique(self.column("item"))
+            known = np.unique(self.sides.column("item").whole)
         return [int(known[number]) if number >= 0 else -1 for number in shown.tolist()]
 
 

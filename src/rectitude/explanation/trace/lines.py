@@ -11,7 +11,8 @@ import numpy as np
 
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
-from rectitude.engines.compute import Run, given_to
+from rectitude.engines.compute import Run
+from rectitude.engines.given import given_to
 from rectitude.explanation.trace.alone import Alone
 from rectitude.judge.join import judge
 from rectitude.judge.judged import Judged

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rectitude import tables
+from rectitude.metrics.signature import written
 
 if TYPE_CHECKING:
     from rectitude.explanation.trace import Trace
@@ -25,7 +26,7 @@ def text(trace: Trace) -> str:
     steps = [_list_step(trace), _counts_step(trace), *_fraction_steps(trace)]
     numbered = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     formula = [trace.title, textwrap.fill(f"  = {trace.formula}", 100, subsequent_indent="    ")]
-    formula += [f"  {number} = {value:g}" for number, value in trace.numbers.items()]
+    formula += [f"  {number} = {written(value)}" for number, value in trace.numbers.items()]
     formula += [f"  {switch}: {words}" for switch, words in trace.choices.items()]
     return "\n".join([head, "", *formula, "", "\n\n".join(numbered)])
 

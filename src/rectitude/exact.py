@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from rectitude.arrays import Floats
+from rectitude.arrays import Floats, Integers
 
 UNIT_BITS = 1074
 _LARGEST = 2.0**960
+_SPLIT = 2.0**27 + 1  # cuts a float64 into two halves whose products are exact
 
 
 def total(values: Floats) -> int:
@@ -42,10 +43,32 @@ def total(values: Floats) -> int:
     return whole
 
 
+def total_of_squares(values: Floats) -> int:
+    """The exact sum of squares, in units of 2**-1074: each as the nearest float64 and what that
+    leaves (Dekker 1971). Exact unless squares leave the range of ordinary floats."""
+    square = values * values
+    high = values * _SPLIT - (values * _SPLIT - values)
+    low = values - high
+    rest = ((high * high - square) + 2 * high * low) + low * low
+    return total(square) + total(rest)
+
+
 def units(value: float) -> int:
     """A float64 in units of 2**-1074."""
     above, below = value.as_integer_ratio()
     return above * ((1 << UNIT_BITS) // below)
+
+
+def digits(whole: int) -> Integers:
+    """A sum as counts, which add up like all counts: its digits to the base 2**32, lowest first."""
+    size = -(-whole.bit_length() // 32) * 4
+    words = np.frombuffer(abs(whole).to_bytes(size, "little"), "<u4").astype(np.int64)
+    return words if whole >= 0 else -words
+
+
+def whole(digits: Integers) -> int:
+    """The sum that digits stand for, added up or not."""
+    return sum(int(digit) << 32 * place for place, digit in enumerate(digits))
 
 
 def quotient(above: int, below: int) -> float:

@@ -1,0 +1,196 @@
+"""What is counted by group, and how groups compare. Everything that is added up is a whole number,
+so that batches in any order give the same bits.
+
+Counts are named after what is counted and the group, or the groups of a user and an item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from math import fsum, sqrt
+
+import numpy as np
+
+from rectitude.arrays import Floats, Integers
+from rectitude.data.attributes import Groups
+from rectitude.errors import BadTable, UndefinedValue, unknown_name
+
+Counts = Mapping[str, Integers]
+ALL = "all"
+"""in the place of a group's name"""
+MOST_GROUPS = 500
+"""how many groups can be told apart: each has counts of its own"""
+_BETWEEN = "\t"
+_BITS = 24
+
+
+def by_group(
+    what: str, groups: Groups, entries: Integers, times: Integers | None = None
+) -> dict[str, Integers]:
+    """How many of some entries, each so many times, are in each group; entries below 0 are in
+    none."""
+    _require_few(groups)
+    number = np.append(groups.number, -1)[entries]
+    there = number >= 0
+    weights = None if times is None else np.broadcast_to(times, number.shape)[there]
+    found = np.bincount(number[there], weights=weights, minlength=len(groups.names))
+    counts = found.astype(np.int64)
+    return {_named(what, name): counts[[n]] for n, name in enumerate(groups.names)}
+
+
+def by_pair(what: str, users: Groups, items: Groups, who: Integers, item: Integers) -> Counts:
+    """How many pairs of a user and an item are in each pair of groups."""
+    _require_few(users)
+    _require_few(items)
+    theirs, its = np.append(users.number, -1)[who], np.append(items.number, -1)[item]
+    both, size = (theirs >= 0) & (its >= 0), len(items.names)
+    pairs = (theirs * size + its)[both]
+    found = np.bincount(pairs, minlength=len(users.names) * size).reshape(-1, size)
+    return {
+        _named(what, user, name): found[n, [m]]
+        for n, user in enumerate(users.names)
+        for m, name in enumerate(items.names)
+    }
+
+
+def _require_few(groups: Groups) -> None:
+    if len(groups.names) > MOST_GROUPS:
+        raise BadTable(
+            f"a column of groups has {len(groups.names):,} different values (first: "
+            f"{groups.names[0]!r}).",
+            f"at most {MOST_GROUPS} groups.",
+            "put values together into fewer groups.",
+        )
+
+
+def _named(what: str, *groups: object) -> str:
+    return _BETWEEN.join([what, *(str(group).replace(_BETWEEN, " ") for group in groups)])
+
+
+def of_group(counts: Counts, what: str) -> dict[str, int]:
+    """What was counted, by group."""
+    start = what + _BETWEEN
+    return {n.removeprefix(start): int(c.sum()) for n, c in counts.items() if n.startswith(start)}
+
+
+def of_pair(counts: Counts, what: str) -> dict[tuple[str, str], int]:
+    """What was counted, by the groups of user and item."""
+    found = ((name.split(_BETWEEN), number) for name, number in of_group(counts, what).items())
+    return {(user, item): number for (user, item), number in found}
+
+
+def unequal(rates: Mapping[str, float], group: str, what: str) -> float:
+    """The standard deviation of the rates of all groups over their mean, or the rate of one."""
+    if group != ALL:
+        if group not in rates:
+            raise unknown_name("group", group, rates, where=what)
+        return rates[group]
+    values = list(rates.values())
+    mean = fsum(values) / max(len(values), 1)
+    if len(values) < 2 or mean == 0:
+        raise UndefinedValue(
+            f"{what} compares {len(values)} groups, and their mean rate is {mean:g}.",
+            "two groups that could be shown, and something shown.",
+            "set undefined='zero', or look at fewer groups.",
+        )
+    return sqrt(fsum((value - mean) ** 2 for value in values) / len(values)) / mean
+
+
+def apart(means: Iterable[float], what: str) -> float:
+    """The mean absolute difference between two groups."""
+    pairs = [abs(one - other) for one, other in combinations(means, 2)]
+    if not pairs:
+        raise UndefinedValue(
+            f"{what} has fewer than two groups to compare.",
+            "two groups with a value.",
+            "set undefined='zero', or pass a column with more groups.",
+        )
+    return fsum(pairs) / len(pairs)
+
+
+Pair = tuple[str, str]
+
+
+def leaning(counts: Counts, what: str) -> dict[Pair, float | None]:
+    """How much more often users of a group are with items of a group than these groups' share of
+    the items says, by both groups; None for users who are with no item at all."""
+    found, items = of_pair(counts, what), of_group(counts, "items")
+    whose: dict[str, int] = {}
+    for (user, _), number in found.items():
+        whose[user] = whose.get(user, 0) + number
+    everything = sum(items.values())
+    return {
+        (user, item): n * everything / (whose[user] * items[item]) if whose[user] else None
+        for (user, item), n in found.items()
+        if items.get(item)
+    }
+
+
+def pair_value(
+    found: Mapping[Pair, float | None], neutral: float, user: str, item: str, what: str
+) -> float:
+    """The value of a pair of groups; where one of them is all, the mean absolute distance of the
+    values from the neutral one."""
+    if ALL not in (user, item):
+        values = [found.get((user, item))]
+    else:
+        wanted = [v for (u, i), v in found.items() if user in (ALL, u) and item in (ALL, i)]
+        values = [None if v is None else abs(v - neutral) for v in wanted]
+    known = [value for value in values if value is not None]
+    if not known:
+        raise UndefinedValue(
+            f"{what} of users {user!r} and items {item!r} is 0/0.",
+            "groups that have chosen something and are shown something.",
+            "set undefined='zero', or look at other groups.",
+        )
+    return fsum(known) / len(known) if len(known) > 1 else known[0]
+
+
+def sums(what: str, entry: Integers, values: Floats, size: int) -> dict[str, Integers]:
+    """The sum of the values of each entry, as digits to the base 2**24: whole numbers that add up
+    like all counts."""
+    found, left = {}, np.asarray(values, np.float64)
+    while left.any():
+        place = int(np.frexp(np.abs(left).max())[1] - 1) // _BITS
+        digit = np.trunc(np.ldexp(left, -_BITS * place))
+        left = left - np.ldexp(digit, _BITS * place)
+        added = np.bincount(entry, weights=digit, minlength=size)
+        found[_named(what, place)] = added.astype(np.int64)
+    return found
+
+
+def means(counts: Counts, what: str, times: Integers) -> Floats:
+    """(entries,) the sums of entries over how often they were added to, rounded once; NaN where
+    that is never."""
+    start = what + _BETWEEN
+    digits = {int(n.removeprefix(start)): c for n, c in counts.items() if n.startswith(start)}
+    lowest = min(digits, default=0)
+    below, whole = 1 << max(-_BITS * lowest, 0), [0] * len(times)
+    for place, column in digits.items():
+        shift = _BITS * (place - min(lowest, 0))
+        for entry in np.flatnonzero(column).tolist():
+            whole[entry] += int(column[entry]) << shift
+    ratios = zip(whole, times.tolist(), strict=True)
+    return np.array([above / (below * n) if n else np.nan for above, n in ratios])
+
+
+def group_means(counts: Counts, values: Floats) -> list[float]:
+    """The mean of the values of the entries in each group that has some; `in` tells which are."""
+    start = "in" + _BETWEEN
+    found = []
+    for name, flags in counts.items():
+        if name.startswith(start):
+            inside = values[np.flatnonzero(flags)]
+            inside = inside[~np.isnan(inside)]
+            found += [fsum(inside.tolist()) / len(inside)] if len(inside) else []
+    return found
+
+
+def members(groups: Groups) -> dict[str, Integers]:
+    """(entries,) 1 for those in a group, for every group: above 0 also where batches are added."""
+    _require_few(groups)
+    return {
+        _named("in", name): (groups.number == n).astype(np.int64)
+        for n, name in enumerate(groups.names)
+    }

@@ -1,0 +1,158 @@
+"""What users had in training, beside their lists: which items were theirs, which go together.
+
+All of it is done for blocks of lists, in little memory; a list's result does not depend on the
+block that it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from rectitude.arrays import Floats, Integers, distinct, in_blocks, offsets_of
+from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.stock import Stock
+
+CELLS = 1 << 24
+"""cells of a table of items, or rows of pairs, that are held at a time"""
+_LISTS = 1 << 14
+"""lists that are looked at together"""
+
+
+def met_and_expected(stock: Stock, owner: Integers, shown: Integers) -> tuple[Floats, Floats]:
+    """(lists,) how many items of each list its user had in training, and how many of the others
+    are expected: among the most popular items that the user had not, as many as there are places.
+
+    `owner` is the number of each list's user, as in `Stock.user`. Of equally popular items the
+    first ids are expected; an item that train does not hold never is.
+    """
+    user, item = stock.profiles
+    offsets = offsets_of(user, int(max(user.max(initial=-1), owner.max(initial=-1))) + 1)
+    order = np.argsort(-stock.rows, kind="stable")
+    place = np.full(len(order) + 1, -1)
+    place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
+    known = tuple(map(frozen, (offsets, item, place, stock.listed)))
+    met, expected = np.zeros(len(owner)), np.zeros(len(owner))
+    look: Callable[..., None] = kernel(met_kernel) if repay(shown.size) else _look
+
+    def work(first: int, last: int) -> None:
+        for start in range(first, last, _LISTS):
+            here = slice(start, min(start + _LISTS, last))
+            look(*known, owner[here], shown[here], met[here], expected[here])
+
+    in_blocks(work, len(owner))
+    return met, expected
+
+
+def _look(
+    offsets: Integers, item: Integers, place: Integers, listed: Integers, owner: Integers,
+    shown: Integers, met: Floats, expected: Floats,
+) -> None:  # fmt: skip
+    """Count items that users had, and expected ones; the twin of `met_kernel`."""
+    items, size, k = listed[shown], len(place), shown.shape[1]
+    row, where = expanded(offsets, owner)
+    mine = np.sort(row * size + item[where])
+    keys = np.arange(len(owner))[:, None] * size + items
+    at = np.minimum(np.searchsorted(mine, keys), max(len(mine) - 1, 0))
+    had = (mine[at] == keys) & (items >= 0) if len(mine) else np.zeros(items.shape, bool)
+    met[:] = had.sum(axis=1)
+    ahead = np.where(had, -1, place[items])
+    many = np.diff(offsets)[owner]
+    near, column = np.nonzero((ahead >= 0) & (ahead < (many + k)[:, None]))
+    pair, theirs = expanded(offsets, owner[near])
+    before = place[item[theirs]] < ahead[near, column][pair]
+    left = ahead[near, column] - np.bincount(pair[before], minlength=len(near))
+    expected[:] = np.bincount(near[left < k], minlength=len(owner))
+
+
+def met_kernel(
+    offsets: Integers, item: Integers, place: Integers, listed: Integers, owner: Integers,
+    shown: Integers, met: Floats, expected: Floats,
+) -> None:  # fmt: skip
+    """Count items that users had, and expected ones, compiled. The items of a user ascend."""
+    k = shown.shape[1]
+    for u in range(len(owner)):
+        begin, end = offsets[owner[u]], offsets[owner[u] + 1]
+        for p in range(k):
+            one = listed[shown[u, p]]
+            at = begin + np.searchsorted(item[begin:end], one)
+            had = at < end and item[at] == one
+            met[u] += had
+            ahead = place[one]
+            if had or ahead < 0 or ahead >= end - begin + k:
+                continue
+            for other in item[begin:end]:
+                ahead -= place[other] < place[one]
+            expected[u] += ahead < k
+
+
+def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
+    """(pairs,) users who had both items / square root of (users of the one * users of the other);
+    0 where nobody had one of them."""
+    size = max(len(stock.ids), 1)
+    keys, place = np.unique(
+        np.minimum(one, other) * size + np.maximum(one, other), return_inverse=True
+    )
+    low, high = keys // size, keys % size
+    both = _having_both(stock, low, high)
+    root = np.sqrt(stock.users[low]) * np.sqrt(stock.users[high])
+    similar: Floats = (both / np.where(root > 0, root, 1.0))[place.reshape(-1)]
+    return similar
+
+
+def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats, Integers]:
+    """(pairs,) the sum of how `alike` an item is to each item that a user had, and how many these
+    are."""
+    whose, theirs = stock.profiles
+    offsets = offsets_of(whose, int(max(whose.max(initial=-1), user.max(initial=-1))) + 1)
+    many = np.diff(offsets)[user]
+    total = np.empty(len(user))
+    for first, last in _spans(many):
+        row, where = expanded(offsets, user[first:last])
+        similar = alike(stock, item[first:last][row], theirs[where])
+        total[first:last] = np.bincount(row, weights=similar, minlength=last - first)
+    return total, many
+
+
+def expanded(offsets: Integers, owner: Integers) -> tuple[Integers, Integers]:
+    """The rows of some owners, who may come again: whose each is, from 0, and where it stands."""
+    many = np.diff(offsets)[owner]
+    row = np.repeat(np.arange(len(owner)), many)
+    begin = np.cumsum(many) - many
+    return row, np.arange(len(row)) + np.repeat(offsets[owner] - begin, many)
+
+
+def _spans(many: Integers) -> Iterator[tuple[int, int]]:
+    """Stretches of rows that are `many` times as much work, together not much more than CELLS."""
+    stretch = np.cumsum(many) // CELLS
+    cuts = [0, *(np.flatnonzero(np.diff(stretch)) + 1).tolist(), len(many)]
+    return pairwise(cuts)
+
+
+def _having_both(stock: Stock, one: Integers, other: Integers) -> Integers:
+    """(pairs,) how many users had both items; the pairs stand in order of the first one."""
+    if not len(one):
+        return np.zeros(0, np.int64)
+    user, item = stock.profiles
+    rows, asked = distinct(one), distinct(np.sort(other))
+    number = np.full(len(stock.ids), -1)
+    number[asked] = np.arange(len(asked))
+    keep = number[item] >= 0
+    by_user = offsets_of(user[keep], int(user.max(initial=-1)) + 1)
+    partner = number[item[keep]]
+    order = np.argsort(item, kind="stable")
+    by_item = offsets_of(item, len(stock.ids))
+    buyers = user[order]
+    work = np.maximum(np.bincount(item, np.diff(by_user)[user], len(stock.ids))[rows], len(asked))
+    both = np.empty(len(one), np.int64)
+    for first, last in _spans(work.astype(np.int64)):
+        here = rows[first:last]
+        row, where = expanded(by_item, here)
+        pair, at = expanded(by_user, buyers[where])
+        cells = row[pair] * len(asked) + partner[at]
+        table = np.bincount(cells, minlength=len(here) * len(asked))
+        mine = slice(*np.searchsorted(one, (here[0], here[-1] + 1)))
+        both[mine] = table[np.searchsorted(here, one[mine]) * len(asked) + number[other[mine]]]
+    return both

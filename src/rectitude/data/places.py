@@ -1,0 +1,92 @@
+"""Lists laid out by place: which item each place holds, as a table with a row for each list."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.data.codes import looked_up
+from rectitude.grouping import Grouped
+
+_BLOCK = 1 << 18
+_SPARE = 1024
+"""A table of all codes up to the highest may have so many entries more than there are rows."""
+
+
+class Numbered(NamedTuple):
+    """Codes as numbers from 0 on, in the order of the codes."""
+
+    number: Integers
+    """(rows,)"""
+    row: Integers
+    """(different codes,) a row that holds the code"""
+
+
+def numbered(codes: NDArray[Any]) -> Numbered:
+    """The number of each code. Codes that lie close together take no sorting."""
+    if not len(codes):
+        return Numbered(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    low, high = int(codes.min()), int(codes.max())
+    if high - low > 4 * len(codes) + _SPARE:
+        _, row, number = np.unique(codes, return_index=True, return_inverse=True)
+        return Numbered(number.reshape(-1), row)
+    near = codes if low == 0 else codes - codes.dtype.type(low)
+    row = np.full(high - low + 1, -1)
+    for first in range(0, len(codes), _BLOCK):
+        some = near[first : first + _BLOCK]
+        row[some] = np.arange(first, first + len(some))
+    met = row >= 0
+    return Numbered(looked_up(np.cumsum(met) - 1, near), row[met])
+
+
+def in_order(lists: Grouped, key: NDArray[Any] | None, equals: bool) -> bool:
+    """Whether the places of every list stand in falling order of a key; equal ones next to each
+    other are in order if `equals` says so."""
+    if key is None:
+        return equals
+    falls = key[1:] <= key[:-1] if equals else key[1:] < key[:-1]
+    begins = np.zeros(len(key), bool)
+    begins[lists.start[lists.length > 0]] = True
+    return bool((falls | begins[1:]).all())
+
+
+def laid_out(lists: Grouped, number: Integers, k: int) -> Integers:
+    """(lists, k) the numbers of the first places of each list, -1 where there are none."""
+    longest = int(lists.length.max(initial=0))
+    even = len(number) == longest * len(lists.start) and bool((lists.length == longest).all())
+    if even and longest >= k and (lists.start == np.arange(len(lists.start)) * longest).all():
+        return number.reshape(-1, longest)[:, :k] if longest else number.reshape(-1, k)
+    table = np.full((len(lists.start), k), -1)
+
+    def work(first: int, last: int) -> None:
+        length = np.minimum(lists.length[first:last], k)
+        owner = np.repeat(np.arange(last - first), length)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
+        table[first + owner, place] = number[lists.start[first + owner] + place]
+
+    in_blocks(work, len(lists.start))
+    return table
+
+
+def scored(lists: Grouped, number: Integers, shown: Integers, scores: Floats) -> Floats:
+    """(lists, k) the scores of the items that places show, by row of the table; NaN where they show
+    none."""
+    where = laid_out(lists, np.arange(len(number)), shown.shape[1])
+    if not np.array_equal(np.append(number, -1)[where], shown):
+        where = _found(lists, number, shown)
+    rows = lists.rows(np.maximum(where, 0))
+    return np.where(shown < 0, np.nan, np.append(scores, np.nan)[rows])
+
+
+def _found(lists: Grouped, number: Integers, shown: Integers) -> Integers:
+    """(lists, k) the place in its list of each item that is shown, whatever the order."""
+    owner, where = lists.expand()
+    size = int(number.max(initial=0)) + 1
+    key = owner * size + number[where]
+    order = np.argsort(key, kind="stable")
+    wanted = np.arange(len(shown))[:, None] * size + shown
+    at = np.minimum(np.searchsorted(key[order], wanted), max(len(key) - 1, 0))
+    return np.append(where[order], -1)[at]

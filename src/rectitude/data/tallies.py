@@ -1,0 +1,95 @@
+"""Sums over the places of lists: what their items are worth, and how often each item stands there.
+
+Worths are added place by place, the first place first, compiled or not: the same bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.compiled import frozen, kernel, repay
+
+
+def worth_of_lists(worth: Floats, listed: Integers, shown: Integers) -> Floats:
+    """(lists,) the sum of what the items in the places of each list are worth; `listed` has the
+    number of each item as lists number it, and -1 at its end, for an empty place."""
+    table = np.append(worth, 0.0)[listed]
+    total = np.zeros(len(shown))
+    add = kernel(worth_kernel) if repay(shown.size) else _add
+
+    def work(first: int, last: int) -> None:
+        add(frozen(table), shown[first:last], total[first:last])
+
+    in_blocks(work, len(shown))
+    return total
+
+
+def times_listed(listed: Integers, shown: Integers, size: int) -> Integers:
+    """(items,) how often each item stands in places of lists."""
+    found = np.zeros(len(listed), np.int64)
+    if shown.ndim == 2 and repay(shown.size):
+        kernel(times_kernel)(shown, found)
+    else:
+        found = np.bincount(shown.reshape(-1) + 1, minlength=len(listed))
+        found = np.append(found[1:], found[0])
+    return np.bincount(listed[:-1], found[:-1], minlength=size).astype(np.int64)
+
+
+def _add(table: Floats, shown: Integers, total: Floats) -> None:
+    for place in shown.T:
+        total += table[place]
+
+
+def worth_kernel(table: Floats, shown: Integers, total: Floats) -> None:
+    """Add up what the items of each list are worth, compiled."""
+    for u in range(shown.shape[0]):
+        for place in range(shown.shape[1]):
+            total[u] += table[shown[u, place]]
+
+
+def times_kernel(shown: Integers, found: Integers) -> None:
+    """Count the items in all places, compiled; empty ones at the end."""
+    for u in range(shown.shape[0]):
+        for place in range(shown.shape[1]):
+            found[shown[u, place]] += 1
+
+
+def equal_pairs(group: Integers, listed: Integers, shown: Integers) -> tuple[Floats, Floats]:
+    """(lists,) how many pairs of places hold items of the same group, and how many hold items of
+    any; a group below 0 is none."""
+    table = frozen(np.append(group, -1)[listed])
+    equal, known = np.zeros(len(shown)), np.zeros(len(shown))
+    count = kernel(equal_kernel) if repay(shown.size) else _count_equal
+
+    def work(first: int, last: int) -> None:
+        count(table, shown[first:last], equal[first:last], known[first:last])
+
+    in_blocks(work, len(shown))
+    return equal, known * (known - 1) / 2
+
+
+def _count_equal(table: Integers, shown: Integers, equal: Floats, known: Floats) -> None:
+    ordered = np.sort(table[shown], axis=1)
+    known[:] = (ordered >= 0).sum(axis=1)
+    # in sorted rows, an item makes one equal pair with each item of its run before it
+    place = np.arange(ordered.shape[1])
+    starts = np.ones(ordered.shape, bool)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    before = place - np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+    equal[:] = np.where(ordered >= 0, before, 0).sum(axis=1)
+
+
+def equal_kernel(table: Integers, shown: Integers, equal: Floats, known: Floats) -> None:
+    """Count pairs of items of the same group, and items of any, compiled."""
+    groups = np.empty(shown.shape[1], np.int64)
+    for u in range(shown.shape[0]):
+        many, pairs = 0, 0
+        for place in range(shown.shape[1]):
+            group = table[shown[u, place]]
+            if group >= 0:
+                for other in range(many):
+                    pairs += groups[other] == group
+                groups[many] = group
+                many += 1
+        equal[u], known[u] = pairs, many
