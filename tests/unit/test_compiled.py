@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rectitude.compiled import _nothing_collected
+from rectitude.compiled import nothing_collected
 
 
 class Cell:
@@ -32,7 +32,7 @@ def test_nothing_is_collected_meanwhile_and_everything_can_be_afterwards() -> No
     cell = Cell()
     cell.itself = cell
     seen = weakref.ref(cell)
-    with _nothing_collected():
+    with nothing_collected():
         assert not gc.isenabled()
         del cell
     assert gc.isenabled()
@@ -42,14 +42,14 @@ def test_nothing_is_collected_meanwhile_and_everything_can_be_afterwards() -> No
 
 
 def test_errors_pass_and_the_collector_runs_again() -> None:
-    with pytest.raises(ImportError), _nothing_collected():
+    with pytest.raises(ImportError), nothing_collected():
         raise ImportError
     assert gc.isenabled()
 
 
 def test_a_collector_that_the_caller_stopped_stays_stopped() -> None:
     gc.disable()
-    with _nothing_collected():
+    with nothing_collected():
         pass
     assert not gc.isenabled()
 
@@ -57,7 +57,7 @@ def test_a_collector_that_the_caller_stopped_stays_stopped() -> None:
 def test_what_the_caller_froze_stays_frozen() -> None:
     gc.freeze()
     frozen = gc.get_freeze_count()
-    with _nothing_collected():
+    with nothing_collected():
         assert gc.isenabled()
     assert 0 < gc.get_freeze_count() <= frozen
 

@@ -10,13 +10,13 @@ from rectitude.experiment.reading import Loaded
 
 
 def asked_of(loaded: Loaded) -> dict[str, Any]:
-    """Metrics, convention and depth, as they enter fingerprints."""
+    """Metrics, convention and slices, as they enter fingerprints."""
     chosen = loaded.config.evaluate
     told: Any = chosen.convention
     if isinstance(told, str) and told.endswith(".toml"):
         told = input_digest(Path(str(convention_of(loaded))))
     metrics = [chosen.metrics] if isinstance(chosen.metrics, str) else list(chosen.metrics)
-    return {"metrics": metrics, "convention": told}
+    return {"metrics": metrics, "convention": told, "slices": list(chosen.slices)}
 
 
 def convention_of(loaded: Loaded) -> Any:

@@ -157,6 +157,8 @@ class Measured(Table):
     none"""
     seen: Literal["removed", "kept"] = "removed"
     """whether items that a user has in train can be recommended to him"""
+    slices: list[str | list[str]] = ["known", "activity:3", "popularity:3"]
+    """groups of users or items whose numbers are shown apart, such as gender or price:10,50"""
 
 
 class Compared(Table):

@@ -248,7 +248,7 @@ def evaluate_stage(
             pl.read_parquet(_at(folder) / "predictions.parquet"), split.truth, asked["metrics"],
             convention_of(loaded), train=known_of(split),
             candidates=None if offered is None else Candidates.load(offered), intervals=True,
-            progress=report, **tables_of(loaded),
+            slices=asked["slices"] or None, progress=report, **tables_of(loaded),
         )  # fmt: skip
         values = parquet_file(found.per_list())
         return {"evaluation.json": json_file(found.as_dict()), "values.parquet": values}

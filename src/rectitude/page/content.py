@@ -8,6 +8,7 @@ from typing import Any
 
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.comparing.result import Comparison
+from rectitude.data.sliced import WHOLE
 from rectitude.errors import BadName
 from rectitude.metrics import METRICS
 
@@ -149,10 +150,31 @@ def _of_evaluations(models: Mapping[str, Evaluation], title: str) -> Content:
         best={name: METRICS[result.metric].best for name, result in found.items()},
         definitions={name: result.definition for name, result in found.items()},
         conventions={name: dict(result.convention) for name, result in found.items()},
+        slices=[
+            part
+            for model, one in models.items()
+            for part in slices_of(model, one.slices and one.slices.as_dict())
+        ],
         ledgers={model: one.ledger.as_dict() for model, one in models.items()},
         failures=failures,
         details={model: dict(one.manifest) for model, one in models.items()},
     )
+
+
+def slices_of(model: str, stored: Mapping[str, Any] | None) -> list[Slice]:
+    """The numbers of a model's slices, from what an evaluation stores of them."""
+    if stored is None:
+        return []
+    small = f"fewer than {stored['least_lists']} lists or {stored['least_relevant']} relevant rows"
+    return [
+        Slice(
+            by=one["by"], slice=one["slice"], model=model, metric=one["metric"],
+            value=one["value"], low=one["low"], high=one["high"], lists=one["lists"],
+            warning=small if one["too_small"] else "",
+        )
+        for one in stored["numbers"]
+        if one["by"] != WHOLE
+    ]  # fmt: skip
 
 
 def value_of(result: Result) -> Value:

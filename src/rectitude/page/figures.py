@@ -126,13 +126,17 @@ def _said(row: Row, times: float, unit: str) -> str:
 def slices(content: Content) -> list[Figure]:
     """Each metric by each way of slicing."""
     groups: dict[tuple[str, str], list[Any]] = {}
-    for one in content.slices:
+    main = content.main or next(iter(content.values), "")
+    for one in sorted(content.slices, key=lambda one: one.metric != main):
         groups.setdefault((one.metric, one.by), []).append(one)
-    return [_sliced(content, metric, by, own) for (metric, by), own in groups.items()]
+    made = (_sliced(content, metric, by, own) for (metric, by), own in groups.items())
+    return [figure for figure in made if figure is not None]
 
 
-def _sliced(content: Content, metric: str, by: str, own: list[Any]) -> Figure:
+def _sliced(content: Content, metric: str, by: str, own: list[Any]) -> Figure | None:
     models = content.models
+    order = {name: nth for nth, name in enumerate(dict.fromkeys(one.slice for one in own))}
+    own = sorted(own, key=lambda one: order[one.slice])
     drawn = [
         Range(
             f"{one.slice}, {one.model}", one.value, one.low, one.high, models.index(one.model),
@@ -141,6 +145,8 @@ def _sliced(content: Content, metric: str, by: str, own: list[Any]) -> Figure:
         for one in own[:FEW]
         if one.value is not None
     ]  # fmt: skip
+    if not drawn:
+        return None
     chart = charts.ranges(drawn, f"{metric} by {by}", metric, zero=False)
     warned = sorted({one.warning for one in own if one.warning})
     note = f"Faint: {'; '.join(warned)}." if warned else ""

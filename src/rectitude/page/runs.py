@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from rectitude.page.content import Content, Slice, Stage, Value, Window
+from rectitude.page.content import Content, Stage, Value, Window, slices_of
 from rectitude.storage import read_stored, require_format
 
 Stored = Mapping[str, Any]
@@ -34,7 +34,7 @@ def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
         about=results["about"],
         main=(results.get("robustness") or {}).get("metric", ""),
         comparison=results["comparison"],
-        slices=[Slice(**one) for one in results.get("slices", ())],
+        slices=[one for name, told in first.items() for one in slices_of(name, told.get("slices"))],
         windows=_windows(results, models),
         audit=_audit(results["splits"]),
         flow=_flow(fspath(folder), results["splits"]),
