@@ -15,7 +15,7 @@ from cli_files import Run
 import rectitude
 from rectitude.cli import app
 
-VERBS = ("evaluate", "metrics", "profiles", "conformance", "demo")
+VERBS = [str(command.name) for command in app.app.registered_commands]
 
 
 def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -143,3 +143,19 @@ def test_help_loads_nothing_heavy() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_shell_completes_verbs_and_options() -> None:
+    def completed(line: str) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        done = process(_RECTITUDE_COMPLETE="complete_bash", **words)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.split()
+
+    assert completed("rectitude ev") == ["evaluate"]
+    assert "--train" in completed("rectitude evaluate --tr")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_prints_json(run: Run, verb: str) -> None:
+    assert "--json" in run(verb, "--help").out

@@ -470,6 +470,38 @@ def covered_users(one: One, k: int | None) -> Fraction:
     return full_lists(one, None)
 
 
+def filled_share(one: One, k: int | None) -> Fraction:
+    return len(one.top(k)), _whole(one, k)
+
+
+def unlike_reference(one: One, k: int | None) -> Fraction:
+    if not one.items or not one.grades:
+        return 0.0, 0.0
+    return _whole(one, k) - _shared(one, k), _whole(one, k)
+
+
+def reference_overlap(one: One, k: int | None) -> Fraction:
+    return _shared(one, k), len(one.top(k))
+
+
+def rank_biased_overlap(one: One, k: int | None) -> Fraction:
+    end = max(len(one.items), len(one.grades)) if k is None else k
+    weights = {depth: 0.85 ** (depth - 1) for depth in range(1, end + 1)}
+    agreed = fsum(weight * _shared(one, d) / d for d, weight in weights.items())
+    return agreed, fsum(weights.values())
+
+
+def least_item_promoted(one: One, k: int | None) -> Fraction:
+    place = {item: n for n, item in enumerate(one.grades)}
+    below = [place[item] - _whole(one, k) for item in one.top(k) if item in place]
+    return (max([0, *below]), 1) if one.grades else (0.0, 0.0)
+
+
+def _shared(one: One, k: int | None) -> int:
+    """Items that are among the first k of the list and among the first k of the truth."""
+    return len(set(one.top(k)) & set(list(one.grades)[:k]))
+
+
 SUMS = (
     "covered_users",
     "full_lists",
@@ -499,4 +531,7 @@ FRACTIONS = {
     "num_q": num_q, "num_ret": num_ret, "num_rel": num_rel, "num_rel_ret": num_rel_ret,
     "num_nonrel_judged_ret": num_nonrel_judged_ret, "utility": utility, "set_map": set_map,
     "ncrr": ncrr, "normalised_rbp": normalised_rbp, "list_auc_strict": list_auc_strict,
+    "filled_share": filled_share, "full_list_share": full_lists, "covered_share": covered_users,
+    "unlike_reference": unlike_reference, "reference_overlap": reference_overlap,
+    "rank_biased_overlap": rank_biased_overlap, "least_item_promoted": least_item_promoted,
 }  # fmt: skip

@@ -204,12 +204,56 @@ BY_HAND = {
     # places in the list: b 0, a 2, c 4; in the truth: b 1, a 0, c 2
     "rmrr": (1 / (1 + 1) + 1 / (2 + 1) + 1 / (2 + 1)) / 4,
     "rmrr@3": (1 / (1 + 1) + 1 / (2 + 1)) / 4,
+    # five items, in so many places
+    "filled_share": 5 / 5,
+    "filled_share@3": 3 / 3,
+    "filled_share@10": 5 / 10,
+    "full_list_share": 1,
+    "full_list_share@5": 1,
+    "full_list_share@6": 0,
+    "covered_share": 1,
+    "covered_share@6": 1,
+    # the truth as another list, a b c d n: the first 1, 2, 3, 4 and 5 share 0, 1, 2, 2 and 3 items
+    "unlike_reference": (5 - 3) / 5,
+    "unlike_reference@1": (1 - 0) / 1,
+    "unlike_reference@3": (3 - 2) / 3,
+    "unlike_reference@10": (10 - 3) / 10,
+    "reference_overlap": 3 / 5,
+    "reference_overlap@1": 0 / 1,
+    "reference_overlap@2": 1 / 2,
+    "reference_overlap@3": 2 / 3,
+    "reference_overlap@10": 3 / 5,
+    "rank_biased_overlap": (0.85 * 1 / 2 + 0.85**2 * 2 / 3 + 0.85**3 * 2 / 4 + 0.85**4 * 3 / 5)
+    / (1 + 0.85 + 0.85**2 + 0.85**3 + 0.85**4),
+    "rank_biased_overlap@1": 0,
+    "rank_biased_overlap@3": (0.85 * 1 / 2 + 0.85**2 * 2 / 3) / (1 + 0.85 + 0.85**2),
+    "rank_biased_overlap[patience=0.5]@3": (1 / 2 * 1 / 2 + 1 / 4 * 2 / 3) / (1 + 1 / 2 + 1 / 4),
+    # b stands at place 1 of the truth, a at 0, c at 2: none comes from below the places looked at
+    "least_item_promoted": 0,
+    "least_item_promoted@1": 0,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "expected"), BY_HAND.items(), ids=list(BY_HAND))
 def test_value_by_hand(name: str, expected: float) -> None:
     assert value(name) == pytest.approx(expected, rel=1e-15, abs=0)
+
+
+def test_least_item_promoted_is_how_far_below_the_cutoff_an_item_was() -> None:
+    # before: a b c d e f, at the places 0 to 5; now: e a f
+    before = {"ann": {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}}
+    by_hand = {"@1": 4 - 1, "@2": 4 - 2, "@3": 5 - 3, "@4": 5 - 4, "@5": 0, "": 5 - 3}
+    names = [f"least_item_promoted{at}" for at in by_hand]
+    found = rt.evaluate({"ann": ["e", "a", "f"]}, before, names)
+    assert [found[name] for name in names] == list(by_hand.values())
+
+
+def test_rank_biased_overlap_without_a_cutoff_looks_to_the_end_of_the_longer_list() -> None:
+    # ann: b against a b c: 0, 1 of 2 and 1 of 3; bob: x against x: 1 of 1, however long ann's are
+    lists, other = {"ann": ["b"], "bob": ["x"]}, {"ann": ["a", "b", "c"], "bob": ["x"]}
+    name = "rank_biased_overlap[patience=0.5]"
+    of_ann = (1 / 2 * 1 / 2 + 1 / 4 * 1 / 3) / (1 + 1 / 2 + 1 / 4)
+    assert rt.evaluate(lists, other, name)[name] == pytest.approx((of_ann + 1) / 2, rel=1e-15)
 
 
 def test_every_metric_and_every_choice_of_its_switches_is_computed_by_hand() -> None:

@@ -10,14 +10,16 @@ import rectitude as rt
 from rectitude.errors import RectitudeError, UndefinedValue
 
 NEED_A_HIT = {"list_auc_strict", "pauc_strict", "rprec_found"}  # 0/0 without one
-OF_ANY_ITEM = {"list_length"}  # hits or not
+# hits or not: how long a list is
+OF_ANY_ITEM = {"list_length", "filled_share", "full_list_share", "covered_share"}
+OF_MISSES = {"unlike_reference"}  # higher, the less a list shares with the truth
 # The metrics that need nothing but lists and are 0 at worst.
 RISING = [
     name
     for name, m in rt.METRICS.items()
     if not m.requires
     and (m.best, m.bounds[0]) == ("high", 0)
-    and name not in NEED_A_HIT | OF_ANY_ITEM
+    and name not in NEED_A_HIT | OF_ANY_ITEM | OF_MISSES
     and (m.overall, m.cutoff) == ("mean", "optional")
 ]
 
@@ -137,10 +139,32 @@ def test_a_missing_list_is_worth_0_to_every_metric_that_does_not_divide_by_its_l
         "err@1",
         "scaled_rbp@1",
         "judged@1",
+        "reference_overlap@1",
+        "least_item_promoted@1",  # no share: the list has the first item of the truth first, too
     }
-    assert isinstance(evaluation.failures["judged@1"], UndefinedValue)
+    assert evaluation["least_item_promoted@1"] == (0 + 0) / 2
+    for over_what_was_returned in ("judged@1", "reference_overlap@1"):
+        assert isinstance(evaluation.failures[over_what_was_returned], UndefinedValue)
     assert evaluation["rbp@1"] == pytest.approx(0.2 / 2, rel=1e-15)
     assert evaluation["err@1"] == 1 / 2 / 2
+
+
+def test_how_long_lists_are_does_not_depend_on_hits() -> None:
+    # u: two items, neither of them judged; v: no list
+    lists, truth = {"u": ["x", "y"]}, {"u": ["a"], "v": ["a"]}
+    assert value(lists, truth, "list_length@5") == (2 + 0) / 2
+    assert value(lists, truth, "filled_share@5") == (2 / 5 + 0 / 5) / 2
+    assert value(lists, truth, "full_list_share@2") == (1 + 0) / 2
+    assert value(lists, truth, "full_list_share@3") == (0 + 0) / 2
+    assert value(lists, truth, "covered_share@3") == (1 + 0) / 2
+
+
+def test_a_list_that_shares_nothing_is_as_unlike_as_can_be_and_a_missing_one_is_neither() -> None:
+    # u: neither of two items is in the truth; w: one of two is; v: no list
+    lists, truth = {"u": ["x", "y"], "w": ["a", "x"]}, {"u": ["a"], "w": ["a"], "v": ["a"]}
+    name = "unlike_reference@2"
+    assert isinstance(rt.evaluate(lists, truth, name).failures[name], UndefinedValue)
+    assert value(lists, truth, name, {"undefined": "skip"}) == ((2 - 0) / 2 + (2 - 1) / 2) / 2
 
 
 def test_precision_of_an_empty_list_is_a_miss_unless_it_is_over_what_was_returned() -> None:

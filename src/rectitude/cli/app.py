@@ -69,7 +69,7 @@ class Verbs(TyperGroup):
 
 app = typer.Typer(
     cls=Verbs,
-    add_completion=False,
+    add_completion=True,
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -125,9 +125,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except SystemExit:
-        # With standalone_mode=False typer exits by itself only after a broken pipe.
-        return BROKEN_PIPE
+    except SystemExit as ended:
+        # With standalone_mode=False typer exits by itself only after completing a word for the
+        # shell, or after a broken pipe.
+        return BROKEN_PIPE if ended.code else 0
     except Exception as error:
         if settings.debug:
             traceback.print_exc()

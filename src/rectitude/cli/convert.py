@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rectitude.cli.files import Columns
-from rectitude.cli.options import listing, pairs
+from rectitude.cli.options import Json, listing, pairs
 from rectitude.errors import BadName
 
 if TYPE_CHECKING:
@@ -42,10 +44,13 @@ def run(
     ] = "",
     columns: Columns = None,
     formats: Annotated[bool, typer.Option("--formats", help="List all formats.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Convert a file, and say what was recognised and what could not be kept."""
     if formats:
-        typer.echo(_formats())
+        cells = _formats()
+        rows = [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+        typer.echo(json.dumps(rows, indent=1) if as_json else listing(cells))
         return
     if source is None or target is None:
         raise BadName("convert needs two files.", "rectitude convert FROM TO.",
@@ -57,7 +62,8 @@ def run(
     asked: Any = kind or None
     named = pairs(columns or (), "--columns", "user=visitor")
     done = convert(source, target, form=form, to=to, kind=asked, columns=named)
-    typer.echo(_told(done, source, target))
+    told = {"from": str(source), "to": str(target), **asdict(done)}
+    typer.echo(json.dumps(told, indent=1) if as_json else _told(done, source, target))
 
 
 def _told(done: Conversion, source: Path, target: Path) -> str:
@@ -77,10 +83,10 @@ def _told(done: Conversion, source: Path, target: Path) -> str:
     return "\n".join(lines)
 
 
-def _formats() -> str:
+def _formats() -> list[tuple[str, ...]]:
     from rectitude.data.formats import FORMATS
 
-    rows = [("format", "what it is", "written with", "endings")]
+    rows: list[tuple[str, ...]] = [("format", "what it is", "written with", "endings")]
     for name, form in FORMATS.items():
         rows.append((name, form.title, ", ".join(form.holds) or "-", " ".join(form.suffixes)))
-    return listing(rows)
+    return rows

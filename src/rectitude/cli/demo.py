@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tempfile
 from collections.abc import Mapping
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from rectitude.cli.options import Json
 
 if TYPE_CHECKING:
     from rectitude.experiment.results import Run
@@ -27,6 +30,7 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Where the files go; a temporary one if none."),
     ] = None,
+    as_json: Json = False,
 ) -> int:
     """See it at work on made-up data."""
     from rectitude.cli.run import Log
@@ -40,6 +44,9 @@ def run(
     write_text(where / "demo.toml", text)
     with watched(Log.AUTO) as watcher:
         found = run_experiment(where / "demo.toml", watchers=[watcher])
+    if as_json:
+        typer.echo(json.dumps({"folder": str(found.folder), **found.results}, indent=1))
+        return found.exit_code
     for title, words in _shown(found).items():
         typer.echo(typer.style(f"{title}\n", bold=True) + f"{words}\n")
     return found.exit_code

@@ -153,7 +153,8 @@ def _of_evaluations(models: Mapping[str, Evaluation], title: str) -> Content:
         slices=[
             part
             for model, one in models.items()
-            for part in slices_of(model, one.slices and one.slices.as_dict())
+            if one.slices is not None
+            for part in slices_of(model, one.slices.as_dict())
         ],
         ledgers={model: one.ledger.as_dict() for model, one in models.items()},
         failures=failures,
