@@ -1,0 +1,97 @@
+"""Reports of runs: what lies in their folders is what the page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rectitude as rt
+from rectitude.cli import main
+from rectitude.page import report
+from rectitude.page.runs import content_of_run, side_by_side
+
+EXPERIMENT: dict[str, Any] = {
+    "name": "small",
+    "about": "Two models of a small shop.",
+    "data": {"shop": {"rows": 4_000}},
+    "prepare": [{"step": "deduplicate", "keep": "first"}],
+    "split": {"how": "time_ratio", "ratio": 0.2},
+    "models": {"popularity": {}, "item-knn": {}},
+    "evaluate": {"metrics": ["ndcg@{5,10}", "mrr"], "slices": ["known"]},
+    "compare": {"baseline": "popularity"},
+    "report": {"title": "A small shop"},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("runs") / "small"
+    assert rt.run(EXPERIMENT, folder=where).exit_code == 0
+    return where
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("runs") / "windows"
+    split = {"how": "k_fold", "folds": 3}
+    changed = {**EXPERIMENT, "split": split, "explain": {"mode": "off"}}
+    assert rt.run(changed, folder=where).exit_code == 0
+    return where
+
+
+def test_a_run_writes_its_report_and_the_page_has_its_numbers(folder: Path) -> None:
+    results = rt.run(EXPERIMENT, folder=folder).results
+    content = content_of_run(folder)
+    for metric, of in content.values.items():
+        for model, value in of.items():
+            assert value.value == results["headline"][model][metric]["value"]
+    text = (folder / "report.html").read_text("utf-8")
+    assert "<title>A small shop</title>" in text
+    assert "Two models of a small shop." in text
+
+
+def test_the_flow_begins_with_the_log_and_ends_with_the_parts(folder: Path) -> None:
+    flow = {stage.label: stage for stage in content_of_run(folder).flow}
+    assert list(flow) == ["the log", "deduplicate", "train", "truth"]
+    assert flow["the log"].rows == 4_000
+    assert flow["deduplicate"].rows + flow["deduplicate"].dropped == 4_000
+    assert flow["train"].rows + flow["truth"].rows == flow["deduplicate"].rows
+
+
+def test_slices_and_other_conventions_of_a_run_are_shown(folder: Path) -> None:
+    content = content_of_run(folder)
+    assert {one.slice for one in content.slices} >= {"warm", "unknown user"}
+    assert {one.model for one in content.slices} == {"popularity", "item-knn"}
+    assert content.robustness is not None
+    assert content.robustness["metric"] == content.main == "ndcg@5"
+    assert content.explanation is not None
+
+
+def test_several_splits_are_a_course_and_the_numbers_their_mean(windows: Path) -> None:
+    content = content_of_run(windows)
+    assert len(content.windows) == 3
+    values = [window.values["mrr"]["popularity"] or 0.0 for window in content.windows]
+    assert content.values["mrr"]["popularity"].value == pytest.approx(sum(values) / 3, rel=1e-12)
+    assert content.values["mrr"]["popularity"].deviation is not None
+
+
+def test_runs_side_by_side_keep_their_models_apart(
+    folder: Path, windows: Path, tmp_path: Path
+) -> None:
+    content = side_by_side([folder, windows])
+    assert content.models == [
+        "small: popularity", "small: item-knn", "windows: popularity", "windows: item-knn",
+    ]  # fmt: skip
+    one = content_of_run(windows).values["mrr"]["item-knn"]
+    assert content.values["mrr"]["windows: item-knn"] == one
+    target = tmp_path / "both.html"
+    assert main(["report", str(folder), str(windows), "--output", str(target)]) == 0
+    assert "windows: item-knn" in target.read_text("utf-8")
+
+
+def test_the_report_of_a_run_can_be_written_again(folder: Path) -> None:
+    before = (folder / "report.html").read_bytes()
+    report(folder, folder / "report.html", title="A small shop")
+    assert (folder / "report.html").read_bytes() == before
