@@ -44,6 +44,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/data.py
 	$(BIN)/python benchmarks/torch_updates.py
+	$(BIN)/python benchmarks/report.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
