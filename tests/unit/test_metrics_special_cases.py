@@ -167,6 +167,15 @@ def test_a_list_that_shares_nothing_is_as_unlike_as_can_be_and_a_missing_one_is_
     assert value(lists, truth, name, {"undefined": "skip"}) == ((2 - 0) / 2 + (2 - 1) / 2) / 2
 
 
+def test_least_item_promoted_is_undefined_where_there_is_no_other_list() -> None:
+    # u: b comes from place 1, which is not below the first; w: c from place 2; v: no truth
+    lists = {"u": ["b"], "v": ["b"], "w": ["c"]}
+    truth = {"u": ["a", "b"], "w": ["a", "b", "c"]}
+    name, everyone = "least_item_promoted@1", {"truth_needed": "none"}
+    assert isinstance(rt.evaluate(lists, truth, name, everyone).failures[name], UndefinedValue)
+    assert value(lists, truth, name, {**everyone, "undefined": "skip"}) == (0 + (2 - 1)) / 2
+
+
 def test_precision_of_an_empty_list_is_a_miss_unless_it_is_over_what_was_returned() -> None:
     lists, truth = rt.Lists({"v": ["c"]}, users=["u", "v"]), {"u": ["a"], "v": ["c"]}
     assert value(lists, truth, "precision") == (0 + 1) / 2
