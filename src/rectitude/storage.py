@@ -22,6 +22,19 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_all({Path(path): lambda where: where.write_text(text, encoding="utf-8")})
 
 
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """A folder, made if it is not there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableFile(
+            f"{folder} cannot be made: {error.strerror or error}.",
+            "the name of a folder, or a new one in a folder that may be written to.",
+        ) from error
+    return folder
+
+
 def write_all(files: Mapping[Path, Write]) -> None:
     """Write files under temporary names, and move them into place once all of them are whole.
 

@@ -22,6 +22,7 @@ def with_model(name: str) -> str:
     ("name", "kind", "words"),
     [
         ("Raising", "ZeroDivisionError", "no luck with <object object at 0x...>"),
+        ("Exiting", "SystemExit", "no licence"),
         ("Repeating", "DuplicateItems", "in the list twice"),
         ("NotANumber", "BadScores", "no number"),
         ("Strange", "BadLists", "unknown"),

@@ -190,3 +190,7 @@ def test_the_starter_runs_as_it_is(tmp_path: Path) -> None:
     run = rt.run(write(tmp_path, starter_text().replace("20_000", "4_000")))
     assert set(run.results["headline"]) == {"popularity", "item-knn", "ease"}
     assert run.results["models"]["ease"]["trials"] == 8
+
+
+def test_a_word_that_yaml_takes_for_false_is_told(tmp_path: Path) -> None:
+    assert "write 'off' in quotes" in said(tmp_path, f"{YAML}\naudit: {{mode: off}}\n", "e.yaml")

@@ -14,8 +14,8 @@ import rectitude as rt
 from rectitude.cli import main
 from rectitude.errors import BadName, RectitudeError
 from rectitude.page import Content, page, report
-from rectitude.page.figures import every, figures
-from rectitude.page.headline import summary
+from rectitude.page.figures import APART, every, figures
+from rectitude.page.headline import digits, summary
 from rectitude.page.papers import write_figures
 from rectitude.page.svg import ticks
 
@@ -54,6 +54,51 @@ def test_undefined_numbers_are_dashes_and_null(content: Content) -> None:
     assert inside(text, "content")["values"][metric][model]["value"] is None  # type: ignore[index]
 
 
+def test_a_metric_without_any_value_has_a_row_of_dashes_and_no_chart(content: Content) -> None:
+    nothing = {
+        name: {
+            model: replace(value, value=None, low=None, high=None) for model, value in of.items()
+        }
+        for name, of in content.values.items()
+    }
+    windows = [
+        replace(one, values={n: dict.fromkeys(of) for n, of in one.values.items()})
+        for one in content.windows
+    ]
+    bare = replace(content, values=nothing, windows=windows)
+    assert {"curves", "windows"}.isdisjoint(figures(bare))
+    assert 'id="results"' in page(bare)
+
+
+def test_numbers_are_written_so_that_their_digits_say_something() -> None:
+    written = {0.0: "0.0000", 0.12345: "0.1235", -2.5: "-2.5000", 1.25e-5: "1.25e-05"}
+    written |= {12_345_678.94: "12,345,678.9", 2e12: "2e+12"}
+    assert {value: digits(value) for value in written} == written
+
+
+def test_failures_are_said_in_words_with_the_traceback_folded(content: Content) -> None:
+    why = "ValueError: no rows\nTraceback (most recent call last):\n  File x"
+    text = page(replace(content, failures={"models/mine": why}, details={}, reproduce=""))
+    assert '<p class="why">ValueError: no rows</p>' in text
+    assert "<pre>Traceback (most recent call last):\n  File x</pre>" in text
+
+
+def test_the_notes_of_the_comparison_are_on_the_page(content: Content) -> None:
+    assert content.comparison is not None
+    told = ["mrr of a and b: their numbers differ.", "12 users were left out."]
+    made = replace(content, comparison={**content.comparison, "notes": told})
+    assert all(f"<li>{one}</li>" in page(made) for one in told)
+    said = {figure.name: APART in figure.note for figure in figures(made)["differences"]}
+    assert said["difference-mrr"]
+    assert not said["difference-ndcg-5"]
+
+
+def test_folds_are_no_course_in_time(content: Content) -> None:
+    folds = [replace(one, label=f"fold-{nth}") for nth, one in enumerate(content.windows)]
+    assert ">Over time</h2>" in page(content)
+    assert ">By split</h2>" in page(replace(content, windows=folds))
+
+
 def test_the_first_sentence_names_the_best_model(content: Content) -> None:
     first = summary(content)[0]
     value = content.values["ndcg@5"]["neighbours"].value
@@ -63,7 +108,7 @@ def test_the_first_sentence_names_the_best_model(content: Content) -> None:
 def test_the_summary_says_what_failed_and_what_the_audit_found(content: Content) -> None:
     audit = {"findings": [{"severity": "serious", "name": "leak"}]}
     said = summary(replace(content, failures={"ease": "no memory"}, audit=audit))
-    assert "1 part failed: see the run details." in said
+    assert "Failed: ease; see the run details." in said
     assert any("1 serious finding" in line for line in said)
 
 

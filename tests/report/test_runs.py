@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,29 @@ def test_runs_side_by_side_keep_their_models_apart(
     target = tmp_path / "both.html"
     assert main(["report", str(folder), str(windows), "--output", str(target)]) == 0
     assert "windows: item-knn" in target.read_text("utf-8")
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_folders(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Path(shutil.copytree(folder, tmp_path / "other" / folder.name))
+    names = {model.partition(": ")[0] for model in side_by_side([folder, other]).models}
+    assert names == {f"{folder.parent.name}/{folder.name}", f"other/{folder.name}"}
+    target = tmp_path / "twice.html"
+    assert main(["report", str(folder), str(folder), "--output", str(target)]) == 2
+    assert "named twice" in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_what_is_shown_of_the_first_split_alone_says_so(folder: Path, windows: Path) -> None:
+    assert content_of_run(windows).part == content_of_run(windows).windows[0].label
+    words = "Of the first split alone"
+    assert words in (windows / "report.html").read_text("utf-8")
+    assert words not in (folder / "report.html").read_text("utf-8")
+
+
+def test_the_report_keeps_the_title_of_the_experiment(folder: Path) -> None:
+    assert content_of_run(folder).title == "A small shop"
 
 
 def test_the_report_of_a_run_can_be_written_again(folder: Path) -> None:

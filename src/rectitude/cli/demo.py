@@ -36,10 +36,9 @@ def run(
     from rectitude.cli.run import Log
     from rectitude.cli.watching import watched
     from rectitude.experiment.run import run as run_experiment
-    from rectitude.storage import write_text
+    from rectitude.storage import make_folder, write_text
 
-    where = Path(tempfile.mkdtemp(prefix="rectitude-demo-")) if folder is None else folder
-    where.mkdir(parents=True, exist_ok=True)
+    where = make_folder(folder or tempfile.mkdtemp(prefix="rectitude-demo-"))
     text = EXPERIMENT.read_text("utf-8").replace("seed = 7", f"seed = {seed}")
     write_text(where / "demo.toml", text)
     with watched(Log.AUTO) as watcher:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Sequence
 
 from rectitude.errors import BadName, UnreadableFile, unknown_name
-from rectitude.experiment.config import SplitBy
+from rectitude.experiment.config import NAME, WORDS_OF_NAME, SplitBy
 from rectitude.experiment.fielded import Fielded
 from rectitude.experiment.locating import placed, require_file, require_keys, require_package
 from rectitude.experiment.model_checks import require_model
@@ -171,7 +172,8 @@ def _require_candidates(loaded: Loaded) -> None:
 
 def _require_metrics(loaded: Loaded) -> None:
     """Metrics and switches that exist; more shows when lists are judged."""
-    from rectitude.experiment.asked import convention_of
+    from rectitude.data.slicing import parse_all as parse_slices
+    from rectitude.experiment.asked import against_of, convention_of
     from rectitude.metrics.names import parse_all
     from rectitude.profiles import profile_of
 
@@ -184,12 +186,15 @@ def _require_metrics(loaded: Loaded) -> None:
         with placed(loaded, "evaluate", "metrics", number):
             for one in parse_all(name):
                 profile.resolve(one)
+    for number, slicing in enumerate(loaded.config.evaluate.slices):
+        with placed(loaded, "evaluate", "slices", number):
+            parse_slices([slicing])
     explain = loaded.config.explain
     with placed(loaded, "explain", "metric"):
         for one in parse_all(explain.metric) if explain.metric else ():
             profile.resolve(one)
     with placed(loaded, "explain", "against"):
-        profile_of(explain.against or None)
+        profile_of(against_of(loaded) or None)
     for name, entrant in loaded.config.models.items():
         if entrant.tune is not None:
             with placed(loaded, "models", name, "tune", "metric"):
@@ -198,10 +203,13 @@ def _require_metrics(loaded: Loaded) -> None:
 
 
 def _require_names(loaded: Loaded, fielded: Sequence[Fielded]) -> None:
-    """Names of models are names of files: none twice, whatever the case."""
+    """Names of models are names of files: sound ones, none twice, whatever the case."""
     known: dict[str, str] = {}
     for one in fielded:
-        other = known.setdefault(one.name.lower(), one.name)
-        if other is not one.name:
-            where = loaded.places.where(("models", one.name))
+        where = loaded.places.where(("models", one.name))
+        if re.fullmatch(NAME, one.name) is None:
+            raise BadName(f"{where}: a model is named {one.name!r}.", f"{WORDS_OF_NAME}.")
+        if one.name.lower() in known:
+            other = known[one.name.lower()]
             raise BadName(f"{where}: {one.name!r} and {other!r} name one file.", "other names.")
+        known[one.name.lower()] = one.name

@@ -13,8 +13,11 @@ from rectitude.comparing.correction import Correction
 from rectitude.comparing.intervals import Interval
 from rectitude.comparing.significance import Test
 
+Learning = Literal["refit", "update"]
 Role = Literal["user", "item", "grade", "timestamp", "weight"]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$")]
+NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$"
+WORDS_OF_NAME = "a name of letters, digits and _ . + -, at most 64 of them"
+Name = Annotated[str, Field(pattern=NAME)]
 """a name that is a file's name too"""
 
 
@@ -138,7 +141,7 @@ class Entrant(OpenTable):
     """a file with ranked lists instead of a model; {split} stands for the name of the split"""
     format: str = ""
     """the format of that file, in place of what its content suggests"""
-    learning: Literal["refit", "update"] = "refit"
+    learning: Learning = "refit"
     """of a series of splits along time: learn anew from all of train each time, or with update()
     from the rows that are new"""
     tune: Tuning | None = None

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rectitude.candidates.value import Candidates
-from rectitude.experiment.asked import asked_of, convention_of, table_facts, tables_of
+from rectitude.experiment.asked import (
+    against_facts,
+    against_of,
+    asked_of,
+    convention_facts,
+    convention_of,
+    table_facts,
+    tables_of,
+)
 from rectitude.experiment.parts import known_of
 from rectitude.experiment.stages import Stage
 from rectitude.experiment.store import Output, json_file, read_json
@@ -39,11 +47,12 @@ def metric_of(work: Work) -> str:
 
 def _stage(work: Work, entries: Mapping[str, Entry]) -> Stage:
     loaded, metric = work.loaded, metric_of(work)
-    against = loaded.config.explain.against
+    against = against_of(loaded)
     facts = {
         "lists": {name: entry.stage.facts["lists"] for name, entry in entries.items()},
         "split": next(iter(entries.values())).part.mark,
-        "metric": metric, "against": against, **asked_of(loaded), **table_facts(loaded),
+        "metric": metric, "against": against_facts(loaded), "order": list(entries),
+        **convention_facts(loaded, [metric]), **table_facts(loaded),
     }  # fmt: skip
 
     def make(report: Report) -> Output:
@@ -80,11 +89,15 @@ def _best(found: Robustness, metric: str) -> str:
 
 
 def _widest(found: Robustness, model: str) -> str:
-    """The profile under which the number of a model differs most; empty if it differs in none."""
+    """The profile under which the number of a model differs most; empty if it differs in none.
+
+    Profiles in percent are left out: they always differ most, and say least.
+    """
     gaps = {
         one.label: abs(one.values[model] - found.base.values[model])
         for one in found.standings
         if one.kind == "profile" and one.label in PROFILES and model in one.values
-    }
+        and PROFILES[one.label].convention.scale != "percent"
+    }  # fmt: skip
     widest = max(gaps, key=lambda label: gaps[label], default="")
     return widest if widest and gaps[widest] > 0 else ""

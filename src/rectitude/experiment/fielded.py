@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rectitude.candidates.value import Candidates
-from rectitude.data.log import ROW, Log
-from rectitude.errors import BadName
-from rectitude.experiment.config import Entrant
-from rectitude.experiment.fingerprints import input_digest
+from rectitude.experiment.config import Entrant, Learning
+from rectitude.experiment.fingerprints import input_digest, key_of
 from rectitude.experiment.parts import read_split
 from rectitude.experiment.reading import Loaded
+from rectitude.experiment.sources import sources_of
 from rectitude.experiment.stages import Part
 from rectitude.experiment.watching import Report
+from rectitude.experiment.windows import updated
 from rectitude.models import MODELS, Model, Predicted, Served, learnt_from, model_of, predicted
 from rectitude.models.plugins import Plugins, imported, required, takes
 from rectitude.models.predicting import Seen
@@ -37,6 +37,8 @@ class Task:
     depth: int
     candidates: Candidates | None
     seen: Seen
+    learning: Learning
+    """"update" if the model goes on from the split before"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Fielded:
     given: Any = None
     """a model, or what makes one, that was handed over in Python"""
     live: dict[str, tuple[int, Model]] = field(default_factory=dict)
-    """of a model that is updated: the number of the split that it has learnt last, and itself"""
+    """of a model that is updated, by splits and parameters: the number of the split that it has
+    learnt last, and itself"""
 
     @property
     def kind(self) -> str:
@@ -84,13 +87,14 @@ class Fielded:
         self, parameters: Mapping[str, Any], part: Part, task: Task, report: Report
     ) -> Predicted:
         """What the model recommends, after it was fitted."""
-        if self.entrant.learning == "update" and part.number:
+        if task.learning == "update" and part.number:
             fitted = self._updated(parameters, part, report)
         else:
             model = required(self.made(parameters, part), self.name)
             fitted = learnt_from(model, task.split.train, report)
-        if self.entrant.learning == "update":
-            self.live[part.key] = (part.number, fitted)
+        if task.learning == "update":
+            self.live.clear()  # one at a time is held
+            self.live[_same(part, parameters)] = (part.number, fitted)
         return predicted(
             fitted, task.split, task.depth, candidates=task.candidates, seen=task.seen,
             name=self.name, progress=report,
@@ -99,7 +103,7 @@ class Fielded:
     def _updated(self, parameters: Mapping[str, Any], part: Part, report: Report) -> Model:
         """The model after all splits up to one: the model of the split before, if there is one, or
         what it learnt is learnt again in the same order."""
-        number, model = self.live.get(part.key, (-1, None))
+        number, model = self.live.pop(_same(part, parameters), (-1, None))
         if model is None or number >= part.number:
             number, made = 0, required(self.made(parameters, part), self.name)
             model = learnt_from(made, read_split(part.folder, 0).train, report)
@@ -117,12 +121,10 @@ class Fielded:
         facts: dict[str, Any] = {"parameters": dict(parameters), "files": digests}
         facts["learning"] = self.entrant.learning
         if self.given is not None:
-            return {
-                **facts,
-                "object": secrets.token_hex(8),
-            }  # always done anew
+            return {**facts, "object": secrets.token_hex(8)}  # always done anew
         if self.entrant.python:
-            return {**facts, "python": self.entrant.python, "source": _source(self.entrant.python)}
+            own = self.entrant.python
+            return {**facts, "python": own, "sources": sources_of(own)}
         return {**facts, "model": self.kind}
 
     def file(self, part: Part) -> Path:
@@ -140,6 +142,11 @@ class Fielded:
         return found
 
 
+def _same(part: Part, parameters: Mapping[str, Any]) -> str:
+    """What a model that is updated must share with the one before."""
+    return key_of(part.key, parameters)
+
+
 def _object(path: str) -> Any:
     """The object at an import path; None if there is none, which is said when it is needed."""
     module, _, name = path.partition(":")
@@ -147,28 +154,6 @@ def _object(path: str) -> Any:
         return reduce(getattr, name.split("."), import_module(module))
     except Exception:  # whatever a module of somebody else's raises
         return None
-
-
-def _source(path: str) -> str:
-    """A hash of the file that an object of one's own comes from, so that editing it counts."""
-    try:
-        file = import_module(path.partition(":")[0]).__file__
-    except Exception:  # said when the model is made
-        return ""
-    return input_digest(Path(file)) if file else ""
-
-
-def updated(name: str, model: Any, train: Log, before: Log) -> Model:
-    """A model after the rows of train that are new."""
-    if not callable(getattr(model, "update", None)):
-        raise BadName(
-            f"model {name!r} has no method update.",
-            "a model that can learn from further rows.",
-            "use learning = 'refit'.",
-        )
-    fresh = train.frame.join(before.frame.select(ROW), on=ROW, how="anti", maintain_order="left")
-    found = model if fresh.is_empty() else model.update(train.with_frame(fresh))
-    return found if isinstance(found, Model) else required(model, name)
 
 
 def depth_of(loaded: Loaded) -> int:

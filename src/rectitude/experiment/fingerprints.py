@@ -17,8 +17,10 @@ from rectitude.errors import UnreadableFile
 
 FORMAT = 1
 """Raised when stages write something else than before."""
-_DECIDING = ("numpy", "scipy", "polars", "numba")
-"""Packages whose release can change bits."""
+_DECIDING = "numpy, scipy, polars, numba, implicit, optuna, threadpoolctl"
+"""Packages whose release can change bits, or whose absence."""
+_OWN = (".py", ".toml")
+"""What this package is made of: code, and profiles and protocols as data."""
 _CHUNK = 1 << 20
 
 
@@ -31,16 +33,16 @@ def key_of(stage: str, facts: Mapping[str, Any]) -> str:
 @cache
 def _here() -> dict[str, Any]:
     """What of this installation decides bits."""
-    found = {name: package_version(name) for name in _DECIDING}
+    found = {name: package_version(name) for name in _DECIDING.split(", ")}
     own = {"rectitude": __version__, "code": _code(), "format": FORMAT}
     return {**own, "python": sys.version_info[:2], **found}
 
 
 def _code() -> str:
-    """A hash of this package's own code, so that a release that was patched is another one."""
+    """A hash of this package's own files, so that a release that was patched is another one."""
     root = Path(__file__).resolve().parents[1]
     whole = hashlib.blake2b(digest_size=16)
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(one for one in root.rglob("*") if one.suffix in _OWN):
         whole.update(f"\0{path.relative_to(root).as_posix()}\0".encode())
         _add(whole, path)
     return whole.hexdigest()

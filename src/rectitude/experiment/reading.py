@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
-from rectitude.experiment.config import Experiment
+from rectitude.experiment.config import WORDS_OF_NAME, Experiment
 from rectitude.experiment.places import At, Lines, Places, dotted, toml_lines, yaml_lines
 
 YAML = (".yaml", ".yml")
@@ -27,7 +27,7 @@ _WORDS = {
     "dict_type": "a table",
     "model_type": "a table",
     "model_attributes_type": "a table",
-    "string_pattern_mismatch": "a name of letters, digits and _ . + -, at most 64 of them",
+    "string_pattern_mismatch": WORDS_OF_NAME,
 }
 
 
@@ -184,10 +184,10 @@ def _one(at: At, every: Sequence[Any], places: Places) -> RectitudeError:
     guess = nearest(value, choices) if isinstance(value, str) else ""
     if first["type"] == "string_pattern_mismatch":
         value = at[-1]
-    return BadName(
-        f"{where}: {dotted(at)} is {value!r:.80}.", f"{expected}.",
-        f"did you mean {guess}?" if guess else "",
-    )  # fmt: skip
+    advice = f"did you mean {guess}?" if guess else ""
+    if value is False and "off" in choices:
+        advice = "in YAML off means false: write 'off' in quotes."
+    return BadName(f"{where}: {dotted(at)} is {value!r:.80}.", f"{expected}.", advice)
 
 
 def _expected(error: Mapping[str, Any]) -> str:

@@ -59,20 +59,27 @@ def run(
     may be done; what they need is done too, and all others are taken from before or left out.
     `plugins` "off" runs no code that the file names.
     """
-    loaded = load(config)
-    fielded = fielded_of(loaded, models or {}, plugins)
-    require_sound(loaded, fielded, data is not None, plugins)
-    store = Store(Path(folder) if folder is not None else loaded.folder)
-    chosen = chooser(only, [one.name for one in fielded])
+    with allowed(plugins) as permitted:
+        loaded = load(config)
+        fielded = fielded_of(loaded, models or {}, permitted)
+        require_sound(loaded, fielded, data is not None, permitted)
+        store = Store(Path(folder) if folder is not None else loaded.folder)
+        chosen = chooser(only, [one.name for one in fielded])
+        work = Work(loaded, store, Watch(tuple(watchers)), fielded, chosen, data)
+        return _run(work, start, permitted)
+
+
+def _run(work: Work, start: Start, plugins: Plugins) -> Run:
+    """Do the work, as the only writer of its folder."""
+    store, loaded = work.store, work.loaded
     store.make()
-    with allowed(plugins), held(store.folder), logged(store.folder / "log.jsonl") as log:
+    with held(store.folder), logged(store.folder / "log.jsonl") as log:
         store.tidy()
         if start == "fresh":
             store.forget()
-        watch = Watch((log, *watchers))
-        work = Work(loaded, store, watch, fielded, chosen, data)
+        work.watch = Watch((log, *work.watch.watchers))
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        with watch.working("run", name=loaded.name, plugins=plugins, start=start):
+        with work.watch.working("run", name=loaded.name, plugins=plugins, start=start):
             found = found_by(work)
             return published(work, found, {"began": began, "file": loaded.file})
 
@@ -88,13 +95,14 @@ def plan(
 
     Stages of splits that are not there yet stand for one for each split.
     """
-    loaded = load(config)
-    fielded = fielded_of(loaded, {}, plugins)
-    require_sound(loaded, fielded, False, plugins)
-    may = chooser(only, [one.name for one in fielded])
-    store = Store(Path(folder) if folder is not None else loaded.folder)
-    work = Work(loaded, store, Watch(), fielded, lambda _: False)
-    found = found_by(work)
+    with allowed(plugins) as permitted:
+        loaded = load(config)
+        fielded = fielded_of(loaded, {}, permitted)
+        require_sound(loaded, fielded, False, permitted)
+        may = chooser(only, [one.name for one in fielded])
+        store = Store(Path(folder) if folder is not None else loaded.folder)
+        work = Work(loaded, store, Watch(), fielded, lambda _: False)
+        found = found_by(work)
     listed = dict(work.told)
     for stage in _expected(loaded, fielded, bool(found.parts)):
         listed.setdefault(stage.name, "to do")
@@ -127,13 +135,15 @@ def _expected(loaded: Loaded, fielded: Sequence[Fielded], parted: bool) -> Itera
 
 
 @contextmanager
-def allowed(plugins: Plugins) -> Iterator[None]:
-    """Where no plugins are wanted, there are none of any kind, nor metrics of other packages."""
+def allowed(plugins: Plugins) -> Iterator[Plugins]:
+    """Whether plugins are wanted, here and in the environment; where they are not, there are none
+    of any kind, nor metrics of other packages."""
     before = os.environ.get(SWITCH)
+    plugins = "off" if before == "off" else plugins
     if plugins == "off":
         os.environ[SWITCH] = "off"
     try:
-        yield
+        yield plugins
     finally:
         if before is not None:
             os.environ[SWITCH] = before

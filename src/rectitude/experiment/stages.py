@@ -15,9 +15,9 @@ from rectitude.candidates.protocols import candidates_of
 from rectitude.candidates.value import Candidates
 from rectitude.data.interactions import Interactions
 from rectitude.data.log import open_log
-from rectitude.engines.local import evaluate
 from rectitude.experiment.asked import asked_of, convention_of, table_facts, tables_of
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
+from rectitude.experiment.measuring import measured
 from rectitude.experiment.parts import known_of, log_files, read_log, read_split, split_files
 from rectitude.experiment.reading import Loaded
 from rectitude.experiment.store import Output, json_file, parquet_file
@@ -137,7 +137,7 @@ def steps_of(loaded: Loaded) -> list[dict[str, Any]]:
 
 def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: int) -> Stage:
     """The log in parts; or parts that are there already."""
-    chosen = loaded.config.split
+    chosen, name = loaded.config.split, ""
     if chosen.parts:
         from rectitude.splits.reading import open_parts
 
@@ -150,6 +150,7 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
     if is_drawn(loaded):
         facts["seed"] = seed
         options["seed"] = seed
+        name = f"seed-{seed}" if len(loaded.config.seeds) > 1 else ""
 
     def make(report: Report) -> Output:
         from rectitude.splits.run import split
@@ -159,7 +160,7 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
             return split_files(list(prequential(log, **chosen.parameters)))
         return _split_files(split(log, **how, **options))
 
-    return Stage("split", facts, make)
+    return Stage("split", facts, make, "", name)
 
 
 def _split_files(found: Split | list[Split]) -> Output:
@@ -238,22 +239,23 @@ def evaluate_stage(
     loaded: Loaded, part: Part, lists: Stage, folder: Path | None, offered: Path | None
 ) -> Stage:
     """The numbers of one model, and the values behind them."""
-    asked = asked_of(loaded)
+    asked, slices = asked_of(loaded), loaded.config.evaluate.slices
 
     def make(report: Report) -> Output:
         import polars as pl
 
         split = part.read()
-        found = evaluate(
-            pl.read_parquet(_at(folder) / "predictions.parquet"), split.truth, asked["metrics"],
-            convention_of(loaded), train=known_of(split),
+        found = measured(
+            pl.read_parquet(_at(folder) / "predictions.parquet"), split.truth, slices,
+            metrics=asked["metrics"], convention=convention_of(loaded), train=known_of(split),
             candidates=None if offered is None else Candidates.load(offered), intervals=True,
-            slices=asked["slices"] or None, progress=report, **tables_of(loaded),
+            progress=report, **tables_of(loaded),
         )  # fmt: skip
         values = parquet_file(found.per_list())
         return {"evaluation.json": json_file(found.as_dict()), "values.parquet": values}
 
     facts = {"lists": lists.key, "split": part.mark, **asked, **table_facts(loaded)}
+    facts["slices"] = slices
     return Stage("evaluate", facts, make, lists.model, part.name)
 
 
@@ -275,7 +277,7 @@ def compare_stage(
 ) -> Stage:
     """The models side by side."""
     keys = {model: [stage.key for stage in every] for model, every in stages.items()}
-    facts = {"evaluations": keys, **loaded.config.compare.model_dump()}
+    facts = {"evaluations": keys, "order": list(keys), **loaded.config.compare.model_dump()}
     facts["seed"] = loaded.config.seeds[0]
     return Stage("compare", facts, lambda _: {"comparison.json": json_file(make())})
 

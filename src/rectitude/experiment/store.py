@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 STAGES = "stages"
+OWN = (STAGES, "values", "predictions")
+"""Folders in a run's folder in which nothing is kept but what a run needs."""
+MARKS = (".lock", "log.jsonl", "manifest.json")
+"""What tells the folder of a run."""
 DONE = "done.json"
 _TEMPORARY = ".part-"
 Write = Callable[[Path], object]
@@ -50,12 +54,25 @@ class Store:
     """stage -> its fingerprint and its files, in the order in which they were needed"""
 
     def make(self) -> None:
-        """Make the folder, if it is not there."""
+        """Make the folder, if it is not there; one whose content is not of a run stays as it is."""
+        self._require_own()
         _attempt(self.folder, lambda: (self.folder / STAGES).mkdir(parents=True, exist_ok=True))
+
+    def _require_own(self) -> None:
+        """An error if a folder is somebody else's that a run would clean up in."""
+        marked = any((self.folder / name).exists() for name in MARKS)
+        held = [name for name in OWN if (self.folder / name).exists()]
+        if held and not marked:
+            raise UnwritableFile(
+                f"{self.folder} holds {' and '.join(held)}, and no run has written there.",
+                "a new folder, or that of a run: what a run does not need there is removed.",
+                "name another folder with --folder.",
+            )
 
     def tidy(self) -> None:
         """Remove what a run that died left unfinished."""
-        for left in [*self.folder.rglob(f"{_TEMPORARY}*")]:
+        inside = [left for name in OWN for left in (self.folder / name).rglob(f"{_TEMPORARY}*")]
+        for left in [*self.folder.glob(f"{_TEMPORARY}*"), *inside]:
             if left.is_dir():
                 shutil.rmtree(left, ignore_errors=True)
             else:

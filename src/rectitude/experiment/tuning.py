@@ -19,7 +19,12 @@ from rectitude.errors import (
     UndefinedValue,
     UnwritableFile,
 )
-from rectitude.experiment.asked import asked_of, convention_of
+from rectitude.experiment.asked import (
+    convention_facts,
+    convention_of,
+    table_facts,
+    tables_of,
+)
 from rectitude.experiment.config import Range, Tuning
 from rectitude.experiment.fielded import Fielded, Task
 from rectitude.experiment.parts import known_of
@@ -56,7 +61,7 @@ def trial_stage(
         found = fielded.answer(parameters, part, asked, report)
         scored = evaluate(
             found.table, asked.split.truth, [metric], convention_of(fielded.loaded),
-            train=known_of(asked.split), candidates=asked.candidates,
+            train=known_of(asked.split), candidates=asked.candidates, **tables_of(fielded.loaded),
         )  # fmt: skip
         value = scored[metric]
         if not math.isfinite(value):
@@ -64,7 +69,7 @@ def trial_stage(
         return {"trial.json": json_file({"value": value})}
 
     own = {**facts, **fielded.facts(parameters, part), "trial": metric}
-    own["convention"] = asked_of(fielded.loaded)["convention"]
+    own |= _meaning(fielded)
     where = f"{part.name}/trial-{number}".removeprefix("/")
     return Stage("tune", own, make, fielded.name, where)
 
@@ -86,8 +91,14 @@ def tune_stage(fielded: Fielded, part: Part, facts: Settings, tried: Tried) -> S
         return {"tune.json": json_file({"parameters": best["parameters"], **told})}
 
     all_facts = {**facts, **fielded.facts(own, part), "tune": tuning.model_dump()}
-    all_facts |= {"seed": part.seed, "convention": asked_of(fielded.loaded)["convention"]}
+    all_facts |= {"seed": part.seed, **_meaning(fielded)}
     return Stage("tune", all_facts, make, fielded.name, part.name)
+
+
+def _meaning(fielded: Fielded) -> dict[str, Any]:
+    """What decides the value of a setting, beside its lists."""
+    meant = convention_facts(fielded.loaded, [tuning_of(fielded).metric])
+    return {**meant, **table_facts(fielded.loaded)}
 
 
 def tuning_of(fielded: Fielded) -> Tuning:

@@ -206,18 +206,20 @@ def _learnt(model: Model, split: Split, before: Log | None, learning: Learning) 
     """The model after what it has to learn for a window."""
     if learning == "refit" or before is None:
         return learnt_from(model, split.train)
+    return updated(getattr(model, "name", type(model).__name__), model, split.train, before)
+
+
+def updated(name: str, model: Model, train: Log, before: Log) -> Model:
+    """A model after the rows of train that came since those before."""
     update = getattr(model, "update", None)
-    if update is None:
+    if not callable(update):
         raise BadName(
-            f"{getattr(model, 'name', type(model).__name__)} has no method update.",
+            f"{name} has no method update.",
             "a model that can learn from further rows.",
-            "use learning='refit'.",
+            "use learning = 'refit'.",
         )
-    train = split.train
     fresh = train.with_frame(train.frame.filter(~members(train.frame[ROW], before.frame[ROW])))
-    if fresh.frame.is_empty():
-        return model
-    found = update(fresh)
+    found = None if fresh.frame.is_empty() else update(fresh)
     return found if isinstance(found, Model) else model
 
 

@@ -56,9 +56,10 @@ class Work:
         try:
             with self.watch.working(stage.name, key=stage.key) as report:
                 made = self.store.keep(stage.name, stage.key, stage.make(report))
-        except Exception:
+        except (Exception, SystemExit):
             self.failed_at = stage.name
             raise
+        self.failed_at = ""  # what failed on the way was got over
         self.told.append((stage.name, "done"))
         return made
 
@@ -73,13 +74,13 @@ class Work:
             return action()
         except UnwritableFile:  # a full disk is nobody's failure but the run's
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a model that ends the program ends itself alone
             self.failures.append(failure_of(self.failed_at or stage, error))
             self.failed_at = ""
             return None
 
 
-def failure_of(stage: str, error: Exception) -> dict[str, Any]:
+def failure_of(stage: str, error: BaseException) -> dict[str, Any]:
     """What failed and where, without what differs from one run to the next."""
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     return {
@@ -169,7 +170,7 @@ def _entry(
 
     def task() -> Task:
         offered = None if candidates is None else Candidates.load(candidates)
-        return Task(part.read(), depth, offered, chosen.seen)
+        return Task(part.read(), depth, offered, chosen.seen, fielded.entrant.learning)
 
     lists = stages.lists_stage(
         {**facts, **fielded.facts(parameters, part)},
@@ -190,8 +191,9 @@ def _tuned(
     tried: list[str] = []
 
     def task() -> Task:
-        inner = validation_of(part.read())
-        return Task(inner, depth_of(work.loaded), _inner_candidates(work, part), facts["seen"])
+        inner, offered = validation_of(part.read()), _inner_candidates(work, part)
+        # Trials never go on from a split before: they learn from the validation's train alone.
+        return Task(inner, depth_of(work.loaded), offered, facts["seen"], "refit")
 
     def value(setting: Mapping[str, Any], number: int) -> float:
         stage = trial_stage(fielded, part, facts, task, setting, number)

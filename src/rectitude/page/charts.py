@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from rectitude.page.svg import (
     MARKS,
     WIDTH,
     Box,
+    Scale,
     across,
     along,
     color,
@@ -23,7 +25,11 @@ from rectitude.page.svg import (
 )
 
 ROW = 26
-LONGEST = 34
+LONGEST = 32
+BANDS = 8
+"""Series whose intervals can be told apart; those of more are in their tooltips."""
+CLOSE = 34.0
+"""Labels along an axis stand at least so far apart."""
 
 
 class Point(NamedTuple):
@@ -58,47 +64,58 @@ class Bar(NamedTuple):
 
 
 def cut(words: str, most: int = LONGEST) -> str:
-    """A label that fits."""
-    return words if len(words) <= most else words[: most - 1] + "…"
+    """A label that fits; names often differ at their end, so that the middle gives way."""
+    if len(words) <= most:
+        return words
+    end = (most - 1) // 2
+    return f"{words[: most - 1 - end]}…{words[-end:]}"
 
 
 def lines(
     series: Mapping[str, Sequence[Point]], label: str, axis: str, places: Mapping[float, str]
 ) -> str:
     """Values of several series along an axis, with bands where they have intervals."""
-    names, points = [*series], [point for own in series.values() for point in own]
-    head, height = legend(names, 60, 20, WIDTH - 80)
+    points = [point for own in series.values() for point in own]
+    head, height = legend([cut(name) for name in series], 60, 20, WIDTH - 80)
     box = Box(60, height + 16, WIDTH - 16, height + 256)
-    ends = [end for p in points for end in (p.value, p.low, p.high) if end is not None]
-    low, high = min([0.0, *ends]), max(ends)
+    ends = [0.0, *(end for p in points for end in (p.value, p.low, p.high) if end is not None)]
+    low, high = min(ends), max(ends)
     high += (high - low) * 0.05 or 1.0
+    numbers = ticks(low, high)
+    box = box._replace(left=max(box.left, 16 + 7.0 * max(len(shown(n)) for n in numbers)))
     y = linear(low, high, box.bottom, box.top)
-    first, last = min(places), max(places)
-    x = linear(first, last, box.left + 12, box.right - 12)
-    parts = [head, across(box, ticks(low, high), y)]
-    every = max(1, -(-len(places) // 12))
-    for nth, (at, words) in enumerate(sorted(places.items())):
-        if nth % every == 0:
-            parts.append(
-                text(cut(words, 12), x(at), box.bottom + 18, text_anchor="middle", class_="tick")
-            )
-    parts.append(
-        text(axis, (box.left + box.right) / 2, box.bottom + 38, text_anchor="middle", class_="axis")
-    )
+    x = linear(min(places), max(places), box.left + 12, box.right - 12)
+    parts = [head, across(box, numbers, y), _places(places, x, box.bottom + 18)]
+    middle = (box.left + box.right) / 2
+    parts.append(text(axis, middle, box.bottom + 38, text_anchor="middle", class_="axis"))
+    bands = len(series) <= BANDS
     for nth, (name, own) in enumerate(series.items()):
-        parts.append(_line(name, own, nth, x, y))
+        drawn = sorted(own)
+        parts.append(_line(name, drawn, nth, x, y, _band(drawn, nth, x, y) if bands else ""))
     return picture("".join(parts), box.bottom + 48, label)
 
 
-def _line(name: str, own: Sequence[Point], nth: int, x, y) -> str:  # type: ignore[no-untyped-def]
-    drawn = sorted(own)
-    band = ""
-    bounded = [p for p in drawn if p.low is not None and p.high is not None]
-    if len(bounded) > 1:
-        upper = [f"{x(p.x):.1f},{y(p.high):.1f}" for p in bounded]
-        lower = [f"{x(p.x):.1f},{y(p.low):.1f}" for p in reversed(bounded)]
-        points = " ".join(upper + lower)
-        band = el("polygon", points=points, fill=color(nth), fill_opacity=0.13)
+def _places(places: Mapping[float, str], x: Scale, y: float) -> str:
+    """The labels along the axis, without those for which there is no room."""
+    parts, free = [], -math.inf
+    for at, words in sorted(places.items()):
+        half = max(CLOSE, 7.0 * len(cut(words, 12)) + 8) / 2
+        if x(at) - half >= free - 1e-9:
+            parts.append(text(cut(words, 12), x(at), y, text_anchor="middle", class_="tick"))
+            free = x(at) + half
+    return "".join(parts)
+
+
+def _band(drawn: Sequence[Point], nth: int, x: Scale, y: Scale) -> str:
+    bounded = [(x(p.x), p.low, p.high) for p in drawn if p.low is not None and p.high is not None]
+    if len(bounded) < 2:
+        return ""
+    upper = [f"{at:.1f},{y(high):.1f}" for at, _, high in bounded]
+    lower = [f"{at:.1f},{y(low):.1f}" for at, low, _ in reversed(bounded)]
+    return el("polygon", points=" ".join(upper + lower), fill=color(nth), fill_opacity=0.13)
+
+
+def _line(name: str, drawn: Sequence[Point], nth: int, x: Scale, y: Scale, band: str) -> str:
     path = " ".join(f"{x(p.x):.1f},{y(p.value):.1f}" for p in drawn)
     line = el("polyline", points=path, class_="line", stroke=color(nth), fill="none")
     marks = [
@@ -118,7 +135,7 @@ def _interval(low: float | None, high: float | None) -> str:
 def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
     """Values with their intervals, one below the other; a line at zero where that means
     something."""
-    left = min(60 + 7.0 * max(len(cut(row.label)) for row in rows), 300)
+    left = 30 + 7.0 * max(len(cut(row.label)) for row in rows)
     box = Box(left, 12, WIDTH - 20, 12 + ROW * len(rows) + 8)
     ends = [end for r in rows for end in (r.value, r.low, r.high) if end is not None]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
@@ -149,7 +166,7 @@ def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
 
 def waterfall(bars: Sequence[Bar], label: str, axis: str) -> str:
     """From one number to another in steps."""
-    left = min(60 + 7.0 * max(len(cut(bar.label)) for bar in bars), 300)
+    left = 30 + 7.0 * max(len(cut(bar.label)) for bar in bars)
     box = Box(left, 12, WIDTH - 90, 12 + ROW * len(bars) + 8)
     ends = [0.0, *(end for bar in bars for end in (bar.start, bar.end))]
     low, high = min(ends), max(ends)

@@ -13,6 +13,8 @@ from rectitude.errors import BadName
 from rectitude.metrics import METRICS
 
 FORMAT, FORMAT_VERSION = "rectitude.report", 1
+TRACEBACK = "Traceback (most recent call last):"
+"""How the part of a failure begins that only its maker needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,8 @@ class Content:
     """how the numbers were made: versions, settings, seeds, trials"""
     reproduce: str = ""
     """the commands that make the same numbers again"""
+    part: str = ""
+    """the split that slices, flow, ledgers and other conventions are of, where there are several"""
     side_by_side: Sequence[str] = ()
     """the runs, where several are shown together"""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +15,11 @@ from rectitude.page.content import Content
 Row = dict[str, Any]
 FEW = 40
 """Rows of a chart before it becomes a wall."""
+APART = (
+    "What is tested is the mean over the users that both have; the numbers of the table differ by"
+    " something else, which the notes below say."
+)
+_NO_TIME = re.compile(r"(seed|fold|repeat)-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ def curves(content: Content) -> list[Figure]:
         if one.at is not None and one.at.isdigit():
             whole = str(Name(one.base, one.variants))
             groups.setdefault(whole, {})[int(one.at)] = name
-    return [_curve(content, base, at) for base, at in groups.items() if len(at) > 1]
+    made = (_curve(content, base, at) for base, at in groups.items() if len(at) > 1)
+    return [figure for figure in made if figure.data]
 
 
 def _curve(content: Content, base: str, at: Mapping[int, str]) -> Figure:
@@ -91,9 +98,11 @@ def _forest(content: Content, metric: str, rows: list[Row]) -> Figure:
     models = content.models
     percent = all(row["unit"] == "pp" for row in rows)
     times = 100.0 if percent else 1.0
+    bases = dict.fromkeys(row["baseline"] for row in rows)
+    whose = f" from {next(iter(bases))}" if len(bases) == 1 else ""
     drawn = [
         Range(
-            f"{row['model']} − {row['baseline']}",
+            row["model"] if whose else f"{row['model']} − {row['baseline']}",
             times * row["difference"], _times(row["low"], times), _times(row["high"], times),
             models.index(row["model"]) if row["model"] in models else 0,
             _said(row, times, "pp" if percent else ""),
@@ -102,13 +111,24 @@ def _forest(content: Content, metric: str, rows: list[Row]) -> Figure:
         for row in rows[:FEW]
     ]  # fmt: skip
     unit = "percentage points" if percent else "difference"
-    chart = charts.ranges(drawn, f"Differences of {metric}, with intervals", unit, zero=True)
-    left = f" The first {FEW} of {len(rows)} are drawn." if len(rows) > FEW else ""
-    note = "Faint where the difference is not significant." + left
+    title = f"Differences of {metric}{whose}"
+    chart = charts.ranges(drawn, f"{title}, with intervals", unit, zero=True)
+    apart = any(one.startswith(f"{metric} of ") for one in notes(content))
+    note = f"Faint where the difference is not significant.{_left_out(len(rows))}"
+    note += f" {APART}" if apart else ""
     keep = ("metric", "model", "baseline", "difference", "low", "high", "p", "corrected",
             "effect", "users", "significant")  # fmt: skip
     data = [{name: row[name] for name in keep} for row in rows]
-    return Figure(f"difference-{_plain(metric)}", f"Differences of {metric}", chart, data, note)
+    return Figure(f"difference-{_plain(metric)}", title, chart, data, note)
+
+
+def notes(content: Content) -> list[str]:
+    """What the comparison says of itself."""
+    return [] if content.comparison is None else list(content.comparison.get("notes", ()))
+
+
+def _left_out(rows: int) -> str:
+    return f" The first {FEW} of {rows} are drawn; all are in the table." if rows > FEW else ""
 
 
 def _times(value: float | None, times: float) -> float | None:
@@ -137,21 +157,39 @@ def _sliced(content: Content, metric: str, by: str, own: list[Any]) -> Figure | 
     models = content.models
     order = {name: nth for nth, name in enumerate(dict.fromkeys(one.slice for one in own))}
     own = sorted(own, key=lambda one: order[one.slice])
+    having = [one for one in own if one.value is not None]
     drawn = [
         Range(
             f"{one.slice}, {one.model}", one.value, one.low, one.high, models.index(one.model),
             certain=not one.warning,
         )
-        for one in own[:FEW]
-        if one.value is not None
+        for one in having[:FEW]
     ]  # fmt: skip
     if not drawn:
         return None
-    chart = charts.ranges(drawn, f"{metric} by {by}", metric, zero=False)
-    warned = sorted({one.warning for one in own if one.warning})
-    note = f"Faint: {'; '.join(warned)}." if warned else ""
+    title = f"{metric} by {_way(by)}"
+    chart = charts.ranges(drawn, title, metric, zero=False)
     name = f"slice-{_plain(metric)}-{_plain(by)}"
-    return Figure(name, f"{metric} by {by}", chart, [asdict(one) for one in own], note)
+    note = _slice_note(own) + _left_out(len(having))
+    data = [asdict(one) for one in own]
+    return Figure(name, title, chart, data, note.strip())
+
+
+def _way(by: str) -> str:
+    """How slices were made, in words: 'activity:3' are three parts by activity."""
+    what, _, parts = by.partition(":")
+    if by == "known":
+        return "known and unknown users and items"
+    return f"{what}, {parts} parts" if parts.isdigit() else by
+
+
+def _slice_note(own: list[Any]) -> str:
+    """What the chart cannot say: why marks are faint, and which slices have none."""
+    warned = sorted({one.warning for one in own if one.warning})
+    there = {one.slice for one in own if one.value is not None}
+    empty = [name for name in dict.fromkeys(one.slice for one in own) if name not in there]
+    faint = f" Faint: {'; '.join(warned)}." if warned else ""
+    return faint + (f" Without a value: {', '.join(empty)}." if empty else "")
 
 
 def windows(content: Content) -> list[Figure]:
@@ -159,7 +197,13 @@ def windows(content: Content) -> list[Figure]:
     if len(content.windows) < 2:
         return []
     names = dict.fromkeys(name for window in content.windows for name in window.values)
-    return [_over_time(content, name) for name in names]
+    made = (_over_time(content, name) for name in names)
+    return [one for one in made if any(row["value"] is not None for row in one.data)]
+
+
+def in_time(content: Content) -> bool:
+    """Whether splits follow each other in time; folds and seeds do not."""
+    return not any(_NO_TIME.match(window.label) for window in content.windows)
 
 
 def _over_time(content: Content, metric: str) -> Figure:
@@ -169,10 +213,14 @@ def _over_time(content: Content, metric: str) -> Figure:
         for model, value in window.values.get(metric, {}).items():
             if value is not None:
                 series.setdefault(model, []).append(Point(float(nth), value, label=window.label))
-            data.append({"window": window.label, "model": model, metric: value, **window.facts})
+            data.append(
+                {"window": window.label, "model": model, "metric": metric, "value": value}
+                | dict(window.facts)
+            )
     places = {float(nth): window.label for nth, window in enumerate(content.windows)}
-    chart = charts.lines(series, f"{metric} of each window", "window", places)
-    return Figure(f"window-{_plain(metric)}", f"{metric} over time", chart, data)
+    what, title = ("window", "over time") if in_time(content) else ("split", "by split")
+    chart = charts.lines(series, f"{metric} of each {what}", what, places)
+    return Figure(f"window-{_plain(metric)}", f"{metric} {title}", chart, data)
 
 
 def flow(content: Content) -> list[Figure]:
@@ -193,7 +241,9 @@ def explain(content: Content) -> list[Figure]:
     steps = found["waterfall"]
     bars = [Bar(s["label"], s["start"], s["end"], _kind(nth, s, len(steps)))
             for nth, s in enumerate(steps)]  # fmt: skip
-    label = f"How {found['metric']} changes from {steps[0]['label']} to {steps[-1]['label']}"
+    whose = f" of {found['model']}" if "model" in found else ""
+    ends = f"from {steps[0]['label']} to {steps[-1]['label']}"
+    label = f"How {found['metric']}{whose} changes {ends}"
     chart = charts.waterfall(bars, label, found["metric"])
     return [Figure("explain", label, chart, [dict(s) for s in steps])]
 

@@ -8,6 +8,11 @@ from typing import Any
 
 from rectitude.page.content import Content, Value
 
+NAMED = 3
+"""Failures that the summary names; all are in the run details."""
+WIDE = 8
+"""Metrics that fit side by side on a sheet of paper."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -23,6 +28,13 @@ class Cell:
     counted: int | None = None
 
 
+def digits(value: float) -> str:
+    """A number in a table: four decimals, and more or fewer where these would say nothing."""
+    if value == 0 or 1e-4 <= abs(value) < 1e4:
+        return f"{value:.4f}"
+    return f"{value:,.1f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
 def headline(content: Content) -> dict[str, Any]:
     """Models x metrics, with best, second best and significance marked."""
     metrics, models = list(content.values), content.models
@@ -32,7 +44,20 @@ def headline(content: Content) -> dict[str, Any]:
         for model in models
     ]
     baseline = None if content.comparison is None else content.comparison["baseline"]
-    return {"metrics": metrics, "rows": rows, "baseline": baseline, "apart": bool(apart)}
+    starts = range(0, len(metrics), WIDE) if len(metrics) > WIDE else ()
+    return {
+        "metrics": metrics, "rows": rows, "baseline": baseline, "apart": bool(apart),
+        "small": _small(content), "sheets": [(start, start + WIDE) for start in starts],
+    }  # fmt: skip
+
+
+def _small(content: Content) -> str:
+    """What the small print under the numbers is."""
+    every = [value for of in content.values.values() for value in of.values()]
+    if any(value.low is not None for value in every):
+        return "Small print: confidence interval."
+    several = any(value.deviation is not None for value in every)
+    return "Means over runs or splits; ± is their standard deviation." if several else ""
 
 
 def _apart(content: Content) -> set[tuple[str, str]]:
@@ -53,16 +78,16 @@ def _cell(content: Content, metric: str, model: str, apart: set[tuple[str, str]]
     if value is None or value.value is None:
         return Cell(None, "–")
     return Cell(
-        value.value, f"{value.value:.4f}", _spread(value), _mark(content, metric, value.value),
+        value.value, digits(value.value), _spread(value), _mark(content, metric, value.value),
         (metric, model) in apart, value.counted,
     )  # fmt: skip
 
 
 def _spread(value: Value) -> str:
     if value.low is not None and value.high is not None:
-        return f"{value.low:.4f} to {value.high:.4f}"
+        return f"{digits(value.low)} to {digits(value.high)}"
     deviation = value.deviation
-    return "" if deviation is None or math.isnan(deviation) else f"± {deviation:.4f}"
+    return "" if deviation is None or math.isnan(deviation) else f"± {digits(deviation)}"
 
 
 def _mark(content: Content, metric: str, value: float) -> str:
@@ -90,9 +115,8 @@ def _winner(content: Content) -> list[str]:
         return []
     high = content.best[metric] == "high"
     first, second = sorted(having, key=lambda m: having[m], reverse=high)[:2]
-    words = (
-        f"{first} is best by {metric}: {having[first]:.4f}, then {second}: {having[second]:.4f}."
-    )
+    one, other = digits(having[first]), digits(having[second])
+    words = f"{first} is best by {metric}: {one}, then {second}: {other}."
     return [words, *_against(content, metric, first)]
 
 
@@ -138,7 +162,8 @@ def _soundness(content: Content) -> list[str]:
 
 
 def _failed(content: Content) -> list[str]:
-    count = len(content.failures)
-    if not count:
+    names = list(content.failures)
+    if not names:
         return []
-    return [f"{count} {'part' if count == 1 else 'parts'} failed: see the run details."]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return [f"Failed: {', '.join(names[:NAMED])}{more}; see the run details."]

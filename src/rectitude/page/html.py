@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rectitude._version import __version__
-from rectitude.page.content import Content
-from rectitude.page.figures import figures
-from rectitude.page.headline import headline, summary
+from rectitude.page.content import TRACEBACK, Content
+from rectitude.page.figures import figures, in_time, notes
+from rectitude.page.headline import digits, headline, summary
 from rectitude.page.svg import SERIES
 from rectitude.storage import write_text
 
@@ -46,6 +46,8 @@ def page(content: Content) -> str:
         summary=summary(content),
         audit=_findings(content),
         standings=_standings(content),
+        notes=notes(content),
+        failures=_failures(content),
         ledger=_ledgers(content),
         style=_file("page.css"),
         palette=SERIES,
@@ -70,9 +72,10 @@ def _present(content: Content, drawn: Mapping[str, Any]) -> dict[str, str]:
         "explorer": content.robustness is not None,
         "flow": bool(content.flow or content.ledgers),
         "conventions": bool(content.definitions),
-        "details": bool(content.details or content.reproduce),
+        "details": bool(content.details or content.reproduce or content.failures),
     }
-    return {name: title for name, title in SECTIONS.items() if there.get(name, name in drawn)}
+    titles = SECTIONS if in_time(content) else SECTIONS | {"windows": "By split"}
+    return {name: title for name, title in titles.items() if there.get(name, name in drawn)}
 
 
 def _findings(content: Content) -> list[dict[str, Any]]:
@@ -80,6 +83,12 @@ def _findings(content: Content) -> list[dict[str, Any]]:
     if content.audit is None:
         return []
     return [one for one in content.audit["findings"] if one["severity"] != "fine"]
+
+
+def _failures(content: Content) -> list[tuple[str, str, str]]:
+    """What failed, why in words, and the traceback if there is one."""
+    split = ((what, why.partition(TRACEBACK)) for what, why in content.failures.items())
+    return [(what, said.strip(), sign + rest) for what, (said, sign, rest) in split]
 
 
 def _standings(content: Content) -> dict[str, Any]:
@@ -139,9 +148,9 @@ def _template() -> Any:
 
 
 def _digits(value: object) -> str:
-    """A number in a table: four digits that count."""
+    """A value in a table, whatever it is."""
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else str(value)
-    return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}"
+    return digits(value)

@@ -13,7 +13,7 @@ from rectitude.page.content import Content
 from rectitude.page.figures import every, figures
 from rectitude.page.headline import headline
 from rectitude.page.svg import standalone
-from rectitude.storage import write_all
+from rectitude.storage import make_folder, write_all
 from rectitude.tables import csv, escaped, latex
 
 Picture = Literal["svg", "png"]
@@ -26,8 +26,7 @@ def write_figures(
     content: Content, folder: str | PathLike[str], pictures: Picture = "svg"
 ) -> list[Path]:
     """Write every chart with its data, and the table of results; all of them or none."""
-    where = Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
+    where = make_folder(folder)
     texts = {
         "results.csv": csv(_rows(content)),
         "results.tex": latex(_cells(content), str),

@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from rectitude.errors import BadName
 from rectitude.page.content import Content, Stage, Value, Window, slices_of
 from rectitude.storage import read_stored, require_format
 
@@ -26,7 +27,7 @@ def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
     metrics = dict.fromkeys(name for one in first.values() for name in one["results"])
     facts = {name: _facts(first, name) for name in metrics}
     return Content(
-        title=title or results["name"],
+        title=title or _title(results),
         values=_values(results["headline"], metrics),
         best=results["best"],
         definitions={name: one["definition"] for name, one in facts.items()},
@@ -41,17 +42,19 @@ def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
         ledgers={name: one["ledger"] for name, one in first.items()},
         robustness=results.get("robustness"),
         explanation=results.get("explanation"),
-        failures={one["stage"]: one["traceback"] or one["message"] for one in results["failures"]},
+        failures={one["stage"]: _why(one) for one in results["failures"]},
         details=_details(results),
-        reproduce=f"rectitude run {_config(folder)}",
+        reproduce=_reproduce(_config(folder)),
+        part=results["splits"][0]["name"] if len(results["splits"]) > 1 else "",
     )
 
 
 def side_by_side(folders: Sequence[str | PathLike[str]], title: str = "") -> Content:
     """Several runs on one page: every model under the name of its run."""
-    contents = {Path(fspath(folder)).name: content_of_run(folder) for folder in folders}
-    if len(contents) == 1:
-        return next(iter(contents.values()))
+    contents = {
+        name: content_of_run(folder)
+        for name, folder in zip(told_apart(folders), folders, strict=True)
+    }
     metrics = dict.fromkeys(name for one in contents.values() for name in one.values)
     values = {
         name: {
@@ -70,13 +73,24 @@ def side_by_side(folders: Sequence[str | PathLike[str]], title: str = "") -> Con
         definitions=_where_same(contents, "definitions"),
         conventions=_where_same(contents, "conventions"),
         comparison=None, slices=(), windows=(), robustness=None, explanation=None, flow=(),
-        audit=None,
+        audit=None, part="",
         ledgers=_under_runs(contents, "ledgers"),
         failures=_under_runs(contents, "failures"),
         details={run: one.details for run, one in contents.items()},
         reproduce="\n".join(one.reproduce for one in parts),
         side_by_side=list(contents),
     )  # fmt: skip
+
+
+def told_apart(paths: Sequence[str | PathLike[str]]) -> list[str]:
+    """Names of files or folders: as much of each one's path, from its end, as tells them apart."""
+    parts = [Path(path).resolve().parts for path in paths]
+    for size in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(own[-size:]) for own in parts]
+        if len(set(names)) == len(names):
+            return names
+    again = next(path for path, own in zip(paths, parts, strict=True) if parts.count(own) > 1)
+    raise BadName(f"{fspath(again)} was named twice.", "each run or file once.")
 
 
 def _under_runs(contents: Mapping[str, Content], what: str) -> dict[str, Any]:
@@ -163,7 +177,8 @@ def _flow(folder: str, splits: Sequence[Stored]) -> list[Stage]:
     counts = ledger.get("prepare", {}).get("counts", {})
     steps = [entry for name, entry in counts.items() if _STEP.fullmatch(name)]
     parts = splits[0]["parts"] if splits else {}
-    first = steps[0]["of"] if steps else sum(parts[name]["rows"] for name in parts if name in _ALL)
+    whole = [parts[name]["rows"] for name in parts if name in _ALL] if len(splits) == 1 else []
+    first = steps[0]["of"] if steps else sum(whole)  # a window is not all of the log
     stages = [Stage(label="the log", rows=first)] if first else []
     for entry in steps:
         label = entry["about"].split(", ", 1)[-1]
@@ -191,6 +206,22 @@ def _details(results: Stored) -> dict[str, Any]:
     splits = [{k: v for k, v in one.items() if k != "audit"} for one in results["splits"]]
     told |= {"splits": splits, "version": results["rectitude"]}
     return {name: value for name, value in told.items() if value}
+
+
+def _why(failure: Stored) -> str:
+    """What failed in words, then where it arose."""
+    return "\n".join([f"{failure['kind']}: {failure['message']}", failure["traceback"] or ""])
+
+
+def _title(results: Stored) -> str:
+    return str((results["config"].get("report") or {}).get("title") or results["name"])
+
+
+def _reproduce(config: str) -> str:
+    return (
+        f"# {config} of the run's folder is the file of the experiment: put it where that lay,\n"
+        f"# since paths in it are relative to its own place\nrectitude run {config}"
+    )
 
 
 def _config(folder: str | PathLike[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from rectitude.aggregate.evaluation import from_dict
 from rectitude.errors import BadName, UnreadableFile
 from rectitude.page.content import Content, content_of, content_of_comparison
-from rectitude.page.runs import content_of_run, side_by_side
+from rectitude.page.runs import content_of_run, side_by_side, told_apart
 from rectitude.storage import read_stored, require_format
 
 Paths = Sequence[str | PathLike[str]]
@@ -32,7 +32,11 @@ def content_of_files(paths: Paths, title: str = "") -> Content:
     if len(paths) == 1 and set(kinds.values()) == {"comparison"}:
         ((path, one),) = stored.items()
         return content_of_comparison(require_format(one, path, "comparison", 1), title)
-    evaluations = {_name(path): from_dict(one, path) for path, one in stored.items()}
+    names = map(_name, told_apart(paths))
+    evaluations = {
+        name: from_dict(stored[fspath(path)], fspath(path))
+        for name, path in zip(names, paths, strict=True)
+    }
     return content_of(evaluations, title)
 
 
@@ -45,4 +49,4 @@ def _kind(stored: object, path: str) -> str:
 
 
 def _name(path: str) -> str:
-    return Path(path).name.removesuffix(".json").removesuffix(".evaluation")
+    return path.removesuffix(".json").removesuffix(".evaluation")

@@ -77,7 +77,7 @@ def shown(value: float, digits: int = 4) -> str:
     """A number as short as its size allows."""
     if value == 0:
         return "0"
-    if abs(value) >= 1000:
+    if 1000 <= abs(value) < 1e7:
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
 

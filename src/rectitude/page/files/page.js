@@ -37,7 +37,8 @@
     const descending = head.getAttribute("aria-sort") ? head.getAttribute("aria-sort") === "ascending" : column >= 0;
     $$("thead th", table).forEach((th) => th.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    const key = (row) => column < 0 ? row.dataset.model : Number($$("td", row)[column].dataset.value ?? -Infinity);
+    const last = descending ? -Infinity : Infinity;  // what has no value stands below all that have
+    const key = (row) => column < 0 ? row.dataset.model : Number($$("td", row)[column].dataset.value ?? last);
     const order = rows().sort((a, b) => {
       const [one, two] = [key(a), key(b)];
       return (one < two ? -1 : one > two ? 1 : 0) * (descending ? -1 : 1);
@@ -57,14 +58,19 @@
   });
   const value = (metric, model) => content.values[metric]?.[model]?.value ?? null;
   const bounded = (metric) => Object.values(content.values[metric]).every((v) => v.value === null || Math.abs(v.value) <= 1);
+  const digits = (number) => {
+    const size = Math.abs(number);
+    if (size === 0 || (size >= 1e-4 && size < 1e4)) return number.toFixed(4);
+    return size >= 1e4 && size < 1e9 ? number.toLocaleString("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : String(+number.toPrecision(4));
+  };
   const said = (metric, model, mode, reference) => {
     const own = value(metric, model), other = value(metric, reference);
     if (own === null) return "–";
-    if (mode === "value") return own.toFixed(4);
+    if (mode === "value") return digits(own);
     if (other === null) return "–";
     const change = own - other, sign = change > 0 ? "+" : "";
     if (mode === "percent") return other === 0 ? "–" : `${sign}${(100 * change / Math.abs(other)).toFixed(1)}%`;
-    return bounded(metric) ? `${sign}${(100 * change).toFixed(2)} pp` : sign + change.toFixed(4);
+    return bounded(metric) ? `${sign}${(100 * change).toFixed(2)} pp` : sign + digits(change);
   };
   const refresh = () => {
     const mode = $("#mode").value, reference = $("#reference").value;
@@ -160,12 +166,12 @@
   const explore = () => {
     const found = content.robustness, every = [found.base, ...found.standings];
     const one = every[Number($("#convention").value)], place = $("#standing");
-    const most = Math.max(...Object.values(one.values).map(Math.abs)) || 1;
+    const most = Math.max(...Object.values(one.values).map((v) => Math.abs(v ?? 0))) || 1;
     place.replaceChildren(...one.order.flat().map((model) => {
       const row = element("div"), bar = element("div");
       row.className = "row"; row.dataset.model = model; row.dataset.value = one.values[model];
-      bar.className = "bar"; bar.style.width = `${100 * Math.abs(one.values[model]) / most}%`;
-      row.append(element("span", model), bar, element("span", one.values[model].toFixed(4)));
+      bar.className = "bar"; bar.style.width = `${100 * Math.abs(one.values[model] ?? 0) / most}%`;
+      row.append(element("span", model), bar, element("span", one.values[model] === null ? "–" : digits(one.values[model])));
       return row;
     }));
     const changed = (one.changed ?? []).map((pair) => pair.join(" and ")).join(", ");
