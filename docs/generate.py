@@ -26,6 +26,7 @@ from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 from rectitude.convention import SWITCHES
 from rectitude.experiment.schema import schema_text
 from rectitude.metrics import METRICS, Metric
+from rectitude.metrics.needs import handed_over
 from rectitude.metrics.signature import written
 from rectitude.profiles import PROFILES, Profile
 from rectitude.switch import Stage, Switch
@@ -49,7 +50,7 @@ def metrics_page() -> str:
     for name in names:
         metric = METRICS[name]
         cells = [f"[`{name}`](#{name})", metric.title, bounds(metric)]
-        cells += [", ".join(metric.requires) or "lists", source(metric)]
+        cells += [handed_over(metric), source(metric)]
         index.append(f"| {' | '.join(cells)} |")
     lead = (
         "Ask for a metric by name and cutoff: `ndcg@10`, `recall@{5,10,20}`, or without a cutoff "
@@ -57,7 +58,9 @@ def metrics_page() -> str:
         "`ndcg[gain=exp2]@10`, `rbp[persistence=0.5]`. In the formulas `<gain>` stands for the "
         "choice in force of a [switch](conventions.md), or for a number of the metric; "
         "`Evaluation.definition` prints the formula with the choices put in. What a metric needs: "
-        "lists, in any form; scores of all candidates (`rt.Scores`, `rt.Embeddings`, `rt.Logits`); "
+        "lists, in any form; tables beside them (`items=`, `users=`, `train=`), with the columns "
+        "that the metric names ([attributes](attributes.md)); predicted scores, in a column of the "
+        "lists or dense; scores of all candidates (`rt.Scores`, `rt.Embeddings`, `rt.Logits`); "
         "classes or logits, with one target a row (`rt.Logits`). `rectitude metrics --guide` says "
         "how to read and choose metrics of one target."
     )
@@ -76,8 +79,8 @@ def metric_entry(name: str) -> str:
         "From": ", ".join(f"`{other}`" for other in metric.of),
         "Switches": ", ".join(link(switch) for switch in metric.switches),
         "Own numbers": ", ".join(f"`{k}` = {written(v)}" for k, v in metric.parameters.items()),
-        "Needs": ", ".join(metric.requires),
-        "Cutoff": "none" if metric.cutoff == "none" else "",
+        "Needs": handed_over(metric) if handed_over(metric) != "lists" else "",
+        "Cutoff": cutoff(metric),
         "Fixed": ", ".join(f"{link(key)} = {show(value)}" for key, value in metric.fixed.items()),
         "Counts": "adds up whole numbers over all lists; no value per list" * bool(metric.counts),
         "Source": source(metric),
@@ -101,7 +104,16 @@ def with_names(formula: str) -> str:
 def bounds(metric: Metric) -> str:
     """The range in words."""
     low, high = metric.bounds
+    if math.isinf(low):
+        return "any number" if math.isinf(high) else f"up to {high:g}"
     return f"from {low:g}" if math.isinf(high) else f"{low:g} to {high:g}"
+
+
+def cutoff(metric: Metric) -> str:
+    """Whether there is a choice about the cutoff, where there is none."""
+    if metric.cutoff == "none":
+        return "none"
+    return "needed" if "shown" in metric.requires else ""
 
 
 def source(metric: Metric) -> str:

@@ -116,19 +116,29 @@ def run_starts(codes: Integers) -> Integers:
     return np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
 
 
-def distinct(codes: Integers) -> Integers:
+def distinct(*parts: Integers) -> Integers:
     """The different codes, ascending. Codes that ascend already, or lie close together, take one
     pass."""
-    if np.all(codes[1:] > codes[:-1]):
-        return codes
-    low = int(codes.min())
-    span = int(codes.max()) - low + 1
-    if span <= 4 * len(codes) + 1024:
+    some = [codes for codes in parts if len(codes)]
+    if not some:
+        return np.zeros(0, np.int64)
+    if len(some) == 1 and _ascends(some[0]):
+        return some[0]
+    low = min(int(codes.min()) for codes in some)
+    span = max(int(codes.max()) for codes in some) - low + 1
+    if span <= 4 * sum(map(len, some)) + 1024:
         there = np.zeros(span, bool)
-        there[codes - low] = True
+        for codes in some:
+            there[codes - low if low else codes] = True
         return np.flatnonzero(there) + low
-    ordered = np.sort(codes, kind="stable")
+    ordered = np.sort(some[0] if len(some) == 1 else np.concatenate(some), kind="stable")
     return ordered[run_starts(ordered)]
+
+
+def _ascends(codes: Integers) -> bool:
+    """Whether every code is above the one before; codes that do not mostly show it soon."""
+    few = codes[:_FEW]
+    return bool(np.all(few[1:] > few[:-1]) and np.all(codes[1:] > codes[:-1]))
 
 
 def added(
@@ -156,12 +166,15 @@ def places(known: Integers, codes: Integers) -> Integers:
     if span > 4 * (len(known) + len(codes)) + 1024:
         found = np.minimum(np.searchsorted(known, codes), len(known) - 1)
         return np.where(known[found] == codes, found, -1)
-    inside = (codes >= known[0]) & (codes <= known[-1])
-    if span == len(known):
-        return np.where(inside, codes - known[0], -1)
-    table = np.full(span, -1, np.int64)
-    table[known - known[0]] = np.arange(len(known))
-    return np.where(inside, table[np.where(inside, codes - known[0], 0)], -1)
+    first, near = int(known[0]), codes
+    every = int(codes.min()) >= first and int(codes.max()) <= int(known[-1])
+    if first:
+        near = codes - first
+    if every and span == len(known):
+        return near
+    table = np.full(span + 1, -1, np.int64)  # the last is for codes outside
+    table[known - first] = np.arange(len(known))
+    return table[near if every else np.where((near >= 0) & (near < span), near, span)]
 
 
 def thread_count() -> int:

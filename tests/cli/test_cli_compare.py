@@ -181,13 +181,22 @@ def test_models_that_are_none_are_refused(
     assert error in said.err
 
 
+def test_no_model_and_several_slicings_are_refused(compare: Run, run: Run) -> None:
+    said = run("compare", "--truth", "truth.csv")
+    assert (said.code, said.out) == (2, "")
+    assert "no model was named" in said.err
+    said = compare("--slice", "age", "--slice", "gender")
+    assert said.code == 2
+    assert "--slice age+gender crosses them" in said.err
+
+
 def test_slices_are_compared(shop: Path, run: Run) -> None:
     (shop / "users.csv").write_text("user,age\nann,young\nbob,young\ncid,old\n")
     given = ("--truth", "truth.csv", "--metrics", "mrr", "--users", "users.csv", "--slice", "age")
     said = run("compare", "good.csv", "poor.csv", *given)
     assert said.code == 0
     assert "\nage: young\n" in said.out
-    assert "slice old is left out: there is one value to test." in said.out
+    assert "slice old is left out: there is one user to compare by mrr." in said.out
 
 
 def test_a_table_alone_with_more_beside_its_numbers(compare: Run) -> None:

@@ -221,3 +221,11 @@ def test_what_one_metric_cannot_have_does_not_stop_another() -> None:
     found = rt.evaluate(rows, rows, names, list_key="session", train=train, items=ITEMS)
     assert found["distinct_items@1"] == 2
     assert "user ids are text" in str(found.failures["calibration_kl@1"])
+
+
+def test_a_price_is_no_share_that_percent_could_scale() -> None:
+    lists = pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "score": [2.0, 1.0]})
+    items = pl.DataFrame({"item": ["a", "b"], "price": [3.0, 5.0]})
+    names = ["mean_attribute@2", "hit_value@2", "mean_score@2", "recall@2"]
+    found = rt.evaluate(lists, {1: ["a"]}, names, {"scale": "percent"}, items=items)
+    assert list(found.values().values()) == [4.0, 3.0, 1.5, 100.0]

@@ -100,7 +100,7 @@ def test_a_cutoff_between_equals_of_a_relevant_item_has_no_averaged_auc() -> Non
 def test_gauc_weighs_lists_by_their_relevant_items() -> None:
     lists = judged(SCORES * 2, [[0, 3], [4]])
     assert ratio("gauc", lists) == [(2 * (4 / 6), 2), (0, 1)]
-    assert METRICS["gauc"].fixed == {"average": "micro"}
+    assert METRICS["gauc"].fixed == {"average": "micro", "unit": "list"}
     assert ratio("gauc", judged(SCORES, [[]])) == [(0, 0)]
 
 

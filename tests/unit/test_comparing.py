@@ -118,7 +118,8 @@ def test_models_that_are_the_same_differ_by_nothing() -> None:
         found = rt.compare(same, truth(), METRICS, test=test, margin=0.01)  # type: ignore[arg-type]
         one = found.differences[0]
         assert (one.difference, one.low, one.high, one.effect) == (0.0, 0.0, 0.0, 0.0)
-        assert (one.p, one.corrected, one.superiority, one.equivalence) == (1.0, 1.0, 0.5, 0.0)
+        assert (one.p, one.corrected, one.superiority) == (1.0, 1.0, 0.5)
+        assert one.equivalence == pytest.approx(len(METRICS) * 0.5**40)
         assert "nan" not in str(found)
         assert "*" not in str(found)
 
@@ -179,6 +180,36 @@ def test_other_users_are_refused_unless_allowed() -> None:
     assert "in the mean of the users compared" in str(found)
 
 
+def test_all_that_differs_is_said_at_once() -> None:
+    some = {user: items for user, items in truth(seed=1).items() if user}
+    fewer = evaluation(MODELS["good"], some, convention={"discount_by": "place"})
+    models = {"plain": evaluation(MODELS["poor"]), "other": fewer}
+    with pytest.raises(BadName) as error:
+        rt.compare(models)
+    for words in (
+        "ndcg@5 of plain and of other differ in discount_by",
+        "plain and other have different truths",
+        "ndcg@5 has 1 user only in plain, 0 only in other",
+        "the same convention and truth and users in all",
+        "allow=['users']",
+    ):
+        assert words in str(error.value)
+    with pytest.raises(BadName) as error:
+        rt.compare(models, allow=["convention", "truth"])
+    assert "different truths" not in str(error.value)
+
+
+def test_differences_that_are_all_the_same_have_the_p_of_sign_flips() -> None:
+    wanted = {user: [1] for user in range(4)}
+    models = {"one": {u: [1, 2] for u in wanted}, "two": {u: [2, 1] for u in wanted}}
+    found = rt.compare(models, wanted, "mrr")
+    one = found.differences[0]
+    flipped = rt.compare(models, wanted, "mrr", test="sign_flip").differences[0]
+    assert one.p == flipped.p == 0.125
+    assert "all users differ by the same: t has nothing to divide by" in str(found)
+    assert "It may be chance (corrected p 0.1250)." in found.words()
+
+
 def test_models_without_common_users_are_refused() -> None:
     halves = [{u: v for u, v in MODELS["good"].items() if (u < 20) == low} for low in (True, False)]
     given = {"convention": {"list_needed": "items"}, "allow": ["users"]}
@@ -205,7 +236,7 @@ def test_bad_comparisons_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
         compared(resamples=10)
     with pytest.raises(BadName, match="poor has 2, good has 1"):
         rt.compare({"poor": [one, one], "good": one})
-    with pytest.raises(NothingToEvaluate, match="one value to test"):
+    with pytest.raises(NothingToEvaluate, match="one user to compare by mrr"):
         rt.compare({"poor": {0: [1]}, "good": {0: [2]}}, {0: [2]}, "mrr")
     with pytest.raises(
         NothingToEvaluate, match=r"mrr is left out: not in 2\. map is left out: not in 1"
@@ -221,7 +252,7 @@ def test_bad_comparisons_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
         texts = {str(user): items for user, items in truth().items()}
         rt.compare({"poor": one, "text": evaluation(text, texts)}, allow=["truth", "users"])
     one.save(tmp_path / "stored.json")
-    with pytest.raises(MissingNeed, match=r"1: this evaluation comes .* hold no values per list"):
+    with pytest.raises(MissingNeed, match=r"1: it comes .* hold no values per list"):
         rt.compare([rt.Evaluation.load(tmp_path / "stored.json"), one])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,14 @@ import pytest
 
 import rectitude as rt
 from rectitude.comparing.parting import parted
-from rectitude.errors import BadName, MissingNeed, NothingToEvaluate, UnknownName
+from rectitude.errors import (
+    BadIds,
+    BadName,
+    MissingNeed,
+    NothingToEvaluate,
+    UnknownName,
+    UnreadableFile,
+)
 
 METRICS = ["ndcg@5", "recall@5"]
 Lists = dict[str, list[str]]
@@ -37,6 +45,7 @@ def lists(skill: float, seed: int) -> Lists:
 SKILLS = {"poor": 0.0, "good": 0.8}
 PEOPLE = pl.DataFrame(
     {"user": [f"u{u}" for u in range(40)], "group": ["a", "b", "b", None] * 10, "one": ["x"] * 40}
+    | {"age": [float(20 + 7 * u % 30) for u in range(40)], "tags": [["p", "q"], ["q"]] * 20}
 )
 
 
@@ -126,7 +135,9 @@ def test_json_that_is_no_evaluation_is_taken_for_predictions(tmp_path: Path) -> 
         rt.compare({"a": tmp_path / "a.json", "good": evaluated("good")})
 
 
-@pytest.mark.parametrize("by", ["group", "group+one"])
+@pytest.mark.parametrize(
+    "by", ["group", "group+one", "age:3", "users.age:30,40", "group+age:2", "tags"]
+)
 def test_slices_of_stored_evaluations_are_those_of_predictions(by: str) -> None:
     made = {name: evaluated(name) for name in SKILLS}
     found = rt.compare(made, by=by, users=PEOPLE)
@@ -176,7 +187,7 @@ def test_slices_that_cannot_be_compared_are_noted() -> None:
     )
     found = rt.compare({n: evaluated(n) for n in SKILLS}, by="group", users=lonely)
     assert [*found.slices] == ["rest"]
-    assert "! slice lonely is left out: there is one value to test." in str(found)
+    assert "! slice lonely is left out: there is one user to compare by ndcg@5." in str(found)
 
 
 def test_slices_that_need_more_than_users_need_predictions() -> None:
@@ -185,8 +196,11 @@ def test_slices_that_need_more_than_users_need_predictions() -> None:
         rt.compare(made, by="activity:3", users=PEOPLE)
     with pytest.raises(MissingNeed, match="a column of users="):
         rt.compare(made, by="group")
-    with pytest.raises(UnknownName, match="users has no column 'grup'"):
+    with pytest.raises(MissingNeed, match="slices by grup need") as error:
         rt.compare(made, by="grup", users=PEOPLE)
+    assert "a column of users= (--users): group, one, age, tags" in str(error.value)
+    with pytest.raises(BadIds, match="user ids are text in units"):
+        rt.compare(made, by="group", users={"user": [1, 2], "group": ["a", "b"]})
 
 
 def test_parts_of_an_evaluation_have_the_means_of_their_lists() -> None:
@@ -197,3 +211,73 @@ def test_parts_of_an_evaluation_have_the_means_of_their_lists() -> None:
     shares = {"a": 10, "b": 20, "no value": 10}
     mean = sum(count * found[label]["ndcg@5"] for label, count in shares.items()) / 40
     assert mean == pytest.approx(whole["ndcg@5"])
+
+
+@pytest.mark.parametrize("convention", [{}, {"unit": "user"}, {"scale": "percent"}])
+@pytest.mark.parametrize("weighed", [True, False])
+def test_slices_of_sessions_have_the_numbers_of_predictions(
+    convention: dict[str, str], weighed: bool
+) -> None:
+    chance = np.random.default_rng(3)
+    rows = [(f"s{n}", f"u{n % 15}", int(chance.integers(0, 9))) for n in range(60)]
+    wanted = pl.DataFrame(rows, schema=["session", "user", "item"], orient="row")
+    drawn = [
+        wanted.with_columns(item=pl.Series(np.random.default_rng(seed).integers(0, 9, 60)), rank=1)
+        for seed in (1, 2)
+    ]
+    weights = pl.DataFrame({"session": wanted["session"], "weight": chance.random(60)})
+    given: Any = {"list_key": "session"} | ({"weights": weights} if weighed else {})
+    people = pl.DataFrame({"user": [f"u{u}" for u in range(15)], "old": [True, False, None] * 5})
+    expected = rt.compare(drawn, wanted, "mrr", convention, by="old", users=people, **given)
+    made = [rt.evaluate(one, wanted, "mrr", convention, **given) for one in drawn]
+    found = rt.compare(made, by="old", users=people)
+    assert [*found.slices] == ["false", "true", "no value"]
+    for label, one in found.slices.items():
+        theirs = expected.slices[label]
+        assert one.values["mrr"] == pytest.approx(theirs.values["mrr"], rel=1e-12)
+        assert (one.of("mrr", "2").users, one.of("mrr", "2").p) == (5, theirs.of("mrr", "2").p)
+        assert one.notes == theirs.notes
+
+
+def test_micro_averages_of_slices_need_predictions() -> None:
+    made = {name: evaluated(name, convention={"average": "micro"}) for name in SKILLS}
+    found = rt.compare(made, by="group", users=PEOPLE)
+    assert not found.slices
+    assert "slice a is left out" in str(found)
+    assert "do not tell a micro average" in str(found)
+
+
+def test_a_slice_may_be_called_all() -> None:
+    people = PEOPLE.with_columns(group=pl.Series(["all", "b"] * 20))
+    made = {name: evaluated(name) for name in SKILLS}
+    models = {name: lists(skill, 1) for name, skill in SKILLS.items()}
+    for found in (
+        rt.compare(made, by="group", users=people),
+        rt.compare(models, truth(), METRICS, by="group", users=people),
+    ):
+        assert found.of("ndcg@5", "good").users == 40
+        assert {label: one.slice for label, one in found.slices.items()} == {
+            "group: all": "group: all", "b": "group: b",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["age:3", "group", "letter"])
+def test_every_slice_has_a_label_of_its_own_in_latex(by: str) -> None:
+    people = PEOPLE.with_columns(letter=pl.Series(["α", "β", "ж", "б"] * 10))
+    found = rt.compare({name: evaluated(name) for name in SKILLS}, by=by, users=people)
+    labels = re.findall(r"\\label{(.*)}", found.to_latex())
+    assert len({*labels}) == len(labels) == 2 * (1 + len(found.slices))
+
+
+def test_notes_on_all_users_are_not_repeated_in_slices() -> None:
+    models = {name: lists(skill, 1) for name, skill in SKILLS.items()}
+    found = rt.compare(models, truth(), ["mrr", "gini@5"], by="group", users=PEOPLE)
+    assert "gini@5 is left out" in found.notes[0]
+    assert str(found).count("gini@5 is left out") == 1
+
+
+def test_a_file_that_does_not_exist_is_said_to_be_missing(tmp_path: Path) -> None:
+    evaluated("good").save(tmp_path / "good.zip")
+    with pytest.raises(UnreadableFile, match=r"god\.zip does not exist") as error:
+        rt.compare({"a": tmp_path / "good.zip", "b": tmp_path / "god.zip"})
+    assert "did you mean 'good.zip'" in str(error.value)

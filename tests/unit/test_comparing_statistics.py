@@ -285,7 +285,7 @@ def test_equivalence_is_the_larger_of_two_one_sided_tests() -> None:
         for bound, side in ((-0.05, "greater"), (0.05, "less"))
     ]
     assert effects.equivalence(difference, 0.05) == pytest.approx(max(sides), rel=1e-9)
-    assert effects.equivalence(np.zeros(5), 0.05) == 0.0
+    assert effects.equivalence(np.zeros(5), 0.05) == 1 / 32
     assert effects.equivalence(np.full(5, 0.1), 0.05) == 1.0
 
 

@@ -316,6 +316,13 @@ def test_a_p_that_cannot_be_small_enough_is_said_to_be() -> None:
     assert "cannot have a p" not in str(compared(test="sign_flip"))
 
 
+def test_bootstrap_intervals_of_few_users_are_said_to_be_narrow() -> None:
+    assert "intervals by bootstrap of 60 users tend to be too narrow" in str(
+        compared(interval="bca", resamples=100)
+    )
+    assert "too narrow" not in str(compared())
+
+
 def test_a_metric_that_failed_is_left_out_with_the_reason() -> None:
     found = rt.compare(MODELS, truth(), ["ndcg@5", "mean_rank"])
     (note,) = [note for note in found.notes if "mean_rank" in note]

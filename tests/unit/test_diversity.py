@@ -11,7 +11,14 @@ import pytest
 
 import rectitude as rt
 from rectitude.data.distances import DISTANCES, apart
-from rectitude.errors import MissingNeed, RectitudeError, UndefinedValue, UnknownName
+from rectitude.errors import (
+    BadName,
+    BadTable,
+    MissingNeed,
+    RectitudeError,
+    UndefinedValue,
+    UnknownName,
+)
 
 ITEMS = pl.DataFrame(
     {
@@ -73,6 +80,20 @@ def test_a_list_of_one_item_has_no_distance_and_the_convention_says_what_that_is
         value("ild@3", ["d", "a"])  # one of two has a vector
     with pytest.raises(UndefinedValue):
         value("category_entropy@3", ["d"])
+
+
+@pytest.mark.parametrize("wrong", ["patience=0", "patience=-1", "patience=2", "smooth=-1"])
+def test_weights_of_categories_are_positive(wrong: str) -> None:
+    with pytest.raises(BadName, match="patience"):
+        value(f"category_entropy[{wrong}]@3", ["a", "b"])
+
+
+def test_too_many_words_are_refused_before_they_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rectitude.data.features._CELLS", 9)
+    with pytest.raises(BadTable, match="2 different values, for 5 items"):
+        value("ild[of=genre]@3", ["a", "b"])
 
 
 def test_items_without_a_vector_are_counted_in_the_ledger() -> None:

@@ -211,6 +211,7 @@ def test_a_definition_names_the_choices_in_force(name: str) -> None:
         assert SWITCHES[switch].choices[choice] in words
     others = [profile_of(None).resolve(one) for one in {*parse(name + at), *parse(name)}]
     assert len({fingerprint(one) for one in [chosen, *others]}) == 1 + len(others)
+    assert not [one for one in others if "None" in definition(one)]
 
 
 def test_a_result_holds_its_definition_and_fingerprint(evaluation: rt.Evaluation) -> None:

@@ -211,6 +211,8 @@ def test_head_and_tail_need_train(name: str) -> None:
 
 def test_one_group_alone_compares_with_nothing() -> None:
     items = ITEMS.with_columns(group=pl.lit("x"))
+    with pytest.raises(UndefinedValue, match="1 of them could get anything, 'x'"):
+        value("rsp@2", items=items)
     for name in ("reo@2", "rsp@2", "item_mad_ranking@2", "item_mad_rating@2"):
         with pytest.raises(UndefinedValue, match="group"):
             value(name, items=items)
@@ -231,7 +233,7 @@ def test_groups_without_anything_below_the_line_are_left_out() -> None:
 
 def test_no_hit_at_all_is_no_opportunity() -> None:
     nothing = {user: ["e"] for user in TRUTH}
-    with pytest.raises(UndefinedValue, match="mean rate is 0"):
+    with pytest.raises(UndefinedValue, match="no group got anything that reo counts"):
         value("reo@2", nothing)
     assert value("reo@2", nothing, convention={"undefined": "zero"}) == 0
     assert value("item_mad_ranking@2", {**nothing, "u": ["b"]}) == 0
@@ -258,8 +260,12 @@ def test_too_many_groups_are_refused() -> None:
 def test_what_users_never_chose_has_no_ratio() -> None:
     with pytest.raises(UndefinedValue, match="'m'"):
         value("bias_disparity_bd[user_group=m,item_group=x]@2")
-    with pytest.raises(UndefinedValue, match="'nobody'"):
-        value("bias_disparity_br[user_group=nobody,item_group=x]@2")
+
+
+@pytest.mark.parametrize("name", ["bias_disparity_bs", "bias_disparity_br", "bias_disparity_bd"])
+def test_a_group_of_users_that_nobody_is_in_is_named(name: str) -> None:
+    with pytest.raises(UnknownName, match="no group of users 'nobody'"):
+        value(f"{name}[user_group=nobody]@2", convention={"undefined": "zero"})
 
 
 def test_items_and_users_without_a_group_are_counted() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import rectitude as rt
-from rectitude.errors import BadName, MissingNeed, NothingToEvaluate
+from rectitude.errors import BadName, MissingNeed, NothingToEvaluate, UndefinedValue
 from rectitude.explanation.trace import trace
 
 LISTS = {"a": ["x", "y"], "b": ["y", "x"], "c": ["x", "z"], "d": ["z", "w"], "e": ["w"]}
@@ -51,6 +51,13 @@ def test_all_groups_at_zero_are_served_alike() -> None:
     assert rt.evaluate(wrong, TRUTH, "group_ratio[of=mrr,by=sex]", users=USERS)[
         "group_ratio[of=mrr,by=sex]"
     ] == 1.0  # fmt: skip
+
+
+def test_a_ratio_of_negative_means_is_refused() -> None:
+    name = "group_ratio[of=utility,by=sex]@1"
+    wrong = {user: ["q"] for user in LISTS}
+    with pytest.raises(UndefinedValue, match="a mean of -1"):
+        _ = rt.evaluate(wrong, TRUTH, name, users=USERS)[name]
 
 
 def test_one_group_alone_cannot_be_compared() -> None:

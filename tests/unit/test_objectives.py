@@ -25,6 +25,8 @@ BY_HAND = {
     "hypervolume[precision=-1,recall=-1]@2": [2.0, 4.0, 1.0],
     "euc_distance[precision,recall]@2": [sqrt(1 / 4 + 4 / 9), 0.0, sqrt(2)],
     "euc_distance[precision=0.5,recall]@2": [2 / 3, 0.5, sqrt(1.25)],
+    "euc_distance[precision,recall,reference=worst]@2": [sqrt(1 / 4 + 1 / 9), sqrt(2), 0.0],
+    "hypervolume[precision,recall,reference=best]@2": [0.0, 0.0, 0.0],
     "hypervolume[precision]@2": [0.5, 1.0, 0.0],
     "hypervolume[precision,recall,hit]@2": [1 / 6, 1.0, 0.0],
 }
@@ -53,6 +55,11 @@ def test_parts_are_what_the_profile_says_and_obey_its_switches() -> None:
     set_here = "hypervolume[ndcg,recall,gain=exp2]@2"
     both = rt.evaluate({"u": ["a", "b"]}, truth, ["ndcg[gain=exp2]@2", "recall@2", set_here])
     assert both[set_here] == pytest.approx(both["ndcg[gain=exp2]@2"] * both["recall@2"])
+
+
+def test_another_reference_is_refused() -> None:
+    with pytest.raises(UnknownName, match="'reference' has no choice 'middle'"):
+        rt.evaluate(LISTS, TRUTH, "hypervolume[precision,recall,reference=middle]@2")
 
 
 def test_own_numbers_of_parts_are_kept_and_told() -> None:

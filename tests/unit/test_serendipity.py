@@ -98,8 +98,24 @@ def test_a_list_is_compared_with_another_in_the_place_of_the_truth() -> None:
     assert found.values() == pytest.approx(names)
     swapped = rt.evaluate({1: ["b", "a"]}, {1: ["a", "b"]}, "rank_biased_overlap[patience=0.5]@2")
     assert swapped["rank_biased_overlap[patience=0.5]@2"] == pytest.approx(0.5 / 1.5)
+    # without a cutoff each list goes to the end of the longer of the two, whatever the others are
+    alone, beside = {1: ["a"]}, {1: ["a"], 2: [*"abcdefgh"]}
+    for name, overlap in (("", (1 + 1 / 2 / 2) / (1 + 1 / 2)), ("@1", 1.0)):
+        asked = f"rank_biased_overlap[patience=0.5]{name}"
+        for given in (alone, beside):
+            found = rt.evaluate(given, {1: ["a", "x"]}, asked)
+            assert found[asked] == pytest.approx(overlap)
     deep = rt.evaluate({1: ["d", "a"]}, {1: [*"abcde"]}, "least_item_promoted@1")
     assert deep["least_item_promoted@1"] == 3 - 1
+
+
+@pytest.mark.parametrize("name", ["own_train_coverage@3", "train_coverage@3", "train_gini@3"])
+def test_over_nothing_in_train_is_undefined(name: str) -> None:
+    train = pl.DataFrame({"user": [9], "item": ["a"]})
+    given = {"train": train if name.startswith("own") else train.clear()}
+    with pytest.raises(UndefinedValue, match="no item of train"):
+        _ = rt.evaluate({1: ["a"]}, {1: ["a"]}, name, **given)[name]
+    assert rt.evaluate({1: ["a"]}, {1: ["a"]}, name, {"undefined": "zero"}, **given)[name] == 0
 
 
 def test_what_is_missing_is_named() -> None:

@@ -157,6 +157,22 @@ def test_a_column_of_the_predictions_is_an_attribute_of_lists() -> None:
     assert found.slices.values("model", "mrr") == {"new": 1.0, "old": 0.5, "no value": 0.0}
 
 
+@pytest.mark.parametrize("each", [1, 1000, 10**6])
+def test_windows_of_unix_times_are_shown_as_dates(each: int) -> None:
+    days = [1_704_067_200 * each, 1_706_745_600 * each, 1_709_251_200 * each + each // 2]
+    truth = pl.DataFrame({"user": [1, 1, 2], "item": [*"aba"], "timestamp": days})
+    found = rt.evaluate({1: [*"ab"], 2: [*"ba"]}, truth, "mrr", slices="time:3")
+    assert found.slices is not None
+    half = "2024-03-01" if each == 1 else "2024-03-01 00:00:00.500000"
+    assert [*found.slices.values("time:3", "mrr")] == [
+        "< 2024-02-01", f"2024-02-01 to < {half}", f">= {half}",
+    ]  # fmt: skip
+    small = truth.with_columns(timestamp=pl.Series([1, 2, 3]))
+    found = rt.evaluate({1: [*"ab"], 2: [*"ba"]}, small, "mrr", slices="time:3")
+    assert found.slices is not None
+    assert [*found.slices.values("time:3", "mrr")] == ["< 2", "2 to < 3", ">= 3"]
+
+
 @pytest.mark.parametrize(
     "days",
     [

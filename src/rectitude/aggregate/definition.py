@@ -51,7 +51,7 @@ def formula(asked: Asked) -> str:
     if cutoff is None:
         text = text.replace("the top {k}", "the whole list").replace(" (ranks up to {k})", "")
         text = text.replace(", up to rank {k}", "")
-    fills = {"k": str(cutoff)}
+    fills = {"k": "k" if cutoff is None else str(cutoff)}
     fills |= {s: _short(s, asked.convention) for s in asked.metric.switches}
     fills |= {name: written(value) for name, value in asked.numbers.items()}
     for name, words in fills.items():

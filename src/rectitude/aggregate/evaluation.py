@@ -177,9 +177,9 @@ class Evaluation:
     def _behind(self) -> Keys:
         if self.lists is None:
             raise MissingNeed(
-                "this evaluation comes from a file or a history, which hold no values per list.",
-                advice="save a zip, which keeps them: evaluation.save('NAME.zip'), "
-                "rectitude evaluate --output NAME.zip.",
+                "it comes from a file, batches or a history, which hold no values per list.",
+                advice="save a zip, which keeps them: evaluation.save('NAME.zip'), rectitude "
+                "evaluate --output NAME.zip; of batches, rt.Evaluator(per_list='kept') does.",
             )
         return self.lists
 

@@ -121,8 +121,8 @@ def _compare(
     convention: Conventions = None,
     baseline: Annotated[str | None, _word("The model that others are compared with.")] = None,
     by: Annotated[
-        str | None,
-        typer.Option("--slice", metavar="BY", help="On slices too, such as gender or activity:4."),
+        list[str] | None,
+        typer.Option("--slice", metavar="BY", help="On slices too: gender, activity:4, a+b."),
     ] = None,
     allow: Annotated[
         list[str] | None,
@@ -144,10 +144,20 @@ def _compare(
     wanted: Any = allow or ()
     found = compare(
         models, truth, metrics, convention_of(convention) if convention else None,
-        baseline=baseline, by=by, allow=wanted, **method.given(), **files.given(),
+        baseline=baseline, by=_single(by or ()), allow=wanted, **method.given(), **files.given(),
     )  # fmt: skip
     files.write(found.to_json() if files.as_json else look.shown(found))
     return 0
+
+
+def _single(by: Sequence[str]) -> str | None:
+    """The one slicing that was asked for."""
+    if len(by) > 1:
+        raise BadName(
+            f"--slice was given {len(by)} times.",
+            f"one slicing; --slice {'+'.join(by)} crosses them.",
+        )
+    return by[0] if by else None
 
 
 run = with_files(with_groups(_compare, method=Method, look=Look))
@@ -155,6 +165,11 @@ run = with_files(with_groups(_compare, method=Method, look=Look))
 
 def _opened(named: Sequence[str], files: Files) -> tuple[dict[str, Any], Any]:
     """The models by name, and the truth if there is one."""
+    if not (named or files.scores or files.logits):
+        raise BadName(
+            "no model was named.",
+            "two or more: rectitude compare a.csv b.csv --truth test.csv, or --scores, --logits.",
+        )
     if not named:
         return files.opened(())
     if files.scores or files.logits:

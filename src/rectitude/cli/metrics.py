@@ -68,9 +68,10 @@ def _guide(name: str | None, convention: list[str] | None, as_json: bool) -> int
 
 
 def _table(metrics: list[Metric]) -> str:
+    from rectitude.metrics.needs import handed_over
+
     rows = [
-        [m.name, m.title, _range(m), _direction(m), m.cutoff, ", ".join(m.requires) or "lists"]
-        for m in metrics
+        [m.name, m.title, _range(m), _direction(m), _cutoff(m), handed_over(m)] for m in metrics
     ]
     table = listing([["name", "title", "range", "better", "cutoff", "needs"], *rows])
     return (
@@ -81,7 +82,13 @@ def _table(metrics: list[Metric]) -> str:
 
 def _range(metric: Metric) -> str:
     low, high = metric.bounds
+    if math.isinf(low):
+        return "any number" if math.isinf(high) else f"up to {high:g}"
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"from {low:g}"
+
+
+def _cutoff(metric: Metric) -> str:
+    return "needed" if "shown" in metric.requires else metric.cutoff
 
 
 def _direction(metric: Metric) -> str:
@@ -90,13 +97,14 @@ def _direction(metric: Metric) -> str:
 
 def _explained(asked: Asked) -> str:
     from rectitude.aggregate.definition import definition
+    from rectitude.metrics.needs import handed_over
 
     metric = asked.metric
     parts = [definition(asked), ""]
     parts += [f"How to read it: {metric.reading}"] if metric.reading else []
     parts += [f"When to use it: {metric.use}"] if metric.use else []
     parts.append(f"Values: {_range(metric)}; {_direction(metric)} is better.")
-    parts += [f"Needs: {', '.join(metric.requires)}."] if metric.requires else []
+    parts += [f"Needs: {handed_over(metric)}; cutoff {_cutoff(metric)}."]
     return "\n".join([*parts, *_choices(asked), *_numbers(asked)])
 
 

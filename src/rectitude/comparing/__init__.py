@@ -21,7 +21,6 @@ from rectitude.comparing.pairing import (
     over_runs,
     pairs,
     require_comparable,
-    require_same_users,
     shared_metrics,
     users_means,
 )
@@ -29,12 +28,12 @@ from rectitude.comparing.parting import ALL
 from rectitude.comparing.result import Comparison, Difference
 from rectitude.comparing.runs import components
 from rectitude.comparing.significance import (
-    TESTS,
     Outcome,
     Test,
     constant,
     require_values,
     sign_flips,
+    tested,
 )
 from rectitude.data.slicing import named, parse
 from rectitude.engines.opening import Inputs
@@ -149,9 +148,8 @@ def _require_method(method: _Method, allow: Collection[str]) -> None:
 def _part(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Part:
     """Values that belong together, or an error that says why they do not."""
     names, notes = shared_metrics(runs)
-    notes += require_comparable(runs, names, allow)
     values = cube(runs, names)
-    notes += require_same_users(values, runs, names, allow)
+    notes += require_comparable(values, runs, names, allow)
     paired = pairs(values, [*runs], names, baseline)
     for one in paired:
         require_values(one.one, one.other)
@@ -182,13 +180,16 @@ def _compared(
     found = iter(_differences(paired, kinds, ends[: len(paired)], method))
     rest = iter(ends[len(paired) :])
     sliced_by = by if isinstance(by, str) else named(parse(by)) if by else ""
-    made = {}
+    made: dict[str, Comparison] = {}
     for label, part in parts.items():
         told = [*part.notes, *(notes if label == ALL else ())]
-        which = "" if label == ALL else f"{sliced_by}: {label}"
+        own = f"{sliced_by}: {label.removeprefix(f'{sliced_by}: ')}"  # a value may be called "all"
+        which = "" if label == ALL else own
         one = _comparison(part, [next(found) for _ in part.pairs], baseline, method)
         told += _cautions(part, len(paired), method)
         shown = _by_metric(part, [(names, next(rest)) for names in part.users])
+        known = made[ALL].notes if label != ALL else ()
+        told = [note for note in told if note not in known]
         made[label] = replace(
             one, slice=which, tests=len(paired), notes=tuple(told), intervals=shown
         )
@@ -223,7 +224,7 @@ def _cautions(part: _Part, tests: int, method: _Method) -> list[str]:
     limits = method.alpha, tests, method.resamples
     return [
         *cautions.same_models(part.pairs),
-        *cautions.single_differences(part.pairs, part.values, part.scales),
+        *cautions.single_differences(part.pairs, part.values, part.scales, method.test),
         *cautions.too_few(part.pairs, method.test, method.interval, limits),
     ]
 
@@ -268,7 +269,7 @@ def _difference(
 def _tested(paired: Sequence[Pair], method: _Method) -> list[Outcome]:
     """The test of each pair; a sign flip is one of all pairs of as many users."""
     if method.test != "sign_flip":
-        return [TESTS[method.test](one.one, one.other) for one in paired]
+        return [tested(method.test, one.one, one.other) for one in paired]
     columns = [one.difference for one in paired]
     found = _by_length(columns, lambda d: sign_flips(d, method.resamples, method.seed))
     return [Outcome(np.nan, float(p)) for p in found]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -55,12 +56,18 @@ def detectable(spread: float, users: int, alpha: float = 0.05, wanted: float = 0
     differences have this standard deviation."""
     _require_users(users)
     _require_power(alpha, wanted)
+    return spread * _smallest(users, alpha, wanted)
+
+
+@lru_cache(maxsize=1024)
+def _smallest(users: int, alpha: float, wanted: float) -> float:
+    """The dz that is found with the wanted power: the same for all differences of as many users."""
     from scipy.optimize import brentq
 
     high = 1 / math.sqrt(users)
     while power(high, users, alpha) < wanted:
         high *= 2
-    return spread * float(brentq(lambda effect: power(effect, users, alpha) - wanted, 0.0, high))
+    return float(brentq(lambda effect: power(effect, users, alpha) - wanted, 0.0, high))
 
 
 def needed(effect: float, alpha: float = 0.05, wanted: float = 0.8) -> int:
@@ -85,12 +92,13 @@ def _require_power(alpha: float, wanted: float) -> None:
 
 def equivalence(difference: Floats, margin: float) -> float:
     """The p of two one-sided t-tests (TOST): small if the mean lies within plus or minus the
-    margin."""
+    margin. Where all differences are the same, t has nothing to divide by; the p is then that of
+    one-sided sign flips."""
     require_values(difference)
     require_margin(margin)
     users, mean = len(difference), float(difference.mean())
     if constant(difference):
-        return 0.0 if abs(mean) < margin else 1.0
+        return 0.5**users if abs(mean) < margin else 1.0
     from scipy.special import stdtr
 
     error = float(difference.std(ddof=1)) / math.sqrt(users)

@@ -97,7 +97,7 @@ def markdown(comparison: Comparison, parts: Collection[str], show: Collection[Ex
 def latex(comparison: Comparison, parts: Collection[str], show: Collection[Extra]) -> str:
     """The tables as LaTeX, in the style of booktabs, with captions."""
     blocks = [f"% {note}" for note in comparison.notes]
-    of = "".join(f"-{word}" for word in re.findall(r"[A-Za-z0-9]+", comparison.slice))
+    of = _label(comparison.slice)
     if "models" in parts:
         told = text.caption(comparison, show)
         every = columns(comparison, show)
@@ -110,6 +110,12 @@ def latex(comparison: Comparison, parts: Collection[str], show: Collection[Extra
         above = [" & ".join(_SYMBOLS.get(word, escaped(word)) for word in heading) + r" \\"]
         blocks.append(_floating(told, f"differences{of}", above, rows, "ll"))
     return "\n".join(blocks)
+
+
+def _label(words: str) -> str:
+    """What tells the labels of slices apart; those below and above an edge, too."""
+    told = words.replace(">=", " from ").replace("<", " below ")
+    return "".join(f"-{word}" for word in re.findall(r"\w+", told))
 
 
 def _latex_difference(words: str) -> str:

@@ -15,7 +15,14 @@ from rectitude.comparing.parting import ALL, parted
 from rectitude.data import kept
 from rectitude.engines.local import evaluate
 from rectitude.engines.slices import slices
-from rectitude.errors import BadName, MissingNeed, NothingToEvaluate, unknown_name
+from rectitude.errors import (
+    BadName,
+    MissingNeed,
+    NothingToEvaluate,
+    UnreadableFile,
+    nearest,
+    unknown_name,
+)
 from rectitude.metrics.names import parse
 from rectitude.reports.runs import FORMAT as EVALUATIONS
 
@@ -39,6 +46,7 @@ class Making:
             kept_ones = _chosen(one, self.metrics, model)
             return parted(kept_ones, self.by, self.given, model) if self.by else {ALL: kept_ones}
         if self.truth is None:
+            _require_file(one)
             raise MissingNeed(
                 f"{model} is no evaluation, and there is no truth to evaluate it by.",
                 "evaluations, or predictions with truth= (--truth).",
@@ -152,6 +160,15 @@ def _in_folder(folder: Path) -> list[object]:
             f"{folder} holds no file.", "stored evaluations or predictions, one for each run."
         )
     return [str(one) for one in files]
+
+
+def _require_file(given: object) -> None:
+    """Say that a file does not exist rather than that it is no evaluation."""
+    if isinstance(given, str | os.PathLike) and not Path(given).exists():
+        folder = Path(given).parent
+        close = nearest(Path(given).name, [one.name for one in folder.glob("*")])
+        advice = f"did you mean {close}?" if close else "check the name and the current folder."
+        raise UnreadableFile(f"{given} does not exist.", advice=advice)
 
 
 def _require_same_number(counts: Mapping[str, int]) -> None:

@@ -94,10 +94,30 @@ def _require_values(runs: Runs) -> None:
                 raise MissingNeed(told, error.expected, error.advice) from error
 
 
-def require_comparable(runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]) -> list[str]:
-    """What differs in definition and truth, for those who allow it; an error for all others."""
-    notes = _told("convention", list(_other_definitions(runs, metrics)), allow)
-    return notes + _told("truth", list(_other_truths(runs)), allow)
+def require_comparable(
+    values: Floats, runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]
+) -> list[str]:
+    """What differs in definitions, truths and users, for those who allow it; else an error that
+    says all of it."""
+    found: dict[Allowed, list[str]] = {
+        "convention": [*_other_definitions(runs, metrics)],
+        "truth": [*_other_truths(runs)],
+        "users": [*_other_users(values, runs, metrics)],
+    }
+    refused = [kind for kind, told in found.items() if told and kind not in allow]
+    if refused:
+        lines = [line for kind in refused for line in _some(found[kind])]
+        raise BadName(
+            f"what is compared is not the same: {'; '.join(lines)}.",
+            f"the same {' and '.join(refused)} in all.",
+            " ".join(_ADVICE[kind] for kind in refused),
+        )
+    return [f"{line}." for told in found.values() for line in told]
+
+
+def _some(lines: Sequence[str], most: int = 5) -> list[str]:
+    more = len(lines) - most
+    return [*lines[:most], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _other_definitions(runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
@@ -118,18 +138,6 @@ def _other_truths(runs: Runs) -> Iterator[str]:
         if apart:
             where = "" if len(others) == 1 else f" in {apart} of {len(others)} runs"
             yield f"{first} and {model} have different truths{where}"
-
-
-def _told(kind: Allowed, found: Sequence[str], allow: Collection[Allowed]) -> list[str]:
-    """Differences as notes if they are allowed, else as an error."""
-    if found and kind not in allow:
-        more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
-        raise BadName(
-            f"what is compared is not the same: {'; '.join(found[:5])}{more}.",
-            f"one {kind} for all." if kind != "users" else "the same users in all.",
-            _ADVICE[kind],
-        )
-    return [f"{one}." for one in found]
 
 
 def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
@@ -177,20 +185,18 @@ def _values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str]) -> Fl
     return np.column_stack([frame[name].fill_null(np.nan).to_numpy() for name in metrics])
 
 
-def require_same_users(
-    values: Floats, runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]
-) -> list[str]:
-    """Which models count other users than the first, for those who allow it; else an error."""
+def _other_users(values: Floats, runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
+    """Which models count other users than the first."""
     there = ~np.isnan(values)
     first, *rest = runs
-    found = []
     for place, model in enumerate(rest, 1):
         only = (there[0] & ~there[place]).any(axis=0), (there[place] & ~there[0]).any(axis=0)
         mine, theirs = (side.sum(axis=0) for side in only)
         for column in np.flatnonzero(mine + theirs).tolist():
-            apart = f"{mine[column]:,} users only in {first}, {theirs[column]:,} only in {model}"
-            found.append(f"{metrics[column]} has {apart}")
-    return _told("users", found, allow)
+            only_mine, only_theirs = mine[column], theirs[column]
+            who = "user" if only_mine == 1 else "users"
+            apart = f"{only_mine:,} {who} only in {first}, {only_theirs:,} only in {model}"
+            yield f"{metrics[column]} has {apart}"
 
 
 def over_runs(runs: Runs, model: str, metric: str) -> tuple[float, float]:
@@ -249,6 +255,10 @@ def _pair(values: Floats, models: Sequence[str], named: tuple[str, str, str]) ->
         raise NothingToEvaluate(
             f"{model} and {baseline} have no user in common for {metric}.",
             "lists of the same users.",
+        )
+    if kept.sum() < 2:
+        raise NothingToEvaluate(
+            f"there is one user to compare by {metric}.", "at least two that both models have."
         )
     times = there.sum(axis=0)[kept]
     mine, theirs = (np.where(there, side, 0.0).sum(axis=0)[kept] / times for side in (one, other))

@@ -195,7 +195,8 @@ def differences_caption(comparison: Comparison) -> str:
         "Detectable: what a t-test finds with a power of 80%.",
     ]
     if comparison.margin is not None:
-        told.append(f"Equivalence: p of being {comparison.margin:g} or more apart (TOST).")
+        margin = f"{comparison.margin:g}"
+        told.append(f"Equivalence: corrected p of being {margin} or more apart (TOST).")
     return " ".join(told)
 
 
@@ -222,7 +223,8 @@ def _sentence(comparison: Comparison, one: Difference) -> str:
         told += f"Chance alone would hardly do this ({p}, below {comparison.alpha:g})."
     else:
         least = change(one, one.detectable).lstrip("+")
-        told += f"It may be chance ({p}); a difference below {least} would often be missed."
+        missed = f"; a difference below {least} would often be missed" if one.deviation else ""
+        told += f"It may be chance ({p}){missed}."
     if one.equivalence is not None:
         same = one.equivalence < comparison.alpha
         close = "are closer than" if same else "were not shown to be closer than"

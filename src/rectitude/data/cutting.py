@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from rectitude.data.table import Table
 
 _MICROSECONDS = 10**6
+_UNIX = 10**8
+"""numbers below so many seconds (of 1973) may be something else than Unix times"""
 
 
 def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> Coded:
@@ -63,7 +65,7 @@ def cut_by(
     there = values[~np.isnan(values)]
     if axis.parts:
         edges = quantiles(there, axis.parts, axis.name)
-        words = [_day(edge) for edge in edges.tolist()] if dated else shown(edges.tolist())
+        words = _words(axis, edges, dated)
     else:
         second = _MICROSECONDS if dated else ticks_by(float(there.max(initial=0)))
         edges = np.array([_moment(edge, second) for edge in axis.edges])
@@ -74,6 +76,14 @@ def cut_by(
     number = np.searchsorted(edges, mine, side="right")
     number[np.isnan(mine)] = len(edges) + 1
     return Coded(np.arange(len(mine)), number, (*ranges(words), missing), fixed=True)
+
+
+def _words(axis: Axis, edges: Floats, dated: bool) -> list[str]:
+    """Edges as people read them; numbers that are Unix times as dates, too."""
+    second = _MICROSECONDS if dated else ticks_by(float(edges.max()))
+    if dated or (axis.name == "time" and edges.min() >= _UNIX * second):
+        return [_day(edge) for edge in (edges * (_MICROSECONDS / second)).tolist()]
+    return shown(edges.tolist())
 
 
 def _moment(edge: float | str, second: int) -> float:

@@ -12,17 +12,20 @@ from math import fsum, sqrt
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers
+from rectitude.arrays import Floats, Integers, in_blocks
 from rectitude.data.attributes import Groups
 from rectitude.errors import BadTable, UndefinedValue, unknown_name
 
 Counts = Mapping[str, Integers]
+Pair = tuple[str, str]
+"""a group of users, and one of items"""
 ALL = "all"
 """in the place of a group's name"""
 MOST_GROUPS = 500
 """how many groups can be told apart: each has counts of its own"""
 _BETWEEN = "\t"
 _BITS = 24
+_BLOCK = 1 << 12
 
 
 def by_group(
@@ -40,15 +43,25 @@ def by_group(
 
 
 def by_pair(what: str, users: Groups, items: Groups, who: Integers, item: Integers) -> Counts:
-    """How many pairs of a user and an item are in each pair of groups."""
+    """How many pairs of a user and an item are in each pair of groups; an item for each user, or
+    a row of items. Those below 0, and those in no group, are in none."""
     _require_few(users)
     _require_few(items)
-    theirs, its = np.append(users.number, -1)[who], np.append(items.number, -1)[item]
-    both, size = (theirs >= 0) & (its >= 0), len(items.names)
-    pairs = (theirs * size + its)[both]
-    found = np.bincount(pairs, minlength=len(users.names) * size).reshape(-1, size)
+    theirs, its = (np.append(side.number, -1) for side in (users, items))
+    sizes, found = (len(users.names), len(items.names)), []
+    row = sizes[1] + 1  # the last column is for items in no group, the last row for users in none
+    theirs, its = np.where(theirs < 0, sizes[0], theirs) * row, np.where(its < 0, sizes[1], its)
+
+    def work(first: int, last: int) -> None:
+        for begin in range(first, last, _BLOCK):
+            here = slice(begin, min(begin + _BLOCK, last))
+            pairs = (theirs[who[here]] + its[item[here]]).reshape(-1)
+            found.append(np.bincount(pairs, minlength=row * (sizes[0] + 1)))
+
+    in_blocks(work, len(item))
+    counts = np.sum([np.zeros(row * (sizes[0] + 1), np.int64), *found], axis=0).reshape(-1, row)
     return {
-        _named(what, user, name): found[n, [m]]
+        _named(what, user, name): counts[n, [m]]
         for n, user in enumerate(users.names)
         for m, name in enumerate(items.names)
     }
@@ -74,7 +87,7 @@ def of_group(counts: Counts, what: str) -> dict[str, int]:
     return {n.removeprefix(start): int(c.sum()) for n, c in counts.items() if n.startswith(start)}
 
 
-def of_pair(counts: Counts, what: str) -> dict[tuple[str, str], int]:
+def of_pair(counts: Counts, what: str) -> dict[Pair, int]:
     """What was counted, by the groups of user and item."""
     found = ((name.split(_BETWEEN), number) for name, number in of_group(counts, what).items())
     return {(user, item): number for (user, item), number in found}
@@ -89,15 +102,17 @@ def unequal(rates: Mapping[str, float], group: str, what: str) -> float:
     values = list(rates.values())
     mean = fsum(values) / max(len(values), 1)
     if len(values) < 2 or mean == 0:
+        alone = f", {next(iter(rates))!r}" if len(values) == 1 else ""
+        few = f"{what} compares groups, and {len(values)} of them could get anything{alone}."
         raise UndefinedValue(
-            f"{what} compares {len(values)} groups, and their mean rate is {mean:g}.",
-            "two groups that could be shown, and something shown.",
-            "set undefined='zero', or look at fewer groups.",
+            few if len(values) < 2 else f"no group got anything that {what} counts.",
+            "at least two groups that could get something, and one that did.",
+            "set undefined='zero', or pass a column with other groups.",
         )
     return sqrt(fsum((value - mean) ** 2 for value in values) / len(values)) / mean
 
 
-def apart(means: Iterable[float], what: str) -> float:
+def difference(means: Iterable[float], what: str) -> float:
     """The mean absolute difference between two groups."""
     pairs = [abs(one - other) for one, other in combinations(means, 2)]
     if not pairs:
@@ -107,9 +122,6 @@ def apart(means: Iterable[float], what: str) -> float:
             "set undefined='zero', or pass a column with more groups.",
         )
     return fsum(pairs) / len(pairs)
-
-
-Pair = tuple[str, str]
 
 
 def leaning(counts: Counts, what: str) -> dict[Pair, float | None]:
@@ -132,19 +144,22 @@ def pair_value(
 ) -> float:
     """The value of a pair of groups; where one of them is all, the mean absolute distance of the
     values from the neutral one."""
+    known = {whose for whose, _ in found}
+    if user not in (ALL, *known):
+        raise unknown_name("group of users", user, known, where=what)
     if ALL not in (user, item):
         values = [found.get((user, item))]
     else:
         wanted = [v for (u, i), v in found.items() if user in (ALL, u) and item in (ALL, i)]
         values = [None if v is None else abs(v - neutral) for v in wanted]
-    known = [value for value in values if value is not None]
-    if not known:
+    there = [value for value in values if value is not None]
+    if not there:
         raise UndefinedValue(
             f"{what} of users {user!r} and items {item!r} is 0/0.",
             "groups that have chosen something and are shown something.",
-            "set undefined='zero', or look at other groups.",
+            "pass train= if it is missing, set undefined='zero', or look at other groups.",
         )
-    return fsum(known) / len(known) if len(known) > 1 else known[0]
+    return fsum(there) / len(there) if len(there) > 1 else there[0]
 
 
 def sums(what: str, entry: Integers, values: Floats, size: int) -> dict[str, Integers]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, distinct, in_blocks, offsets_of
+from rectitude.arrays import Flags, Floats, Integers, distinct, in_blocks, offsets_of, places
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.stock import Stock
 
@@ -28,8 +28,7 @@ def met_and_expected(stock: Stock, owner: Integers, shown: Integers) -> tuple[Fl
     `owner` is the number of each list's user, as in `Stock.user`. Of equally popular items the
     first ids are expected; an item that train does not hold never is.
     """
-    user, item = stock.profiles
-    offsets = offsets_of(user, int(max(user.max(initial=-1), owner.max(initial=-1))) + 1)
+    offsets, item = _profiles(stock, owner)
     order = np.argsort(-stock.rows, kind="stable")
     place = np.full(len(order) + 1, -1)
     place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
@@ -71,14 +70,16 @@ def met_kernel(
     offsets: Integers, item: Integers, place: Integers, listed: Integers, owner: Integers,
     shown: Integers, met: Floats, expected: Floats,
 ) -> None:  # fmt: skip
-    """Count items that users had, and expected ones, compiled. The items of a user ascend."""
-    k = shown.shape[1]
+    """Count items that users had, and expected ones, compiled. An item is marked with the last
+    list whose user had it."""
+    k, mark = shown.shape[1], np.full(len(place), -1, np.int32)
     for u in range(len(owner)):
         begin, end = offsets[owner[u]], offsets[owner[u] + 1]
+        for row in range(begin, end):
+            mark[item[row]] = u
         for p in range(k):
             one = listed[shown[u, p]]
-            at = begin + np.searchsorted(item[begin:end], one)
-            had = at < end and item[at] == one
+            had = mark[one] == u
             met[u] += had
             ahead = place[one]
             if had or ahead < 0 or ahead >= end - begin + k:
@@ -86,6 +87,32 @@ def met_kernel(
             for other in item[begin:end]:
                 ahead -= place[other] < place[one]
             expected[u] += ahead < k
+
+
+def had(stock: Stock, user: Integers, item: Integers) -> Flags:
+    """(pairs,) whether the user had the item in training."""
+    if not repay(len(user)):
+        (whose, theirs), size = stock.profiles, len(stock.ids)
+        return places(whose * size + theirs, user * size + item) >= 0
+    known = tuple(map(frozen, _profiles(stock, user)))
+    found = np.zeros(len(user), bool)
+
+    def work(first: int, last: int) -> None:
+        here = slice(first, last)
+        kernel(had_kernel)(*known, frozen(user[here]), frozen(item[here]), found[here])
+
+    in_blocks(work, len(user))
+    return found
+
+
+def had_kernel(
+    offsets: Integers, theirs: Integers, user: Integers, item: Integers, found: Flags
+) -> None:
+    """Look for items among those that users had, compiled. The items of a user ascend."""
+    for row in range(len(user)):
+        begin, end = offsets[user[row]], offsets[user[row] + 1]
+        at = begin + np.searchsorted(theirs[begin:end], item[row])
+        found[row] = at < end and theirs[at] == item[row]
 
 
 def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
@@ -105,8 +132,7 @@ def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
 def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats, Integers]:
     """(pairs,) the sum of how `alike` an item is to each item that a user had, and how many these
     are."""
-    whose, theirs = stock.profiles
-    offsets = offsets_of(whose, int(max(whose.max(initial=-1), user.max(initial=-1))) + 1)
+    offsets, theirs = _profiles(stock, user)
     many = np.diff(offsets)[user]
     total = np.empty(len(user))
     for first, last in _spans(many):
@@ -114,6 +140,15 @@ def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats,
         similar = alike(stock, item[first:last][row], theirs[where])
         total[first:last] = np.bincount(row, weights=similar, minlength=last - first)
     return total, many
+
+
+def _profiles(stock: Stock, owner: Integers) -> tuple[Integers, Integers]:
+    """Where the items of each user begin and end, also of owners who had none; and the items."""
+    user, item = stock.profiles
+    last = int(max(user.max(initial=-1), owner.max(initial=-1)))
+    if len(stock.kept.get("offsets", ())) < last + 2:
+        stock.kept["offsets"] = offsets_of(user, last + 1)
+    return stock.kept["offsets"], item
 
 
 def expanded(offsets: Integers, owner: Integers) -> tuple[Integers, Integers]:

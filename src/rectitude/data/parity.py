@@ -5,11 +5,12 @@ Everything is counted for the lists that count; functions of these counts are me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, distinct, offsets_of, places, totals
+from rectitude.arrays import Floats, Integers, totals
 from rectitude.data.attributes import Groups
 from rectitude.data.groupwise import (
     ALL,
@@ -23,7 +24,9 @@ from rectitude.data.groupwise import (
     sums,
 )
 from rectitude.data.halves import require_choice
+from rectitude.data.history import had
 from rectitude.data.people import People
+from rectitude.data.shares import shares
 from rectitude.data.stock import Stock
 from rectitude.errors import BadScores, unknown_name
 
@@ -31,27 +34,59 @@ Pairs = tuple[Integers, Integers]
 """the numbers of users, and those of their items"""
 
 
+class Chances(NamedTuple):
+    """How often each item could have been a hit, or shown, in some lists."""
+
+    relevant: Integers
+    """(items,) lists where it is relevant"""
+    seen: Integers
+    """(items,) those of them whose user had it in training"""
+    had: Integers
+    """(items,) lists whose user had it in training"""
+
+
+def chances(
+    stock: Stock, told: Callable[[], Pairs], owner: Integers, of: tuple[object, object] | None
+) -> Chances:
+    """How often items could have been hits or shown; `told` are the relevant pairs, `owner` the
+    users of the lists. Found once for all cutoffs `of` the same truth, under the same threshold."""
+    known = stock.kept.get("chances")
+    if of is not None and known is not None and known[0] is of[0] and known[1] == of[1]:
+        return cast("Chances", known[2])
+    found = _chances(stock, told(), owner)
+    if of is not None:
+        stock.kept["chances"] = (*of, found)
+    return found
+
+
+def _chances(stock: Stock, told: Pairs, owner: Integers) -> Chances:
+    (user, item), size = stock.profiles, len(stock.ids)
+    times = np.bincount(owner, minlength=int(user.max(initial=-1)) + 1)
+    seen = told[1][had(stock, *told)]
+    shared = stock.users
+    if np.any(times != 1):  # not one list of each user
+        shared = np.bincount(item, times[user], minlength=size).astype(np.int64)
+    relevant, again = (np.bincount(items, minlength=size) for items in (told[1], seen))
+    return Chances(relevant, again, shared)
+
+
 def counts_of(
-    stock: Stock, groups: Groups, hits: Integers, told: Pairs, shown: Pairs, owner: Integers,
+    stock: Stock, groups: Groups, hits: Integers, could: Chances, shown: Integers, many: int,
     lists: int,
 ) -> Counts:  # fmt: skip
     """What groups of items get in the lists that count, and what they could have got.
 
-    `hits` are items, `told` the relevant pairs, `shown` those in places, `owner` the users of the
-    lists that count, and `lists` the number of all.
+    `hits` are items, `shown` is how often each one is, `many` lists count, of so many `lists`.
     """
-    size, many = len(stock.ids), np.array(len(owner))
-    user, item = stock.profiles
-    times = np.bincount(owner, minlength=int(user.max(initial=-1)) + 1)
-    again = places(user * size + item, told[0] * size + told[1]) >= 0
+    every = np.arange(len(stock.ids))
     return {
         **by_group("hits", groups, hits),
-        **by_group("relevant", groups, told[1]),
-        **by_group("relevant seen", groups, told[1][again]),
-        **by_group("places", groups, shown[1]),
-        **by_group("items", groups, np.arange(size), many),
-        **by_group("items seen", groups, item, times[user]),
-        **by_group("rows", groups, stock.item, many),
+        **by_group("relevant", groups, every, could.relevant),
+        **by_group("relevant seen", groups, every, could.seen),
+        **by_group("places", groups, every, shown),
+        **by_group("items", groups, every, np.array(many)),
+        **by_group("items seen", groups, every, could.had),
+        **by_group("rows", groups, every, stock.rows * many),
         "lists": np.array([lists]),
     }
 
@@ -86,12 +121,31 @@ def rates(counts: Counts, above: str, below: Mapping[str, float]) -> dict[str, f
     return {name: over[name] / under for name, under in below.items() if under > 0}
 
 
-def pairs_of(what: str, people: People, stock: Stock, by: tuple[str, str], pairs: Pairs) -> Counts:
-    """Pairs of a user and an item, by the groups of both, and the items of each group; `by` are the
-    columns of users and items."""
+def chosen_pairs(
+    people: People, stock: Stock, by: tuple[str, str], pairs: Pairs | None = None
+) -> Counts:
+    """What users chose, by the groups of both, and the items of each group; `by` are the columns of
+    users and items. Unless pairs are given, it is what they had in training."""
     users, items = people.groups(by[0]), stock.groups(by[1])
-    every = by_group("items", items, np.arange(len(stock.ids)))
-    return {**by_pair(what, users, items, *pairs), **every}
+    if pairs is not None:
+        return {**by_pair("chosen", users, items, *pairs), **_every(stock, items)}
+    if ("chosen", by) not in stock.kept:
+        stock.kept["chosen", by] = by_pair("chosen", users, items, *stock.profiles)
+    return {**stock.kept["chosen", by], **_every(stock, items)}
+
+
+def shown_pairs(
+    people: People, stock: Stock, by: tuple[str, str], owner: Integers, shown: Integers
+) -> Counts:
+    """What users are shown, by the groups of both, and the items of each group; `shown` are places
+    of lists, `owner` their users."""
+    users, items = people.groups(by[0]), stock.groups(by[1])
+    listed = Groups(np.append(items.number, -1)[stock.listed], items.names)
+    return {**by_pair("shown", users, listed, owner[:, None], shown), **_every(stock, items)}
+
+
+def _every(stock: Stock, items: Groups) -> Counts:
+    return by_group("items", items, np.arange(len(stock.ids)))
 
 
 def bias(counts: Counts, what: str, user_group: str, item_group: str) -> float:
@@ -108,7 +162,7 @@ def gains_of(stock: Stock, by: str, times: Integers, item: Integers, gains: Floa
     return {"times": times, **summed, **members(stock.groups(by))}
 
 
-def finite(scores: Floats) -> Floats:
+def unmasked(scores: Floats) -> Floats:
     """Scores, if there is no mask among them; NaN stands for an empty place."""
     endless = int(np.isinf(scores).sum())
     if endless:
@@ -122,9 +176,4 @@ def finite(scores: Floats) -> Floats:
 
 def topics_of(stock: Stock, by: str, item: Integers, owner: Integers, size: int) -> Floats:
     """(owners,) how many different topics the items of each owner have."""
-    entry, number, names = stock.memberships(by)
-    start = offsets_of(entry, len(stock.ids))
-    many = np.diff(start)[item]
-    where = np.arange(int(many.sum())) + np.repeat(start[item] - np.cumsum(many) + many, many)
-    found = distinct(np.repeat(owner, many) * len(names) + number[where])
-    return totals(found // len(names), size)
+    return totals(shares(owner, item, stock.memberships(by), size).owner, size)

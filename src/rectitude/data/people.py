@@ -53,7 +53,7 @@ def people(listed: pl.Series, sources: Sources) -> People:
             columns[side] = Column(table.frame["list"], table.source, table.text)
     ids = align(columns, "user")
     parts = [codes.whole[run_starts(codes.whole)] for codes in ids.codes.values()]
-    known = distinct(np.concatenate(parts))
+    known = distinct(*parts)
     number = {side: places(known, codes.whole) for side, codes in ids.codes.items()}
     nobody = np.zeros(0, np.int64)
     about = Attributes("user", sources.users, number.get("users", nobody), len(known))

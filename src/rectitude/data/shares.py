@@ -5,12 +5,11 @@ Everything is counted in whole numbers first, so that no order of rows shows in 
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from rectitude.arrays import (
-    Flags,
     Floats,
     Integers,
     distinct,
@@ -20,7 +19,6 @@ from rectitude.arrays import (
     totals,
 )
 from rectitude.data.attributes import Memberships
-from rectitude.data.stock import Stock
 
 
 class Shares(NamedTuple):
@@ -31,14 +29,6 @@ class Shares(NamedTuple):
     group: Integers
     """(pairs,) ascending within an owner"""
     share: Floats
-
-    def repeated(self, owners: Integers) -> Shares:
-        """The distributions of some owners, which are numbered anew and may come again."""
-        begin, end = (np.searchsorted(self.owner, owners, side) for side in ("left", "right"))
-        number = np.repeat(np.arange(len(owners)), end - begin)
-        first = np.concatenate(([0], np.cumsum(end - begin)))[:-1]
-        where = np.arange(len(number)) + np.repeat(begin - first, end - begin)
-        return Shares(number, self.group[where], self.share[where])
 
 
 class Pair(NamedTuple):
@@ -104,42 +94,10 @@ def paired(one: Shares, other: Shares) -> Pair:
     """Two distributions of each owner over all groups of either."""
     groups = int(max(one.group.max(initial=0), other.group.max(initial=0))) + 1
     mine, theirs = (side.owner * groups + side.group for side in (one, other))
-    keys = distinct(np.concatenate((mine, theirs)))
+    keys = distinct(mine, theirs)
     both = []
     for own, side in ((mine, one), (theirs, other)):
         share = np.zeros(len(keys))
         share[places(keys, own)] = side.share
         both.append(share)
     return Pair(keys // groups, both[0], both[1])
-
-
-def trained_and_listed(
-    stock: Stock, shown: Integers, owner: Integers, by: str
-) -> tuple[Pair, Flags]:
-    """What share each group of items has of each list and of its user's training, and which lists
-    have anything of both. `stock.user` and `owner` must number users alike."""
-    size, trained = len(shown), _trained(stock, owner, by).repeated(owner)
-    listed = shown_shares(stock, shown, stock.memberships(by))
-    has = (np.bincount(side.owner, minlength=size) > 0 for side in (trained, listed))
-    return paired(trained, listed), np.logical_and(*has)
-
-
-def _trained(stock: Stock, owner: Integers, by: str) -> Shares:
-    """What share each group of items has of the training of these users, at the least; found once
-    for all cutoffs."""
-    known, found = stock.kept.get(("trained", by), (np.zeros(0, bool), None))
-    if found is not None and owner.max(initial=-1) < len(known) and known[owner].all():
-        return cast("Shares", found)
-    everyone = int(max(stock.user.max(initial=-1), owner.max(initial=-1))) + 1
-    asked = np.zeros(everyone, bool)
-    asked[owner] = True
-    chosen = np.flatnonzero(asked[stock.user])
-    trained = shares(stock.user[chosen], stock.item[chosen], stock.memberships(by), everyone)
-    stock.kept["trained", by] = (asked, trained)
-    return trained
-
-
-def shown_shares(stock: Stock, shown: Integers, members: Memberships) -> Shares:
-    """What share each group of items has of each list."""
-    place = np.repeat(np.arange(len(shown)), shown.shape[1])
-    return shares(place, stock.listed[shown].reshape(-1), members, len(shown))

@@ -17,7 +17,7 @@ from rectitude.data.attributes import Attributes, Groups, Memberships
 from rectitude.data.ids import Column, align
 from rectitude.data.people import People
 from rectitude.data.sources import Sources
-from rectitude.data.tallies import times_listed, worth_of_lists
+from rectitude.data.tallies import different_pairs, times_listed, worth_of_lists
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,9 +66,7 @@ class Stock:
     @cached_property
     def profiles(self) -> tuple[Integers, Integers]:
         """(pairs,) the users of train, ascending, and the items that each had, each once."""
-        bits = len(self.ids).bit_length()
-        keys = distinct((self.user << bits) | self.item)
-        return keys >> bits, keys & ((1 << bits) - 1)
+        return different_pairs(self.user, self.item, len(self.ids))
 
     @cached_property
     def users(self) -> Integers:
@@ -119,7 +117,7 @@ def stock(
         if table is not None:
             columns[side] = Column(table.frame["item"], table.source, table.text)
     ids = align(columns, "item")
-    known = distinct(np.concatenate([codes.whole for codes in ids.codes.values()]))
+    known = distinct(*(codes.whole for codes in ids.codes.values()))
     number = {side: places(known, codes.whole) for side, codes in ids.codes.items()}
     offered = number.get("items")
     if offered is None and sources.dense is not None:
@@ -152,5 +150,5 @@ def united(
         return left, None
     ids = align({"left": Column(left, "a batch"), "right": Column(right, "another")}, "item")
     mine, theirs = (ids.codes[side].whole for side in ("left", "right"))
-    known = distinct(np.concatenate((mine, theirs)))
+    known = distinct(mine, theirs)
     return ids.labels(known), (places(known, mine), places(known, theirs))

@@ -5,10 +5,15 @@ Worths are added place by place, the first place first, compiled or not: the sam
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.arrays import Floats, Integers, distinct, in_blocks, run_starts
 from rectitude.compiled import frozen, kernel, repay
+
+_PAIRS = 1 << 13
+"""pairs that are sorted at a time: the processor holds them"""
 
 
 def worth_of_lists(worth: Floats, listed: Integers, shown: Integers) -> Floats:
@@ -93,3 +98,27 @@ def equal_kernel(table: Integers, shown: Integers, equal: Floats, known: Floats)
                 groups[many] = group
                 many += 1
         equal[u], known[u] = pairs, many
+
+
+def different_pairs(owner: Integers, item: Integers, items: int) -> tuple[Integers, Integers]:
+    """The different pairs, by owner and item. Owners that ascend already are sorted some at a
+    time."""
+    bits = items.bit_length()
+    if not np.all(owner[1:] >= owner[:-1]):
+        keys = distinct((owner << bits) | item)
+        return keys >> bits, keys & ((1 << bits) - 1)
+    starts = np.append(run_starts(owner), len(owner))
+    cuts = starts[
+        np.searchsorted(starts, np.arange(0, len(owner) + _PAIRS, _PAIRS)).clip(max=len(starts) - 1)
+    ]
+    ordered, new = np.empty(len(item), np.int64), np.ones(len(item), bool)
+
+    def work(first: int, last: int) -> None:
+        for begin, end in pairwise(cuts[first : last + 1].tolist()):
+            keys = (owner[begin:end] << bits) | item[begin:end]
+            keys.sort(kind="stable")
+            ordered[begin:end] = keys & ((1 << bits) - 1)
+            new[begin + 1 : end] = keys[1:] != keys[:-1]
+
+    in_blocks(work, len(cuts) - 1, 16)
+    return (owner, ordered) if new.all() else (owner[new], ordered[new])

@@ -22,7 +22,7 @@ from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName, unknow
 from rectitude.judge.sides import Sides
 from rectitude.splits.unknown import SLICES
 
-_OWN = {"known": "row", "activity": "user", "popularity": "item", "time": "row"}
+OWN = {"known": "row", "activity": "user", "popularity": "item", "time": "row"}
 """what there is without any column, and what has it"""
 _HAVE = {"users": "user", "items": "item", "truth": "list", "predictions": "list"}
 """what the rows of a table are about"""
@@ -72,8 +72,8 @@ def slicing_of(axes: Sequence[Axis], sources: Sources, sides: Sides) -> Slicing:
 
 
 def _place(axis: Axis, sources: Sources) -> _Place:
-    if axis.name in _OWN:
-        return _Place(_OWN[axis.name], column=axis.name)
+    if axis.name in OWN:
+        return _Place(OWN[axis.name], column=axis.name)
     side, dot, column = axis.name.partition(".")
     if dot and side in _HAVE and column in _columns(sources, side):
         return _Place("row" if side == "truth" else _HAVE[side], side, column)
@@ -107,16 +107,16 @@ def _unknown(name: str, sources: Sources) -> UnknownName:
     known = [c for side in _HAVE for c in _columns(sources, side)]
     left = [c for table in (sources.truth, sources.predictions) for c in table.left]
     note = "slices go by columns of users=, items=, the truth or the predictions, and by " + (
-        ", ".join(_OWN) + "."
+        ", ".join(OWN) + "."
     )
-    return unknown_name("attribute", name, {*_OWN, *known, *left}, "this evaluation", note)
+    return unknown_name("attribute", name, {*OWN, *known, *left}, "this evaluation", note)
 
 
 def _coded(axis: Axis, place: _Place, units: _Units) -> Coded:
     if axis.name == "known":
         number = _known(units.sources)
         return Coded(np.arange(len(number)), number, (*SLICES, NO_VALUE), fixed=True)
-    if axis.name in _OWN and not (axis.parts or axis.edges):
+    if axis.name in OWN and not (axis.parts or axis.edges):
         axis = replace(axis, parts=_USUAL_PARTS)
     if axis.name in ("activity", "popularity"):
         return _counted(axis, units)
@@ -125,10 +125,10 @@ def _coded(axis: Axis, place: _Place, units: _Units) -> Coded:
     table = _table(place, units.sources)
     key = "item" if place.kind == "item" else "list"
     about = Column(table.frame[key], table.source, table.text)
-    entry, row, size = _entries(_ids(place.kind, units), about, place.kind)
+    entry, row, size = entries(_ids(place.kind, units), about, place.kind)
     attributes = Attributes("item" if key == "item" else "user", table, row, size)
     if place.kind == "list":
-        _require_single(attributes, place.column)
+        _require_single(attributes, place)
     return labelled(axis, attributes, place.column, entry)
 
 
@@ -163,7 +163,7 @@ def _ids(kind: str, units: _Units) -> Column:
     return Column(truth.frame[name], truth.source, truth.text)
 
 
-def _entries(units: Column, table: Column, kind: str) -> tuple[Integers, Integers, int]:
+def entries(units: Column, table: Column, kind: str) -> tuple[Integers, Integers, int]:
     """The number of each unit's and each table row's entry, and how many entries there are."""
     codes = align({"units": units, "table": table}, kind).codes
     mine, theirs = codes["units"].whole, codes["table"].whole
@@ -171,14 +171,15 @@ def _entries(units: Column, table: Column, kind: str) -> tuple[Integers, Integer
     return places(known, mine), places(known, theirs), len(known)
 
 
-def _require_single(about: Attributes, column: str) -> None:
+def _require_single(about: Attributes, place: _Place) -> None:
+    column = place.column
     entry = about.memberships(column).entry
     several = distinct(entry[1:][entry[1:] == entry[:-1]])
     if len(several):
         raise BadTable(
             f"{len(several):,} lists have several values of {column!r}.",
             "one for each list.",
-            f"truth.{column} goes by the rows of the truth.",
+            f"truth.{column} goes by the rows of the truth." if place.table == "truth" else "",
         )
 
 
@@ -213,7 +214,7 @@ def _counted(axis: Axis, units: _Units) -> Coded:
             "a user column beside the list key.",
         )
     ids = Column(train.frame[key], train.source, train.text)
-    entry, row, size = _entries(_ids(kind, units), ids, kind)
+    entry, row, size = entries(_ids(kind, units), ids, kind)
     rows = np.bincount(row, minlength=size).astype(np.float64)
     rows[rows == 0] = np.nan
     return cut_by(axis, rows, entry, NOT_IN_TRAIN)

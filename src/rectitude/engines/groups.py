@@ -56,9 +56,9 @@ def means_of(asked: Asked, total: ByGroup) -> dict[str, float]:
         if state.counted or state.nan
     }
     if len(means) < 2:
-        only = f": {next(iter(means))!r}" if means else ""
+        found = f"1 group of {asked.by!r}: {next(iter(means))!r}" if means else "no group"
         raise NothingToEvaluate(
-            f"{str(asked.name)!r} has a value for {len(means)} group of {asked.by!r}{only}.",
+            f"{str(asked.name)!r} has a value for {found}.",
             "lists of at least two groups.",
             f"check the column {asked.by!r} of users=.",
         )

@@ -50,7 +50,7 @@ def auc(lists: Judged, k: int | None) -> Ratio:
     "list alike.",
     cite="zhu2017optimized",
     needs=("scores",),
-    fixed={"average": "micro"},
+    fixed={"average": "micro", "unit": "list"},
     averages="closed form",
 )
 def gauc(lists: Judged, k: int | None) -> Ratio:

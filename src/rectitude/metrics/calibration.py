@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, totals
-from rectitude.data.shares import Pair, trained_and_listed
+from rectitude.arrays import Flags, Floats
+from rectitude.data.mixtures import Terms, summed
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
@@ -19,16 +19,16 @@ _USE = (
 )
 
 
-def _both(lists: Judged, by: str) -> tuple[Pair, Flags]:
-    """The groups of each user's training and of his list, and which lists have both."""
+def _summed(lists: Judged, by: str, terms: Terms) -> tuple[Floats, Flags]:
+    """What the groups of each user's training and of his list add, and which lists have both."""
     stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
-    owner = needed(lists.owner, "people")
-    return lists.once(("calibration", by), lambda: trained_and_listed(stock, shown, owner, by))
+    return summed(stock, shown, needed(lists.owner, "people"), by, terms)
 
 
 def _divergence(one: Floats, other: Floats) -> Floats:
     """one * ln(one / other), 0 where there is nothing of the one."""
-    return one * np.log(np.divide(one, other, out=np.ones(len(one)), where=one > 0))
+    with np.errstate(invalid="ignore"):  # 0/0
+        return one * np.log(np.where(one > 0, one / other, 1.0))
 
 
 @metric(
@@ -52,9 +52,12 @@ def calibration_kl(
     """How far the values of an attribute in the list are from those in the user's training."""
     if not 0 < alpha <= 1:
         raise BadName(f"alpha cannot be {alpha:g}.", "a number above 0, at most 1.")
-    (owner, trained, listed), both = _both(lists, by)
-    terms = _divergence(trained, (1 - alpha) * listed + alpha * trained)
-    return Ratio.of(np.maximum(totals(owner, lists.size, terms), 0.0)).where(both)
+
+    def terms(trained: Floats, listed: Floats) -> Floats:
+        return _divergence(trained, (1 - alpha) * listed + alpha * trained)
+
+    value, both = _summed(lists, by, terms)
+    return Ratio.of(np.maximum(value, 0.0)).where(both)
 
 
 @metric(
@@ -73,11 +76,13 @@ def calibration_kl(
 )
 def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """How far the values of an attribute in the list and in the user's training are apart."""
-    (owner, trained, listed), both = _both(lists, by)
-    middle = (trained + listed) / 2
-    terms = _divergence(trained, middle) + _divergence(listed, middle)
-    value = totals(owner, lists.size, terms) / (2 * np.log(2))
-    return Ratio.of(np.clip(value, 0.0, 1.0)).where(both)
+
+    def terms(trained: Floats, listed: Floats) -> Floats:
+        middle = (trained + listed) / 2
+        return _divergence(trained, middle) + _divergence(listed, middle)
+
+    value, both = _summed(lists, by, terms)
+    return Ratio.of(np.clip(value / (2 * np.log(2)), 0.0, 1.0)).where(both)
 
 
 @metric(
@@ -96,6 +101,5 @@ def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Rat
 )
 def calibration_hellinger(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Distance of the values of an attribute in the list from those in the user's training."""
-    (owner, trained, listed), both = _both(lists, by)
-    squares = totals(owner, lists.size, (np.sqrt(trained) - np.sqrt(listed)) ** 2)
+    squares, both = _summed(lists, by, lambda p, q: (np.sqrt(p) - np.sqrt(q)) ** 2)
     return Ratio.of(np.sqrt(np.minimum(squares / 2, 1.0))).where(both)

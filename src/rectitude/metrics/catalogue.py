@@ -63,7 +63,7 @@ def catalogue_mcc(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     cite="hu2008collaborative",
     best="low",
     needs=("items",),
-    fixed={"average": "micro"},
+    fixed={"average": "micro", "unit": "list"},
     cutoff="none",
 )
 def percentile_ranking(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from rectitude.arrays import Flags, Integers
-from rectitude.data.groupwise import apart, group_means, means
+from rectitude.data.groupwise import difference, group_means, means
 from rectitude.data.halves import require_choice
-from rectitude.data.parity import finite, gains_of
+from rectitude.data.parity import gains_of, unmasked
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Gain, GainFrom, worth_of
 from rectitude.metrics.needs import needed
@@ -20,6 +20,7 @@ from rectitude.metrics.registry import Counts, Law, Ratio, count_metric, derived
 
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 _SCORED = ("shown", "stock", "scored")
+_IN_UNITS = {"scale": "fraction"}  # of the scores, no share of anything
 
 
 def item_gains(
@@ -40,7 +41,7 @@ def item_scores(
     require_choice("over", over, ("hits", "places"))
     stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
     place, _ = _in_places(lists, k, counts, lists.hit)
-    scores, looked_at = finite(needed(lists.scored, "scored")[place]), shown[place]
+    scores, looked_at = unmasked(needed(lists.scored, "scored")[place]), shown[place]
     times = stock.times(looked_at if over == "hits" else shown[counts])
     return gains_of(stock, by, times, stock.listed[looked_at], scores)
 
@@ -71,7 +72,7 @@ def _in_places(
 def item_mad_ranking(counts: Counts) -> float:
     """How far the groups of items are apart in what their items gain."""
     each = means(counts, "gains", counts["times"])
-    return apart(group_means(counts, each), "item_mad_ranking")
+    return difference(group_means(counts, each), "item_mad_ranking")
 
 
 @count_metric(
@@ -87,11 +88,12 @@ def item_mad_ranking(counts: Counts) -> float:
     bounds=(0.0, np.inf),
     best="low",
     needs=("items", *_SCORED),
+    fixed=_IN_UNITS,
 )
 def item_mad_rating(counts: Counts) -> float:
     """How far the groups of items are apart in the scores of relevant items."""
     each = means(counts, "gains", counts["times"])
-    return apart(group_means(counts, each), "item_mad_rating")
+    return difference(group_means(counts, each), "item_mad_rating")
 
 
 @metric(
@@ -102,10 +104,11 @@ def item_mad_rating(counts: Counts) -> float:
     bounds=(-np.inf, np.inf),
     breaks=_LAWS,
     needs=("shown", "scored"),
+    fixed=_IN_UNITS,
 )
 def mean_score(lists: Judged, k: int | None) -> Ratio:
     """How high the items of a list score on average."""
-    scored = finite(needed(lists.scored, "scored"))
+    scored = unmasked(needed(lists.scored, "scored"))
     places = (~np.isnan(scored)).sum(axis=1)
     return Ratio(np.nansum(scored, axis=1), places.astype(np.float64))
 
@@ -126,7 +129,7 @@ def mean_score(lists: Judged, k: int | None) -> Ratio:
 )
 def user_mad_ranking(means: Mapping[str, float], *, of: str = "ndcg", by: str = "group") -> float:
     """How far the groups of users are apart in how well they are served."""
-    return apart(means.values(), "user_mad_ranking")
+    return difference(means.values(), "user_mad_ranking")
 
 
 @derived_metric(
@@ -141,9 +144,10 @@ def user_mad_ranking(means: Mapping[str, float], *, of: str = "ndcg", by: str = 
     bounds=(0.0, np.inf),
     best="low",
     needs=("users", "people"),
+    fixed=_IN_UNITS,
 )
 def user_mad_rating(
     means: Mapping[str, float], *, of: str = "mean_score", by: str = "group"
 ) -> float:
     """How far the groups of users are apart in the scores of what they are shown."""
-    return apart(means.values(), "user_mad_rating")
+    return difference(means.values(), "user_mad_rating")

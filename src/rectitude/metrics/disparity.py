@@ -10,9 +10,9 @@ import numpy as np
 from rectitude.arrays import Flags
 from rectitude.data.groupwise import leaning, pair_value
 from rectitude.data.halves import require_choice
-from rectitude.data.parity import bias, pairs_of
+from rectitude.data.parity import bias, chosen_pairs, shown_pairs
 from rectitude.judge.judged import Judged
-from rectitude.metrics.fairness import relevant_pairs, shown_pairs
+from rectitude.metrics.fairness import relevant_pairs
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, count_metric
 
@@ -26,8 +26,8 @@ def chosen_by_pair(
     """What users of each group chose, by the group of the item."""
     require_choice("source", source, ("train", "truth"))
     stock, people = needed(lists.stock, "wanted"), needed(lists.people, "people")
-    pairs = stock.profiles if source == "train" else relevant_pairs(lists, counts)
-    return pairs_of("chosen", people, stock, (users_by, items_by), pairs)
+    pairs = None if source == "train" else relevant_pairs(lists, counts)
+    return chosen_pairs(people, stock, (users_by, items_by), pairs)
 
 
 def shown_by_pair(
@@ -35,7 +35,10 @@ def shown_by_pair(
 ) -> Counts:
     """What users of each group are shown, by the group of the item."""
     stock, people = needed(lists.stock, "shown"), needed(lists.people, "people")
-    return pairs_of("shown", people, stock, (users_by, items_by), shown_pairs(lists, counts))
+    owner, shown = needed(lists.owner, "people"), needed(lists.shown, "shown")
+    if not counts.all():
+        owner, shown = owner[counts], shown[counts]
+    return shown_pairs(people, stock, (users_by, items_by), owner, shown)
 
 
 def both_by_pair(

@@ -1,4 +1,4 @@
-"""Metrics of how far apart the items of a list are: by their vectors, by who had them, by group."""
+"""Metrics of how far apart the items of a list are: by their vectors, or by who had them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import numpy as np
 
 from rectitude.arrays import Floats, Integers
 from rectitude.data.distances import apart
-from rectitude.data.features import features, indicators
+from rectitude.data.features import features
 from rectitude.data.history import alike
-from rectitude.data.shares import shares
-from rectitude.data.stock import Stock
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Law, Ratio, metric
@@ -17,12 +15,6 @@ from rectitude.metrics.registry import Law, Ratio, metric
 _NEEDS = ("items", "shown", "stock")
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 _BLOCK = 1 << 14
-
-
-def _items(lists: Judged) -> tuple[Stock, Integers]:
-    """The items, and the number of the one in each place, -1 where there is none."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
-    return stock, lists.once("numbers", lambda: stock.listed[shown])
 
 
 def _vectors(lists: Judged, of: str) -> tuple[Floats, Integers]:
@@ -88,7 +80,8 @@ def intra_list_similarity(lists: Judged, k: int | None, *, of: str = "embedding"
 )
 def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
     """Mean distance of the items of a list, by the users who had both."""
-    stock, items = _items(lists)
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    items = stock.listed[shown]
     one, other = np.triu_indices(items.shape[1], 1)
     total, pairs = np.zeros(lists.size), np.zeros(lists.size)
     for first in range(0, lists.size, _BLOCK):
@@ -99,63 +92,3 @@ def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
         different[both] = 1 - alike(stock, left[both], right[both])
         total[here], pairs[here] = different.sum(axis=1), both.sum(axis=1)
     return Ratio(np.maximum(total, 0.0), pairs)
-
-
-@metric(
-    "Share of different categories",
-    formula="different values of column {by} of items= among the items in the top {k} / {k}; an "
-    "item without one adds none",
-    reading="0.3 at the cutoff 10 means that a list shows three categories.",
-    use="Use it with lists of equal length; category_diversity looks at pairs, and at how evenly "
-    "categories are shown.",
-    cite="castells2022novelty",
-    breaks=_LAWS,
-    needs=_NEEDS,
-)
-def distinct_categories(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
-    """How many categories a list shows, over its length."""
-    stock, items = _items(lists)
-    members = stock.memberships(by)
-    place = np.repeat(np.arange(lists.size), items.shape[1])
-    found = shares(place, items.reshape(-1), members, lists.size)
-    return Ratio.of(np.bincount(found.owner, minlength=lists.size) / items.shape[1])
-
-
-@metric(
-    "Entropy of the categories of a list",
-    formula="- sum over the values g of column {by} of items= of p(g) * log2(p(g)), p = share of "
-    "the items in the top {k}, each weighing {patience} ^ (rank - 1), with {smooth} added for "
-    "every value of the catalogue; an item of several values counts for each in equal parts, one "
-    "without is left out; 0/0 where none is left",
-    reading="0 bits if a list shows one category, log2(n) if it shows n of them equally often.",
-    use="Use it like category_diversity, where items have several categories. A patience below 1 "
-    "lets the first places count for more.",
-    cite="castells2022novelty",
-    bounds=(0.0, np.inf),
-    breaks=_LAWS,
-    needs=_NEEDS,
-)
-def category_entropy(
-    lists: Judged, k: int | None, *, by: str = "category", patience: float = 1.0,
-    smooth: float = 0.0,
-) -> Ratio:  # fmt: skip
-    """How many categories a list is spread over, in bits."""
-    stock, items = _items(lists)
-    vectors = indicators(stock.attributes, by)
-    known = np.append(~np.isnan(vectors).any(axis=1), False)
-    parts = np.vstack((np.nan_to_num(vectors), np.zeros(vectors.shape[1])))
-    parts = parts / np.maximum(parts.sum(axis=1), 1.0)[:, None]
-    bits = np.zeros(lists.size)
-    for first in range(0, lists.size, _BLOCK):
-        here = slice(first, first + _BLOCK)
-        bits[here] = _bits(parts, items[here], patience, smooth)
-    return Ratio.of(bits).where(np.any(known[items], axis=1, keepdims=True)[:, 0])
-
-
-def _bits(parts: Floats, items: Integers, patience: float, smooth: float) -> Floats:
-    weights = np.full((len(items), parts.shape[1]), smooth)
-    for rank, item in enumerate(items.T):
-        weights += patience**rank * parts[item]
-    weights /= np.maximum(weights.sum(axis=1), 1e-300)[:, None]
-    bits = weights * np.log2(np.where(weights > 0, weights, 1.0))
-    return np.asarray(0.0 - bits.sum(axis=1), np.float64)

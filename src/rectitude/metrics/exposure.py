@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
-from rectitude.errors import NothingToEvaluate
+from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, count_metric
@@ -28,12 +28,12 @@ def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
     catalogue = np.zeros(0, bool) if stock.catalogue is None else stock.catalogue
     told = {"catalogue": catalogue, "train": stock.rows > 0}
     return {
-        "shown": _times(lists, counts),
+        "shown": times_shown(lists, counts),
         **{what: flags.astype(int) for what, flags in told.items()},
     }
 
 
-def _times(lists: Judged, counts: Flags) -> Integers:
+def times_shown(lists: Judged, counts: Flags) -> Integers:
     """How often each item is shown in the lists that count."""
     stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
     if counts.all():
@@ -60,6 +60,14 @@ def items_by_length(lists: Judged, k: int | None, counts: Flags) -> Counts:
 
 def _many(counts: Counts, what: str) -> int:
     return int(np.count_nonzero(counts[what]))
+
+
+def many_of(counts: Counts, what: str) -> int:
+    """How many items of train or of the catalogue there are; 0/0 where there is none."""
+    many = _many(counts, what)
+    if not many:
+        raise UndefinedValue(f"there is no item of {what} to divide by.", "at least one item.")
+    return many
 
 
 def _shares(weights: NDArray[Any]) -> Floats:
@@ -107,7 +115,7 @@ def distinct_items(counts: Counts) -> float:
 )
 def item_coverage(counts: Counts, *, padding: float = 0.0) -> float:
     """Share of the catalogue that is shown to somebody."""
-    return _many(counts, "shown") / (_many(counts, "catalogue") + padding)
+    return _many(counts, "shown") / (many_of(counts, "catalogue") + padding)
 
 
 @count_metric(
@@ -124,7 +132,7 @@ def item_coverage(counts: Counts, *, padding: float = 0.0) -> float:
 def train_coverage(counts: Counts, *, others: float = 0.0) -> float:
     """Share of the items of train that are shown to somebody."""
     both = (counts["shown"] > 0) & (counts["train"] > 0)
-    return (_many(counts, "shown") if others else int(both.sum())) / _many(counts, "train")
+    return (_many(counts, "shown") if others else int(both.sum())) / many_of(counts, "train")
 
 
 @count_metric(
@@ -143,7 +151,7 @@ def train_coverage(counts: Counts, *, others: float = 0.0) -> float:
 )
 def gini(counts: Counts, *, padding: float = 0.0) -> float:
     """How unevenly places are given to the items of the catalogue."""
-    size = _many(counts, "catalogue") + int(padding)
+    size = many_of(counts, "catalogue") + int(padding)
     return _unequal(counts["shown"], size) / size
 
 
@@ -161,7 +169,7 @@ def gini(counts: Counts, *, padding: float = 0.0) -> float:
 )
 def gini_corrected(counts: Counts) -> float:
     """How unevenly places are given to the items of the catalogue, up to exactly 1."""
-    size = _many(counts, "catalogue")
+    size = many_of(counts, "catalogue")
     return _unequal(counts["shown"], size) / max(size - 1, 1)
 
 
@@ -179,7 +187,7 @@ def gini_corrected(counts: Counts) -> float:
 )
 def train_gini(counts: Counts) -> float:
     """How unevenly places are given to the items of train."""
-    size = _many(counts, "train")
+    size = many_of(counts, "train")
     return _unequal(counts["shown"], size) / size
 
 
@@ -198,7 +206,7 @@ def train_gini(counts: Counts) -> float:
 )
 def exposure_gini(counts: Counts, *, patience: float = 0.85) -> float:
     """How unevenly items of train are exposed, if users grow tired down the list."""
-    size, ranks = _many(counts, "train"), range(1, len(counts))
+    size, ranks = many_of(counts, "train"), range(1, len(counts))
     exposed = [patience ** (rank - 1) * counts[f"rank {rank}"] for rank in ranks]
     return _unequal(np.sum(exposed, axis=0), size) / size
 
@@ -217,7 +225,7 @@ def exposure_gini(counts: Counts, *, patience: float = 0.85) -> float:
 )
 def gini_diversity(counts: Counts) -> float:
     """How evenly places are given to the items of train."""
-    size = _many(counts, "train")
+    size = many_of(counts, "train")
     return 1 - _unequal(counts["shown"], size) / max(size - 1, 1)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers
+from rectitude.arrays import Flags
 from rectitude.data.attributes import Groups
 from rectitude.data.groupwise import unequal
 from rectitude.data.halves import halves
-from rectitude.data.parity import Pairs, available, counts_of, rates, relevant
+from rectitude.data.parity import Pairs, available, chances, counts_of, rates, relevant
 from rectitude.judge.judged import Judged
+from rectitude.metrics.exposure import times_shown
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, count_metric
 
@@ -38,26 +39,29 @@ def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Cou
     stock, wanted = needed(lists.stock, "wanted"), needed(lists.wanted, "wanted")
     rows, found = lists.within(k)
     hits = wanted[lists.where[rows][lists.hit[rows] & counts[found]]]
-    told, shown = relevant_pairs(lists, counts), shown_pairs(lists, counts)
+    places = np.zeros(len(stock.ids), int) if lists.shown is None else times_shown(lists, counts)
+    of = (wanted, lists.relevant_from) if counts.all() else None
     owner = needed(lists.owner, "people")[counts]
-    return counts_of(stock, groups, hits, told, shown, owner, lists.size)
+    could = chances(stock, lambda: relevant_pairs(lists, counts), owner, of)
+    return counts_of(stock, groups, hits, could, places, len(owner), lists.size)
 
 
 def relevant_pairs(lists: Judged, counts: Flags) -> Pairs:
     """The users and the items of the relevant pairs in the lists that count."""
     lists_of = lists.truth.rows()
+    owner, wanted = needed(lists.owner, "people"), needed(lists.wanted, "wanted")
+    if counts.all() and lists.always_relevant:
+        return owner[lists_of], wanted
     rows = counts[lists_of] & lists.is_relevant(lists.truth.values)
-    return needed(lists.owner, "people")[lists_of[rows]], needed(lists.wanted, "wanted")[rows]
+    return owner[lists_of[rows]], wanted[rows]
 
 
-def shown_pairs(lists: Judged, counts: Flags) -> Pairs:
-    """The users and the items of the places in the lists that count; none where the items in them
-    are not known."""
-    shown = np.zeros((lists.size, 0), int) if lists.shown is None else lists.shown
-    items: Integers = needed(lists.stock, "wanted").listed[shown[counts]]
-    return np.repeat(needed(lists.owner, "people")[counts], items.shape[1]), items.ravel()
-
-
+_HALVES = (
+    "head = the most popular items, up to the one with which {head} of the rows of train is "
+    "{border}, tail = the other items of {tail}; repeats = {repeats}: rows that repeat a user "
+    "count if this is not 0; of equally popular items the first by {equals} are more popular; "
+    "item_group = {item_group}: the rate of that half alone if it is not all"
+)
 _TWO_WAYS = "below = {below}: unseen leaves out those that the user had in train, all does not"
 
 
@@ -85,11 +89,7 @@ def reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
     "Equal opportunity of head and tail",
     counts=by_half,
     formula="standard deviation / mean over head and tail of hits in the top {k} / relevant items, "
-    "of all lists and of the half; head = the most popular items, up to the one with which {head} "
-    "of the rows of train is {border}, tail = the other items of {tail}; repeats = {repeats}: rows "
-    "that repeat a user count if this is not 0; of equally popular items the first by {equals} are "
-    "more popular; item_group = {item_group}: the rate of that half alone if it is not all; "
-    "relevant items, " + _TWO_WAYS,
+    f"of all lists and of the half; {_HALVES}; relevant items, {_TWO_WAYS}",
     reading="0 if relevant items are found equally often, popular or not; 1 if only those of one "
     "half are found.",
     use="Use it to see whether a model finds what is popular and misses relevant items that are "
@@ -108,11 +108,7 @@ def pop_reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -
     "Places of head and tail over relevant items",
     counts=by_half,
     formula="standard deviation / mean over head and tail of places in the top {k} / relevant "
-    "items, of all lists and of the half; head = the most popular items, up to the one with which "
-    "{head} of the rows of train is {border}, tail = the other items of {tail}; repeats = {repeats}"
-    ": rows that repeat a user count if this is not 0; of equally popular items the first by "
-    "{equals} are more popular; item_group = {item_group}: the rate of that half alone if it is "
-    "not all; relevant items, " + _TWO_WAYS,
+    f"items, of all lists and of the half; {_HALVES}; relevant items, {_TWO_WAYS}",
     reading="0 if both halves have as many places as relevant items, in proportion.",
     use="For numbers of tools that report it under the name of PopREO, where wrong places count as "
     "well; pop_reo looks at hits.",
@@ -127,8 +123,10 @@ def pop_reo_places(counts: Counts, *, below: str = "unseen", item_group: str = "
     return unequal(found, item_group, "pop_reo_places")
 
 
-_THREE_WAYS = "items that could be shown, below = {below}: unseen leaves out those that the user "
-_THREE_WAYS += "had in train, all does not, estimated takes off the mean number of rows of train"
+_THREE_WAYS = (
+    "items that could be shown, below = {below}: unseen leaves out those that the user had in "
+    "train, all does not, estimated takes off the mean number of rows of train"
+)
 
 
 @count_metric(
@@ -156,11 +154,8 @@ def rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
     "Statistical parity of head and tail",
     counts=by_half,
     formula="standard deviation / mean over head and tail of places in the top {k} / places that "
-    "the items of the half could have had, one for every list and item that could be shown; head = "
-    "the most popular items, up to the one with which {head} of the rows of train is {border}, "
-    "tail = the other items of {tail}; repeats = {repeats}: rows that repeat a user count if this "
-    "is not 0; of equally popular items the first by {equals} are more popular; item_group = "
-    "{item_group}: the rate of that half alone if it is not all; " + _THREE_WAYS,
+    "the items of the half could have had, one for every list and item that could be shown; "
+    f"{_HALVES}; {_THREE_WAYS}",
     reading="0 if an item is shown equally often, popular or not; 1 if only one half is shown.",
     use="Use it beside gini: it says whether the places that some items lack are those of the "
     "less popular ones.",

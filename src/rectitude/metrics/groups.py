@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rectitude.errors import UndefinedValue
 from rectitude.metrics.registry import derived_metric
 
 Means = Mapping[str, float]
@@ -50,4 +51,11 @@ def group_gap(means: Means, *, of: str = "ndcg", by: str = "group") -> float:
 def group_ratio(means: Means, *, of: str = "ndcg", by: str = "group") -> float:
     """What the worst served group of users has of the mean of the best served."""
     values = list(means.values())
+    if np.min(values) < 0:
+        raise UndefinedValue(
+            f"a group of users has a mean of {np.min(values):g}, and a ratio of such means says "
+            "nothing.",
+            "a metric that is never negative.",
+            "look at group_gap.",
+        )
     return float(np.min(values) / np.max(values)) if np.any(values) else 1.0

@@ -54,7 +54,7 @@ def hit_auc_within(lists: Judged, k: int | None) -> Ratio:
     "missing what it ranks low.",
     bounds=(-np.inf, np.inf),
     needs=("unseen",),
-    fixed={"average": "micro"},
+    fixed={"average": "micro", "unit": "list"},
     reach="list",
 )
 def pooled_hit_auc(lists: Judged, k: int | None) -> Ratio:

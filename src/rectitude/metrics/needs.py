@@ -41,6 +41,19 @@ _WANTS = {
     "people": ("the users of the lists", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
 }
 
+_HANDED = {
+    "items": "items=", "users": "users=", "train": "train=", "met": "train=",
+    "unseen": "train= or items=", "catalogue": "items= or scores", "scores": "scores",
+    "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
+    "logits": "logits", "chances": "logits", "parts": "names of metrics",
+}  # fmt: skip
+
+
+def handed_over(metric: Metric) -> str:
+    """What has to be handed over for a metric beside lists and truth, in words."""
+    words = [_HANDED[need] for need in metric.requires if need in _HANDED]
+    return ", ".join(dict.fromkeys(words)) or "lists"
+
 
 def require_in(lists: Judged, metric: Metric) -> None:
     """An error if the metric needs something that these lists do not have."""

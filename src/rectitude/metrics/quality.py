@@ -14,7 +14,7 @@ _LAWS: tuple[Law, ...] = ("perfect_is_best",)
 
 @metric(
     "Filled places",
-    formula="items in the top {k} / {k}",
+    formula="items in the top {k} / {k}; without a cutoff, 1 unless the list is empty",
     reading="0.8 means that a fifth of the places is empty.",
     use="Use it to see whether short lists are what makes a model poor.",
     cite="ge2010beyond",

@@ -25,7 +25,7 @@ def _common(lists: Judged, k: int | None) -> Floats:
 @metric(
     "Unlikeness to a reference",
     formula="1 - items in the top {k} that are among the first {k} of the truth / {k}; 0/0 where "
-    "there is no list or no truth",
+    "there is no list or no truth; without a cutoff, of all of the truth / items in the list",
     reading="1 if none of the items would have been shown by the other model, 0 if all would.",
     use="Pass the lists of a simple model, in their order, in the place of the truth, to see what "
     "a model adds to it. unexpectedness does so with the most popular items.",
@@ -42,7 +42,8 @@ def unlike_reference(lists: Judged, k: int | None) -> Ratio:
 
 @metric(
     "Overlap with a reference",
-    formula="items in the top {k} that are among the first {k} of the truth / items in the top {k}",
+    formula="items in the top {k} that are among the first {k} of the truth / items in the top "
+    "{k}; without a cutoff, all of the truth",
     reading="0.7 means that the other list shows 7 items of 10, too, wherever they stand.",
     use="Pass another model's lists, in their order, in the place of the truth.",
     cite="webber2010similarity",
@@ -56,7 +57,8 @@ def reference_overlap(lists: Judged, k: int | None) -> Ratio:
 @metric(
     "Rank-biased overlap",
     formula="sum over depths d up to {k} of {patience} ^ (d - 1) * items in the top d of both / d, "
-    "divided by the sum of {patience} ^ (d - 1); the truth holds the other list, in its order",
+    "divided by the sum of {patience} ^ (d - 1); the truth holds the other list, in its order; "
+    "without a cutoff, up to the end of the longer of the two",
     reading="1 if both lists are the same in the same order, 0 if they share nothing.",
     use="Pass another model's lists in the place of the truth. The first places weigh most.",
     cite="webber2010similarity",
@@ -64,19 +66,22 @@ def reference_overlap(lists: Judged, k: int | None) -> Ratio:
 )
 def rank_biased_overlap(lists: Judged, k: int | None, *, patience: float = 0.85) -> Ratio:
     """How far two lists agree, from the top down."""
-    deepest = int(max(lists.returned.max(initial=0), lists.truth.lengths.max(initial=0)))
-    depths = np.arange(1, (k or max(deepest, 1)) + 1)
-    weight = patience ** (depths - 1)
-    # an item that both have from depth d on adds the weights of all depths from there
-    since = np.append(np.cumsum((weight / depths)[::-1])[::-1], 0.0)
-    depth = np.minimum(np.maximum(lists.rank, lists.place + 1), len(depths) + 1)
-    return Ratio(lists.total(since[depth - 1]), np.full(lists.size, weight.sum()))
+    longer = np.maximum(lists.returned, lists.truth.lengths)
+    end = longer if k is None else np.full(lists.size, k)
+    depths = np.arange(1, int(end.max(initial=0)) + 1)
+    weights = patience ** (depths - 1)
+    upto, whole = (np.append(0.0, np.cumsum(one)) for one in (weights / depths, weights))
+    # an item that both have from some depth on adds the weights of all depths from there
+    before, last = np.maximum(lists.rank - 1, lists.place), end[lists.list]
+    agreed = lists.total(upto[last] - upto[np.minimum(before, last)])
+    return Ratio(np.minimum(agreed, whole[end]), whole[end])
 
 
 @metric(
     "Least item promoted",
     formula="largest place, from 0, that an item in the top {k} has in the truth, less {k}; 0 "
-    "where that is negative; 0/0 where there is no truth",
+    "where that is negative; 0/0 where there is no truth; without a cutoff, less the length of the "
+    "list",
     reading="25 at the cutoff 10 means that some item came up from place 35 of the other list.",
     use="Pass the lists before they were ranked anew in the place of the truth, to see how deep "
     "the new order reaches.",

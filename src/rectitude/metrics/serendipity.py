@@ -10,6 +10,7 @@ from rectitude.arrays import Flags, Floats, Integers, distinct
 from rectitude.data.history import met_and_expected, profile_alike
 from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
+from rectitude.metrics.exposure import many_of
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, Law, Ratio, count_metric, metric
 
@@ -49,8 +50,8 @@ def unseen_share(lists: Judged, k: int | None) -> Ratio:
     "Unexpectedness",
     formula="items in the top {k} that are not among the {k} most popular items of train that the "
     "user had not / items in the top {k}; of equally popular items the first ids are expected",
-    reading="1 if nothing is shown that a list of the most popular items would not show, too; "
-    "0 if a list is the most popular items.",
+    reading="1 if a list shows nothing that a list of the most popular items would show; 0 if it "
+    "shows nothing else.",
     use="Use it to see whether a model does more than follow popularity. It does not look at "
     "relevance: serendipity does.",
     cite="ge2010beyond",
@@ -132,7 +133,7 @@ def items_of_theirs(lists: Judged, k: int | None, counts: Flags) -> Counts:
 def own_train_coverage(counts: Counts) -> float:
     """Share of the items that these users had in train that are shown to one of them."""
     both = (counts["shown"] > 0) & (counts["train"] > 0)
-    return int(both.sum()) / int(np.count_nonzero(counts["train"]))
+    return int(both.sum()) / many_of(counts, "train")
 
 
 def hits_by_relevant(lists: Judged, k: int | None, counts: Flags) -> Counts:
@@ -157,7 +158,7 @@ def hits_by_relevant(lists: Judged, k: int | None, counts: Flags) -> Counts:
     "Popularity of the hits",
     counts=hits_by_relevant,
     formula="mean over lists of (sum over hits in the top {k} of p / relevant items), p = rows of "
-    "train and truth with the item / users of train, of the lists and of users=",
+    "train and truth with the item / (users of train and of users= + lists of other users)",
     reading="It grows with recall and with the popularity of what is found: 0 without a hit.",
     use="For numbers of tools that report it under the name of popularity; average_popularity is "
     "of all items shown, and by train alone.",

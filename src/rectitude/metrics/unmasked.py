@@ -11,7 +11,7 @@ from rectitude.metrics.needs import needed
 from rectitude.metrics.ratings import BY_LIST, NO_LAW, errors, root
 from rectitude.metrics.registry import Ratio, metric
 
-_NEEDS = ("predicted", "unseen")
+_NEEDS = ("predicted", "scores", "unseen")
 _WHERE = (
     "pairs with a grade above 0, whatever the cutoff; 0/0 for a list of which train holds an item"
 )

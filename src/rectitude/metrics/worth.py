@@ -8,6 +8,8 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Ratio, metric
 
+_IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could be percent
+
 
 @metric(
     "Mean of an attribute",
@@ -19,6 +21,7 @@ from rectitude.metrics.registry import Ratio, metric
     bounds=(-np.inf, np.inf),
     breaks=("perfect_is_best", "moving_up_helps"),
     needs=("items", "shown", "stock"),
+    fixed=_IN_UNITS,
 )
 def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Mean of a number that the items shown have."""
@@ -40,6 +43,7 @@ def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     bounds=(-np.inf, np.inf),
     breaks=("perfect_is_best", "moving_up_helps"),
     needs=("items", "wanted"),
+    fixed=_IN_UNITS,
     averages="closed form",
 )
 def hit_value(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rectitude.convention import SWITCHES, Convention
+from rectitude.data.halves import require_choice
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Metric, Ratio
@@ -58,10 +59,11 @@ def parts_in(variants: Variants, known: Container[str]) -> dict[str, str | None]
 
 
 def composed(
-    metric: Metric, parts: Mapping[str, Asked], points: Mapping[str, str | None], reference: Any
+    metric: Metric, parts: Mapping[str, Asked], points: Mapping[str, str | None], reference: str
 ) -> tuple[Metric, dict[str, float | str]]:
     """The metric of some parts, and its numbers: the point of each, and what each has of its
     own."""
+    require_choice("reference", reference, ("worst", "best"))
     numbers: dict[str, float | str] = {}
     for name, part in parts.items():
         _require_by_list(metric, name, part.metric)
@@ -114,15 +116,13 @@ def _require_by_list(metric: Metric, name: str, part: Metric) -> None:
         )
 
 
-def _usual_point(part: Metric, reference: float | str) -> float:
+def _usual_point(part: Metric, reference: str) -> float:
     """The point of a part that was given none: its worst or its best value."""
     low, high = part.bounds if part.best == "high" else part.bounds[::-1]
     return high if reference == "best" else low
 
 
-def _point(
-    metric: Metric, name: str, part: Metric, given: str | None, reference: float | str
-) -> float:
+def _point(metric: Metric, name: str, part: Metric, given: str | None, reference: str) -> float:
     try:
         point = _usual_point(part, reference) if given is None else float(given)
     except ValueError:

@@ -108,7 +108,8 @@ class Profile:
         if points:
             variants = tuple(one for one in variants if one[0] not in points)
             parts = {part: self.resolve(Name(part, at=name.at)) for part in points}
-            metric, numbers = composed(metric, parts, points, numbers["reference"])
+            chosen = {**numbers, **own, **self._settings(variants, metric)}["reference"]
+            metric, numbers = composed(metric, parts, points, str(chosen))
             changes = shared_convention(metric, parts)
         settings = {**own, **self._settings(variants, metric)}
         if metric.kind == "derived" and not metric.of:  # of the means of groups

@@ -1,0 +1,193 @@
+"""What groups a list shows, beside those of its user's training: for some lists at a time.
+
+The lists of a block are few enough that the processor holds what is computed of them, so that
+nothing as large as all lists and groups is ever there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Flags, Floats, Integers, in_blocks, offsets_of, totals
+from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.attributes import Memberships
+from rectitude.data.history import expanded
+from rectitude.data.shares import Pair, paired, shares
+from rectitude.data.stock import Stock
+
+Terms = Callable[[Floats, Floats], Floats]
+"""what a group adds, by its shares of training and of the list"""
+_LISTS = 1 << 11
+_LISTS_OF_NUMPY = 1 << 14
+_CELLS = 1 << 20
+"""counts of groups, by how many groups their items have, that a kernel may hold"""
+_FEW_GROUPS = 64
+
+
+class _Rows(NamedTuple):
+    """The rows of train, by user."""
+
+    offsets: Integers
+    item: Integers
+
+
+def summed(
+    stock: Stock, shown: Integers, owner: Integers, by: str, terms: Terms
+) -> tuple[Floats, Flags]:
+    """(lists,) the sum over groups of a function of their shares in the training of the list's user
+    and in the list, and whether there is anything of both. `stock.user` and `owner` must number
+    users alike."""
+    return _over(stock, shown, owner, _trained(stock, owner), by, terms)
+
+
+def groups_shown(stock: Stock, shown: Integers, by: str) -> Floats:
+    """(lists,) how many different groups the items of each list have."""
+    nobody = np.zeros(len(shown), np.int64)
+    nothing = _Rows(np.zeros(2, np.int64), nobody[:0])
+    return _over(stock, shown, nobody, nothing, by, lambda _, listed: np.sign(listed))[0]
+
+
+def _trained(stock: Stock, owner: Integers) -> _Rows:
+    """The rows of train by user, found once for all metrics."""
+    last = int(max(stock.user.max(initial=-1), owner.max(initial=-1)))
+    if "by user" not in stock.kept or len(stock.kept["by user"].offsets) < last + 2:
+        ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
+        item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
+        stock.kept["by user"] = _Rows(offsets_of(stock.user, last + 1), item)
+    return cast("_Rows", stock.kept["by user"])
+
+
+def _over(
+    stock: Stock, shown: Integers, owner: Integers, rows: _Rows, by: str, terms: Terms
+) -> tuple[Floats, Flags]:
+    """What groups add up to in each list, and whether rows and list have anything."""
+    members = stock.memberships(by)
+    start = offsets_of(members.entry, len(stock.ids))
+    most = int(np.diff(start).max(initial=1))
+    compiled = repay(shown.size) and len(members.names) * most <= _CELLS
+    tables = _tables(stock, rows, members, start, most) if compiled else ()
+    sums, both = np.zeros(len(owner)), np.zeros(len(owner), bool)
+
+    def work(first: int, last: int) -> None:
+        step = _LISTS if compiled else _LISTS_OF_NUMPY
+        room = np.zeros((2, len(members.names), most), np.int64)  # counts: 0 between lists
+        for begin in range(first, last, step):
+            here = slice(begin, min(begin + step, last))
+            lists = (owner[here], shown[here], both[here])
+            pair = (
+                _compiled(tables, room, *lists)
+                if compiled
+                else _pair(rows, members, stock.listed, *lists)
+            )
+            sums[here] = totals(pair.owner, len(lists[0]), terms(pair.one, pair.other))
+
+    in_blocks(work, len(owner))
+    return sums, both
+
+
+def _pair(
+    rows: _Rows, members: Memberships, listed: Integers, owner: Integers, shown: Integers,
+    both: Flags,
+) -> Pair:  # fmt: skip
+    """The shares of groups in training and list; the twin of `pair_kernel`."""
+    whose, where = expanded(rows.offsets, owner)
+    place = np.repeat(np.arange(len(shown)), shown.shape[1])
+    trained = shares(whose, rows.item[where], members, len(owner))
+    in_list = shares(place, listed[shown].reshape(-1), members, len(owner))
+    has = (np.bincount(side.owner, minlength=len(owner)) > 0 for side in (trained, in_list))
+    both[:] = np.logical_and(*has)
+    return paired(trained, in_list)
+
+
+def _tables(
+    stock: Stock, rows: _Rows, members: Memberships, start: Integers, most: int
+) -> tuple[NDArray[Any], ...]:
+    """What kernels look up: rows of train by user, and the groups of items. Where no item has
+    several, and groups are few, the group of each row and listed item at once, -1 for none."""
+    found: tuple[NDArray[Any], ...] = (*rows, start, members.number, stock.listed)
+    if most == 1 and len(members.names) <= _FEW_GROUPS:
+        groups = np.full(len(stock.ids) + 1, -1, np.int8)
+        groups[members.entry] = members.number
+        found = (rows.offsets, groups[rows.item], groups[stock.listed])
+    return tuple(map(frozen, found))
+
+
+def _compiled(
+    tables: tuple[NDArray[Any], ...], room: Integers, owner: Integers, shown: Integers, both: Flags
+) -> Pair:
+    """The shares of groups in training and list, by a kernel."""
+    pair = kernel(few_kernel if len(tables) == 3 else pair_kernel)
+    offsets, (_, groups, most) = tables[0], room.shape
+    entries = int((offsets[owner + 1] - offsets[owner]).sum()) + shown.size
+    cells = min(entries * most, len(owner) * groups) + 1
+    whose, one, other = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
+    end = pair(*tables, frozen(owner), shown, both, room, whose, one, other)
+    return Pair(whose[:end], one[:end], other[:end])
+
+
+def pair_kernel(
+    offsets: Integers, item: Integers, start: Integers, number: Integers, listed: Integers,
+    owner: Integers, shown: Integers, both: Flags, counts: Integers,
+    whose: Integers, one: Floats, other: Floats,
+) -> int:  # fmt: skip
+    """The shares of groups in training and list, compiled. Parts of items that have several groups
+    are added from the fewest parts on, and groups in ascending order."""
+    at, (_, groups, most) = 0, counts.shape
+    there, touched = np.zeros(groups, np.bool_), np.empty(groups, np.int64)
+    for u in range(len(owner)):
+        many, begin, trained = 0, at, offsets[owner[u] + 1] - offsets[owner[u]]
+        for n in range(trained + shown.shape[1]):
+            side = 0 if n < trained else 1
+            entry = listed[shown[u, n - trained]] if side else item[offsets[owner[u]] + n]
+            for m in range(start[entry], start[entry + 1] if entry >= 0 else 0):
+                group = number[m]
+                counts[side, group, start[entry + 1] - start[entry] - 1] += 1
+                if not there[group]:
+                    there[group] = True
+                    touched[many] = group
+                    many += 1
+        total, whole = 0.0, 0.0
+        for group in np.sort(touched[:many]):
+            mine, its = 0.0, 0.0
+            for part in range(most):
+                mine += counts[0, group, part] / (part + 1)
+                its += counts[1, group, part] / (part + 1)
+                counts[0, group, part] = counts[1, group, part] = 0
+            whose[at], one[at], other[at] = u, mine, its
+            total, whole, at, there[group] = total + mine, whole + its, at + 1, False
+        both[u] = total > 0 and whole > 0
+        for cell in range(begin, at):
+            one[cell] /= total if total > 0 else 1.0
+            other[cell] /= whole if whole > 0 else 1.0
+    return at
+
+
+def few_kernel(
+    offsets: Integers, trained: NDArray[np.int8], listed: NDArray[np.int8], owner: Integers,
+    shown: Integers, both: Flags, counts: Integers, whose: Integers, one: Floats, other: Floats,
+) -> int:  # fmt: skip
+    """The same for few groups, of which an item has one at most: all are looked at in turn."""
+    at, mine, its = 0, counts[0, :, 0], counts[1, :, 0]
+    for u in range(len(owner)):
+        rows, places = 0, 0
+        for row in range(offsets[owner[u]], offsets[owner[u] + 1]):
+            if trained[row] >= 0:
+                mine[trained[row]] += 1
+                rows += 1
+        for p in range(shown.shape[1]):
+            group = listed[shown[u, p]]
+            if group >= 0:
+                its[group] += 1
+                places += 1
+        both[u] = rows > 0 and places > 0
+        for group in range(len(mine)):
+            whose[at] = u
+            one[at] = mine[group] / max(rows, 1)
+            other[at] = its[group] / max(places, 1)
+            at += mine[group] + its[group] > 0
+            mine[group] = its[group] = 0
+    return at
