@@ -9,7 +9,7 @@ from experiments import SMALL, contents, write
 
 import rectitude as rt
 from rectitude.cli import main
-from rectitude.errors import BadName
+from rectitude.errors import BadName, DuplicateTruth
 
 pytestmark = pytest.mark.usefixtures("plugins")
 
@@ -127,3 +127,13 @@ def test_objects_of_python_can_be_models_and_data(tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.exit_code == 0, run.failures
     assert set(run.results["headline"]) == {"popularity", "mine"}
+
+
+def test_a_truth_that_repeats_pairs_is_refused_before_any_model_learns(tmp_path: Path) -> None:
+    steps = '[[prepare]]\nstep = "deduplicate"\nkeep = "first"\n'
+    raw = with_model("Raising").replace(steps, "")
+    with pytest.raises(DuplicateTruth, match='step = "deduplicate"'):
+        rt.run(write(tmp_path, raw))
+    counted = raw.replace("[evaluate]\n", '[evaluate]\nconvention = { duplicate_truth = "once" }\n')
+    run = rt.run(write(tmp_path, counted))
+    assert set(run.results["headline"]) == {"popularity", "item-knn"}

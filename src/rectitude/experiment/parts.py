@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log
+from rectitude.errors import DuplicateTruth
 from rectitude.experiment.store import Output, json_file, parquet_file, read_json
 from rectitude.experiment.windows import facts_of as window_facts
 from rectitude.splits.split import Split
@@ -60,6 +61,22 @@ def read_split(folder: Path, number: int) -> Split:
     inner = _split(logs, "validation_") if "validation_train" in logs else None
     ledger = Ledger.from_dict(told["ledger"])
     return replace(outer, name=told["name"], ledger=ledger, validation=inner)
+
+
+def require_pairs_once(folder: Path, number: int) -> None:
+    """An error if the truth of a split repeats a pair: no model could be evaluated, which is better
+    said before they learn."""
+    truth = _frame(folder / f"{number}-truth.parquet")
+    again = truth.select("user", "item").is_duplicated()
+    if again.any():
+        first = truth.row(int(again.arg_max() or 0), named=True)
+        raise DuplicateTruth(
+            f"{int(again.sum()):,} of {truth.height:,} rows of the truth repeat a pair of user and"
+            f" item (first: user {first['user']!r}, item {first['item']!r}).",
+            "each pair once, or a convention that says what repeats count.",
+            'prepare with step = "deduplicate", or set [evaluate] convention ='
+            ' { duplicate_truth = "once" }.',
+        )
 
 
 def _split(logs: dict[str, Log], prefix: str) -> Split:

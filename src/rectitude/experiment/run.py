@@ -12,11 +12,13 @@ from typing import Any, Literal
 
 from rectitude.errors import unknown_name
 from rectitude.experiment import publishing, stages
+from rectitude.experiment.asked import convention_of
 from rectitude.experiment.checks import require_sound
 from rectitude.experiment.config import Entrant
 from rectitude.experiment.explaining import explained
 from rectitude.experiment.fielded import Fielded
 from rectitude.experiment.lock import held
+from rectitude.experiment.parts import require_pairs_once
 from rectitude.experiment.publishing import Found, published
 from rectitude.experiment.reading import Loaded, load
 from rectitude.experiment.results import Run
@@ -25,6 +27,7 @@ from rectitude.experiment.store import Store, read_json
 from rectitude.experiment.watching import Watch, Watcher, logged
 from rectitude.experiment.work import Work, entries_of, log_of, parts_of
 from rectitude.models.plugins import Plugins
+from rectitude.profiles import profile_of
 
 Start = Literal["resume", "fresh"]
 SWITCH = "RECTITUDE_PLUGINS"
@@ -186,6 +189,9 @@ def found_by(work: Work) -> Found:
     if parts is None:
         return found
     found.parts = parts
+    convention = profile_of(convention_of(work.loaded)).convention
+    for part in parts if convention.duplicate_truth == "error" else ():
+        require_pairs_once(part.folder, part.number)
     for part in parts:
         _audited(work, part, found)
     found.stopped = _stopped(work, found)
