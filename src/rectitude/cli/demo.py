@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -106,7 +108,9 @@ def _explained(explanation: Mapping[str, Any]) -> str:
 def _commands(folder: Path) -> str:
     """What to try next, from the folder that holds the files."""
     lists = "run/predictions/item-knn.parquet"
+    here = f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
     lines = [
+        *([] if shutil.which("rectitude") else [here]),
         f"cd {shlex.quote(str(folder.parent))}",
         "rectitude run demo.toml --dry-run",
         "rectitude report run --figures figures",
