@@ -11,7 +11,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.arrays import distinct, places
-from rectitude.data import mixtures, tallies
+from rectitude.data import mixtures, proportions, tallies
 from rectitude.data.tallies import different_pairs
 
 NAMES = [
@@ -19,13 +19,13 @@ NAMES = [
     "category_coverage@5", "distinct_categories@5", "reo@{3,5}", "rsp@{3,5}", "pop_reo@5",
     "pop_rsp@5", "bias_disparity_bd@5", "unseen_share@5", "unexpectedness@5",
 ]  # fmt: skip
-LISTS, ITEMS = 90, 40
+LISTS, ITEMS = 400, 40
 
 
 def given(seed: int, column: str) -> dict[str, Any]:
     """Tables in no order; some items have no value, and some users no training."""
     rng = np.random.default_rng(seed)
-    many = {"few": 6, "many": 30 * mixtures._FEW_GROUPS, "several": 8}[column]
+    many = {"few": 6, "many": 30 * proportions.FEW, "several": 8}[column]
     values: list[Any] = [int(v) if v else None for v in rng.integers(0, many, ITEMS)]
     if column == "several":
         values = [rng.integers(0, many, size).tolist() for size in rng.integers(0, 4, ITEMS)]
@@ -35,7 +35,7 @@ def given(seed: int, column: str) -> dict[str, Any]:
     lists = pl.DataFrame({"user": user, "item": shown, "rank": place + 1}).filter(short)
     pairs = {
         what: pl.DataFrame({"user": rng.integers(0, users, n), "item": rng.integers(0, ITEMS, n)})
-        for what, users, n in (("train", LISTS - 9, 700), ("truth", LISTS, 400))
+        for what, users, n in (("train", LISTS - 9, 3_600), ("truth", LISTS, 1_700))
     }
     return {
         "predictions": lists, "train": pairs["train"], "truth": pairs["truth"].unique(),

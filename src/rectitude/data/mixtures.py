@@ -6,8 +6,7 @@ nothing as large as all lists and groups is ever there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +15,14 @@ from rectitude.arrays import Flags, Floats, Integers, in_blocks, offsets_of, tot
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.attributes import Memberships
 from rectitude.data.history import expanded
+from rectitude.data.proportions import FEW, Few, Rows, Terms, add_from, few, few_kernel, table
 from rectitude.data.shares import Pair, paired, shares
 from rectitude.data.stock import Stock
 
-Terms = Callable[[Floats, Floats], Floats]
-"""what a group adds, by its shares of training and of the list"""
 _LISTS = 1 << 11
 _LISTS_OF_NUMPY = 1 << 14
 _CELLS = 1 << 20
 """counts of groups, by how many groups their items have, that a kernel may hold"""
-_FEW_GROUPS = 64
-
-
-class _Rows(NamedTuple):
-    """The rows of train, by user."""
-
-    offsets: Integers
-    item: Integers
 
 
 def summed(
@@ -47,86 +37,90 @@ def summed(
 def groups_shown(stock: Stock, shown: Integers, by: str) -> Floats:
     """(lists,) how many different groups the items of each list have."""
     nobody = np.zeros(len(shown), np.int64)
-    nothing = _Rows(np.zeros(2, np.int64), nobody[:0])
+    nothing = Rows(np.zeros(2, np.int64), nobody[:0])
     return _over(stock, shown, nobody, nothing, by, lambda _, listed: np.sign(listed))[0]
 
 
-def _trained(stock: Stock, owner: Integers) -> _Rows:
+def _trained(stock: Stock, owner: Integers) -> Rows:
     """The rows of train by user, found once for all metrics."""
     last = int(max(stock.user.max(initial=-1), owner.max(initial=-1)))
     if "by user" not in stock.kept or len(stock.kept["by user"].offsets) < last + 2:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
-        stock.kept["by user"] = _Rows(offsets_of(stock.user, last + 1), item)
-    return cast("_Rows", stock.kept["by user"])
+        stock.kept["by user"] = Rows(offsets_of(stock.user, last + 1), item)
+    return cast("Rows", stock.kept["by user"])
 
 
 def _over(
-    stock: Stock, shown: Integers, owner: Integers, rows: _Rows, by: str, terms: Terms
+    stock: Stock, shown: Integers, owner: Integers, rows: Rows, by: str, terms: Terms
 ) -> tuple[Floats, Flags]:
     """What groups add up to in each list, and whether rows and list have anything."""
     members = stock.memberships(by)
     start = offsets_of(members.entry, len(stock.ids))
     most = int(np.diff(start).max(initial=1))
     compiled = repay(shown.size) and len(members.names) * most <= _CELLS
-    tables = _tables(stock, rows, members, start, most) if compiled else ()
+    groups = _few(stock, rows, by) if compiled and most == 1 and len(members.names) <= FEW else None
+    known = groups or tuple(map(frozen, (*rows, start, members.number, stock.listed)))
+    can = table(groups, shown, terms) if groups else None
     sums, both = np.zeros(len(owner)), np.zeros(len(owner), bool)
+
+    def add(here: slice | Integers, room: Integers) -> None:
+        lists = (owner[here], shown[here])
+        pair, both[here] = (
+            _compiled(known, room, *lists)
+            if compiled
+            else _pair(rows, members, stock.listed, *lists)
+        )
+        sums[here] = totals(pair.owner, len(lists[0]), terms(pair.one, pair.other))
 
     def work(first: int, last: int) -> None:
         step = _LISTS if compiled else _LISTS_OF_NUMPY
         room = np.zeros((2, len(members.names), most), np.int64)  # counts: 0 between lists
         for begin in range(first, last, step):
-            here = slice(begin, min(begin + step, last))
-            lists = (owner[here], shown[here], both[here])
-            pair = (
-                _compiled(tables, room, *lists)
-                if compiled
-                else _pair(rows, members, stock.listed, *lists)
-            )
-            sums[here] = totals(pair.owner, len(lists[0]), terms(pair.one, pair.other))
+            here: slice | Integers = slice(begin, min(begin + step, last))
+            if groups and can:
+                lists = (frozen(owner[here]), shown[here])
+                left = add_from(can, groups, len(members.names), lists, both[here], sums[here])
+                here = begin + np.flatnonzero(left)
+            if isinstance(here, slice) or len(here):
+                add(here, room)
 
     in_blocks(work, len(owner))
     return sums, both
 
 
+def _few(stock: Stock, rows: Rows, by: str) -> Few:
+    """The group of each row and item, found once for all metrics."""
+    key = ("few", by, len(rows.item))
+    if key not in stock.kept:
+        stock.kept[key] = few(rows, stock.memberships(by), stock.listed, len(stock.ids))
+    return cast("Few", stock.kept[key])
+
+
 def _pair(
-    rows: _Rows, members: Memberships, listed: Integers, owner: Integers, shown: Integers,
-    both: Flags,
-) -> Pair:  # fmt: skip
-    """The shares of groups in training and list; the twin of `pair_kernel`."""
+    rows: Rows, members: Memberships, listed: Integers, owner: Integers, shown: Integers
+) -> tuple[Pair, Flags]:
+    """The shares of groups in training and list, and who has both; the twin of `pair_kernel`."""
     whose, where = expanded(rows.offsets, owner)
     place = np.repeat(np.arange(len(shown)), shown.shape[1])
     trained = shares(whose, rows.item[where], members, len(owner))
     in_list = shares(place, listed[shown].reshape(-1), members, len(owner))
     has = (np.bincount(side.owner, minlength=len(owner)) > 0 for side in (trained, in_list))
-    both[:] = np.logical_and(*has)
-    return paired(trained, in_list)
-
-
-def _tables(
-    stock: Stock, rows: _Rows, members: Memberships, start: Integers, most: int
-) -> tuple[NDArray[Any], ...]:
-    """What kernels look up: rows of train by user, and the groups of items. Where no item has
-    several, and groups are few, the group of each row and listed item at once, -1 for none."""
-    found: tuple[NDArray[Any], ...] = (*rows, start, members.number, stock.listed)
-    if most == 1 and len(members.names) <= _FEW_GROUPS:
-        groups = np.full(len(stock.ids) + 1, -1, np.int8)
-        groups[members.entry] = members.number
-        found = (rows.offsets, groups[rows.item], groups[stock.listed])
-    return tuple(map(frozen, found))
+    return paired(trained, in_list), np.logical_and(*has)
 
 
 def _compiled(
-    tables: tuple[NDArray[Any], ...], room: Integers, owner: Integers, shown: Integers, both: Flags
-) -> Pair:
-    """The shares of groups in training and list, by a kernel."""
-    pair = kernel(few_kernel if len(tables) == 3 else pair_kernel)
-    offsets, (_, groups, most) = tables[0], room.shape
+    known: tuple[NDArray[Any], ...], room: Integers, owner: Integers, shown: Integers
+) -> tuple[Pair, Flags]:
+    """The shares of groups in training and list, and who has both, by a kernel."""
+    pair = kernel(few_kernel if isinstance(known, Few) else pair_kernel)
+    offsets, (_, groups, most) = known[0], room.shape
     entries = int((offsets[owner + 1] - offsets[owner]).sum()) + shown.size
     cells = min(entries * most, len(owner) * groups) + 1
     whose, one, other = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
-    end = pair(*tables, frozen(owner), shown, both, room, whose, one, other)
-    return Pair(whose[:end], one[:end], other[:end])
+    both = np.empty(len(owner), bool)
+    end = pair(*known, frozen(owner), shown, both, room, whose, one, other)
+    return Pair(whose[:end], one[:end], other[:end]), both
 
 
 def pair_kernel(
@@ -163,31 +157,4 @@ def pair_kernel(
         for cell in range(begin, at):
             one[cell] /= total if total > 0 else 1.0
             other[cell] /= whole if whole > 0 else 1.0
-    return at
-
-
-def few_kernel(
-    offsets: Integers, trained: NDArray[np.int8], listed: NDArray[np.int8], owner: Integers,
-    shown: Integers, both: Flags, counts: Integers, whose: Integers, one: Floats, other: Floats,
-) -> int:  # fmt: skip
-    """The same for few groups, of which an item has one at most: all are looked at in turn."""
-    at, mine, its = 0, counts[0, :, 0], counts[1, :, 0]
-    for u in range(len(owner)):
-        rows, places = 0, 0
-        for row in range(offsets[owner[u]], offsets[owner[u] + 1]):
-            if trained[row] >= 0:
-                mine[trained[row]] += 1
-                rows += 1
-        for p in range(shown.shape[1]):
-            group = listed[shown[u, p]]
-            if group >= 0:
-                its[group] += 1
-                places += 1
-        both[u] = rows > 0 and places > 0
-        for group in range(len(mine)):
-            whose[at] = u
-            one[at] = mine[group] / max(rows, 1)
-            other[at] = its[group] / max(places, 1)
-            at += mine[group] + its[group] > 0
-            mine[group] = its[group] = 0
     return at

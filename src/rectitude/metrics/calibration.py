@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.mixtures import Terms, summed
+from rectitude.data.mixtures import summed
+from rectitude.data.proportions import Terms
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
