@@ -13,6 +13,7 @@ from math import fsum, sqrt
 import numpy as np
 
 from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.attributes import Groups
 from rectitude.errors import BadTable, UndefinedValue, unknown_name
 
@@ -51,12 +52,16 @@ def by_pair(what: str, users: Groups, items: Groups, who: Integers, item: Intege
     sizes, found = (len(users.names), len(items.names)), []
     row = sizes[1] + 1  # the last column is for items in no group, the last row for users in none
     theirs, its = np.where(theirs < 0, sizes[0], theirs) * row, np.where(its < 0, sizes[1], its)
+    known = (frozen(theirs.astype(np.int32)), frozen(its.astype(np.int32)))
+    who, item = (side if side.ndim == 2 else side[:, None] for side in (who, item))
+    count = kernel(pair_kernel) if repay(item.size) else _count_pairs
 
     def work(first: int, last: int) -> None:
+        counts = np.zeros(row * (sizes[0] + 1), np.int64)
         for begin in range(first, last, _BLOCK):
             here = slice(begin, min(begin + _BLOCK, last))
-            pairs = (theirs[who[here]] + its[item[here]]).reshape(-1)
-            found.append(np.bincount(pairs, minlength=row * (sizes[0] + 1)))
+            count(*known, who[here], item[here], counts)
+        found.append(counts)
 
     in_blocks(work, len(item))
     counts = np.sum([np.zeros(row * (sizes[0] + 1), np.int64), *found], axis=0).reshape(-1, row)
@@ -65,6 +70,22 @@ def by_pair(what: str, users: Groups, items: Groups, who: Integers, item: Intege
         for n, user in enumerate(users.names)
         for m, name in enumerate(items.names)
     }
+
+
+def _count_pairs(
+    theirs: Integers, its: Integers, who: Integers, item: Integers, counts: Integers
+) -> None:
+    counts += np.bincount((theirs[who] + its[item]).reshape(-1), minlength=len(counts))
+
+
+def pair_kernel(
+    theirs: Integers, its: Integers, who: Integers, item: Integers, counts: Integers
+) -> None:
+    """Count pairs of groups, compiled."""
+    for u in range(item.shape[0]):
+        row = theirs[who[u, 0]]
+        for place in range(item.shape[1]):
+            counts[row + its[item[u, place]]] += 1
 
 
 def _require_few(groups: Groups) -> None:

@@ -30,9 +30,9 @@ def met_and_expected(stock: Stock, owner: Integers, shown: Integers) -> tuple[Fl
     """
     offsets, item = _profiles(stock, owner)
     order = np.argsort(-stock.rows, kind="stable")
-    place = np.full(len(order) + 1, -1)
+    place = np.full(len(order) + 1, -1, np.int32)  # small tables stay in the processor
     place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
-    known = tuple(map(frozen, (offsets, item, place, stock.listed)))
+    known = (frozen(offsets), frozen(item), frozen(place), frozen(stock.listed.astype(np.int32)))
     met, expected = np.zeros(len(owner)), np.zeros(len(owner))
     look: Callable[..., None] = kernel(met_kernel) if repay(shown.size) else _look
 
@@ -98,21 +98,28 @@ def had(stock: Stock, user: Integers, item: Integers) -> Flags:
     found = np.zeros(len(user), bool)
 
     def work(first: int, last: int) -> None:
-        here = slice(first, last)
-        kernel(had_kernel)(*known, frozen(user[here]), frozen(item[here]), found[here])
+        here, mark = slice(first, last), np.full(len(stock.ids), -1)
+        kernel(had_kernel)(*known, frozen(user[here]), frozen(item[here]), found[here], mark)
 
     in_blocks(work, len(user))
     return found
 
 
 def had_kernel(
-    offsets: Integers, theirs: Integers, user: Integers, item: Integers, found: Flags
+    offsets: Integers,
+    theirs: Integers,
+    user: Integers,
+    item: Integers,
+    found: Flags,
+    mark: Integers,
 ) -> None:
-    """Look for items among those that users had, compiled. The items of a user ascend."""
+    """Look for items among those that users had, compiled. An item is marked with the last user who
+    had it; `mark` holds none before."""
     for row in range(len(user)):
-        begin, end = offsets[user[row]], offsets[user[row] + 1]
-        at = begin + np.searchsorted(theirs[begin:end], item[row])
-        found[row] = at < end and theirs[at] == item[row]
+        if row == 0 or user[row] != user[row - 1]:
+            for other in theirs[offsets[user[row]] : offsets[user[row] + 1]]:
+                mark[other] = user[row]
+        found[row] = mark[item[row]] == user[row]
 
 
 def alike(stock: Stock, one: Integers, other: Integers) -> Floats:

@@ -63,7 +63,7 @@ def times_kernel(shown: Integers, found: Integers) -> None:
 def equal_pairs(group: Integers, listed: Integers, shown: Integers) -> tuple[Floats, Floats]:
     """(lists,) how many pairs of places hold items of the same group, and how many hold items of
     any; a group below 0 is none."""
-    table = frozen(np.append(group, -1)[listed])
+    table = frozen(np.append(group, -1)[listed].astype(np.int32))
     equal, known = np.zeros(len(shown)), np.zeros(len(shown))
     count = kernel(equal_kernel) if repay(shown.size) else _count_equal
 
@@ -86,17 +86,20 @@ def _count_equal(table: Integers, shown: Integers, equal: Floats, known: Floats)
 
 
 def equal_kernel(table: Integers, shown: Integers, equal: Floats, known: Floats) -> None:
-    """Count pairs of items of the same group, and items of any, compiled."""
-    groups = np.empty(shown.shape[1], np.int64)
+    """Count pairs of items of the same group, and items of any, compiled: an item makes a pair with
+    each one of its group before it."""
+    times = np.zeros(table.max() + 1, np.int64)  # of groups: 0 between lists
     for u in range(shown.shape[0]):
         many, pairs = 0, 0
         for place in range(shown.shape[1]):
             group = table[shown[u, place]]
             if group >= 0:
-                for other in range(many):
-                    pairs += groups[other] == group
-                groups[many] = group
+                pairs += times[group]
+                times[group] += 1
                 many += 1
+        for place in range(shown.shape[1]):
+            if table[shown[u, place]] >= 0:
+                times[table[shown[u, place]]] = 0
         equal[u], known[u] = pairs, many
 
 
@@ -116,7 +119,7 @@ def different_pairs(owner: Integers, item: Integers, items: int) -> tuple[Intege
     def work(first: int, last: int) -> None:
         for begin, end in pairwise(cuts[first : last + 1].tolist()):
             keys = (owner[begin:end] << bits) | item[begin:end]
-            keys.sort(kind="stable")
+            keys.sort(kind="stable")  # quick where owners ascend already
             ordered[begin:end] = keys & ((1 << bits) - 1)
             new[begin + 1 : end] = keys[1:] != keys[:-1]
 
