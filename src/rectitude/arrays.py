@@ -3,12 +3,9 @@ below."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -175,75 +172,3 @@ def places(known: Integers, codes: Integers) -> Integers:
     table = np.full(span + 1, -1, np.int64)  # the last is for codes outside
     table[known - first] = np.arange(len(known))
     return table[near if every else np.where((near >= 0) & (near < span), near, span)]
-
-
-def thread_count() -> int:
-    """How many threads to use: `RECTITUDE_THREADS`, or the processors this process may use."""
-    wanted = os.environ.get("RECTITUDE_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) -> None:
-    """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it
-    pays."""
-    step = max(least, -(-size // (8 * thread_count())))
-    together([partial(work, first, min(first + step, size)) for first in range(0, size, step)])
-
-
-def together(tasks: Sequence[Callable[[], object]], pays: bool = True) -> None:
-    """Run tasks, on several threads if it pays. Of several that fail, the first one is raised.
-
-    The calling thread takes its share, and waits for no thread that has not begun: tasks may
-    themselves call this.
-    """
-    threads = thread_count() if pays else 1
-    if threads == 1 or len(tasks) < 2:
-        for task in tasks:
-            task()
-        return
-    waiting = deque(enumerate(tasks))
-    failed: dict[int, Exception] = {}
-    helpers = [_pool(threads - 1).submit(_work, waiting, failed) for _ in tasks[1:threads]]
-    try:
-        _work(waiting, failed)
-    finally:
-        waiting.clear()  # where the calling thread was interrupted
-        wait([helper for helper in helpers if not helper.cancel()])
-    if failed:
-        raise failed[min(failed)]
-
-
-def _work(waiting: deque[tuple[int, Callable[[], object]]], failed: dict[int, Exception]) -> None:
-    """Run waiting tasks until none is left; keep what they raise."""
-    while waiting:
-        try:
-            place, task = waiting.popleft()
-        except IndexError:  # another thread took the last one
-            return
-        try:
-            task()
-        except Exception as error:
-            failed[place] = error
-
-
-_KEPT = 31 << 20  # bytes; of arrays from 32 MB on the allocator learns nothing
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting them anew takes longer than many a task.
-
-    Where there is work for threads there are many arrays of some 100 KB for a moment. The GNU
-    allocator hands such memory back to the system each time, and gets it again page by page, until
-    a program has freed one larger array; this is that array, whose pages are never touched.
-    """
-    np.empty(_KEPT, np.uint8)
-    return ThreadPoolExecutor(threads, thread_name_prefix="rectitude")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a fork

@@ -9,18 +9,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import (
-    Flags,
-    Integers,
-    Pieces,
-    distinct,
-    in_blocks,
-    offsets_of,
-    places,
-    thread_count,
-    together,
-)
+from rectitude.arrays import Flags, Integers, Pieces, distinct, offsets_of, places
 from rectitude.compiled import HASH, frozen, kernel, repay
+from rectitude.threads import in_blocks, thread_count, together
 
 _GLANCE = 1024
 _FEW_ROWS = 1 << 18  # threads cost more than taking so many

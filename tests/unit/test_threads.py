@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from rectitude.arrays import together
+from rectitude.threads import together
 
 
 @pytest.fixture(params=["1", "2", "5"], autouse=True)

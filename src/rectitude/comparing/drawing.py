@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Floats, together
+from rectitude.arrays import Floats
+from rectitude.threads import together
 
 BLOCK = 500_000
 """how many weights a thread holds at a time"""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct
 from rectitude.errors import BadTable, MissingNeed, nearest
+from rectitude.threads import Once
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +56,7 @@ class Attributes:
     row: Integers
     """(rows of the table) the entry that the row is about"""
     size: int
-    kept: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    kept: Once = field(default_factory=Once, repr=False)
     """what was read so far"""
 
     def groups(self, column: str) -> Groups:
@@ -84,7 +85,8 @@ class Attributes:
 
     def missing(self) -> dict[str, Flags]:
         """(entries,) whether an entry has no value, for every column that was read."""
-        return {column: _missing(found, self.size) for (_, column), found in self.kept.items()}
+        known = sorted(self.kept.made.items(), key=lambda found: str(found[0]))  # whoever was first
+        return {column: _missing(found, self.size) for (_, column), found in known}
 
     def account(self, ledger: Ledger, ids: pl.Series, among: Integers | None = None) -> None:
         """Count the entries, or those among some, that lack a value of a column that was read."""
@@ -97,10 +99,7 @@ class Attributes:
             ledger.count(name, len(lacking), about, len(chosen), first, "notice")
 
     def _once(self, kind: str, column: str, read: Callable[[str], Found]) -> Found:
-        if (kind, column) not in self.kept:
-            self.kept[kind, column] = read(column)
-        found: Found = self.kept[kind, column]
-        return found
+        return self.kept((kind, column), lambda: read(column))
 
     @property
     def _source(self) -> str:

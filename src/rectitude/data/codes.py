@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers, in_blocks
+from rectitude.arrays import Flags, Integers
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.threads import in_blocks
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,6 +22,7 @@ from rectitude.data.slicing import (
 )
 from rectitude.data.times import times
 from rectitude.errors import BadName
+from rectitude.threads import Once
 
 if TYPE_CHECKING:
     from rectitude.data.table import Table
@@ -38,7 +39,7 @@ def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> Cod
     if about.table is None:
         return cut_by(axis, about.values(column), entry)  # says what is missing
     table, dated = _in_numbers(axis, about.table, column)
-    values = replace(about, table=table, kept={}).values(column)
+    values = replace(about, table=table, kept=Once()).values(column)
     return cut_by(axis, values, entry, dated=dated)
 
 

@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.arrays import Floats, Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.errors import unknown_name
+from rectitude.threads import in_blocks
 
 Distance = Literal["cosine", "euclidean", "hamming", "jaccard"]
 DISTANCES: tuple[str, ...] = get_args(Distance)

@@ -12,10 +12,11 @@ from math import fsum, sqrt
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.arrays import Floats, Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.attributes import Groups
 from rectitude.errors import BadTable, UndefinedValue, unknown_name
+from rectitude.threads import in_blocks
 
 Counts = Mapping[str, Integers]
 Pair = tuple[str, str]

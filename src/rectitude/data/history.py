@@ -11,9 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, in_blocks, offsets_of, places
+from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.stock import Stock
+from rectitude.threads import in_blocks
 
 CELLS = 1 << 24
 """cells of a table of items, or rows of pairs, that are held at a time"""
@@ -153,9 +154,7 @@ def _profiles(stock: Stock, owner: Integers) -> tuple[Integers, Integers]:
     """Where the items of each user begin and end, also of owners who had none; and the items."""
     user, item = stock.profiles
     last = int(max(user.max(initial=-1), owner.max(initial=-1)))
-    if len(stock.kept.get("offsets", ())) < last + 2:
-        stock.kept["offsets"] = offsets_of(user, last + 1)
-    return stock.kept["offsets"], item
+    return stock.kept(("offsets", last), lambda: offsets_of(user, last + 1)), item
 
 
 def expanded(offsets: Integers, owner: Integers) -> tuple[Integers, Integers]:

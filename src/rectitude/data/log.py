@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rectitude.arrays import together
 from rectitude.compiled import repay
 from rectitude.data.aliases import COUNTS, normal
 from rectitude.data.codes import distinct_in
@@ -18,6 +17,7 @@ from rectitude.data.table import Table
 from rectitude.data.times import in_words, times
 from rectitude.data.values import require_counts
 from rectitude.errors import BadIds, BadTable
+from rectitude.threads import together
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,18 +6,19 @@ nothing as large as all lists and groups is ever there.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers, in_blocks, offsets_of, totals
+from rectitude.arrays import Flags, Floats, Integers, offsets_of, totals
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.attributes import Memberships
 from rectitude.data.history import expanded
 from rectitude.data.proportions import FEW, Few, Rows, Terms, add_from, few, few_kernel, table
 from rectitude.data.shares import Pair, paired, shares
 from rectitude.data.stock import Stock
+from rectitude.threads import in_blocks
 
 _LISTS = 1 << 11
 _LISTS_OF_NUMPY = 1 << 14
@@ -44,11 +45,13 @@ def groups_shown(stock: Stock, shown: Integers, by: str) -> Floats:
 def _trained(stock: Stock, owner: Integers) -> Rows:
     """The rows of train by user, found once for all metrics."""
     last = int(max(stock.user.max(initial=-1), owner.max(initial=-1)))
-    if "by user" not in stock.kept or len(stock.kept["by user"].offsets) < last + 2:
+
+    def found() -> Rows:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
-        stock.kept["by user"] = Rows(offsets_of(stock.user, last + 1), item)
-    return cast("Rows", stock.kept["by user"])
+        return Rows(offsets_of(stock.user, last + 1), item)
+
+    return stock.kept(("by user", last), found)
 
 
 def _over(
@@ -91,10 +94,11 @@ def _over(
 
 def _few(stock: Stock, rows: Rows, by: str) -> Few:
     """The group of each row and item, found once for all metrics."""
-    key = ("few", by, len(rows.item))
-    if key not in stock.kept:
-        stock.kept[key] = few(rows, stock.memberships(by), stock.listed, len(stock.ids))
-    return cast("Few", stock.kept[key])
+
+    def found() -> Few:
+        return few(rows, stock.memberships(by), stock.listed, len(stock.ids))
+
+    return stock.kept(("few", by, len(rows.item)), found)
 
 
 def _pair(

@@ -6,7 +6,7 @@ Everything is counted for the lists that count; functions of these counts are me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,13 +50,11 @@ def chances(
 ) -> Chances:
     """How often items could have been hits or shown; `told` are the relevant pairs, `owner` the
     users of the lists. Found once for all cutoffs `of` the same truth, under the same threshold."""
-    known = stock.kept.get("chances")
-    if of is not None and known is not None and known[0] is of[0] and known[1] == of[1]:
-        return cast("Chances", known[2])
-    found = _chances(stock, told(), owner)
-    if of is not None:
-        stock.kept["chances"] = (*of, found)
-    return found
+    if of is None:
+        return _chances(stock, told(), owner)
+    truth, threshold = of
+    key = ("chances", id(truth), threshold)  # the truth is kept, so that no other has its id
+    return stock.kept(key, lambda: (truth, _chances(stock, told(), owner)))[1]
 
 
 def _chances(stock: Stock, told: Pairs, owner: Integers) -> Chances:
@@ -129,9 +127,8 @@ def chosen_pairs(
     users, items = people.groups(by[0]), stock.groups(by[1])
     if pairs is not None:
         return {**by_pair("chosen", users, items, *pairs), **_every(stock, items)}
-    if ("chosen", by) not in stock.kept:
-        stock.kept["chosen", by] = by_pair("chosen", users, items, *stock.profiles)
-    return {**stock.kept["chosen", by], **_every(stock, items)}
+    chosen = stock.kept(("chosen", by), lambda: by_pair("chosen", users, items, *stock.profiles))
+    return {**chosen, **_every(stock, items)}
 
 
 def shown_pairs(

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Floats, Integers, in_blocks
+from rectitude.arrays import Floats, Integers
+from rectitude.compiled import repay
 from rectitude.data.codes import looked_up
 from rectitude.grouping import Grouped
+from rectitude.threads import in_blocks
 
 _BLOCK = 1 << 18
 _SPARE = 1024
@@ -39,7 +41,9 @@ def numbered(codes: NDArray[Any]) -> Numbered:
         some = near[first : first + _BLOCK]
         row[some] = np.arange(first, first + len(some))
     met = row >= 0
-    return Numbered(looked_up(np.cumsum(met) - 1, near), row[met])
+    # many numbers are read again and again: half the bytes, where they pay
+    kind = np.int32 if repay(len(codes)) else np.int64
+    return Numbered(looked_up((np.cumsum(met) - 1).astype(kind), near), row[met])
 
 
 def in_order(lists: Grouped, key: NDArray[Any] | None, equals: bool) -> bool:
@@ -59,7 +63,7 @@ def laid_out(lists: Grouped, number: Integers, k: int) -> Integers:
     even = len(number) == longest * len(lists.start) and bool((lists.length == longest).all())
     if even and longest >= k and (lists.start == np.arange(len(lists.start)) * longest).all():
         return number.reshape(-1, longest)[:, :k] if longest else number.reshape(-1, k)
-    table = np.full((len(lists.start), k), -1)
+    table = np.full((len(lists.start), k), -1, number.dtype)
 
     def work(first: int, last: int) -> None:
         length = np.minimum(lists.length[first:last], k)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rectitude.arrays import Integers, run_starts, together
+from rectitude.arrays import Integers, run_starts
 from rectitude.data.ids import Column, pieces
 from rectitude.data.table import ROW_NUMBER
+from rectitude.threads import together
 
 if TYPE_CHECKING:
     import polars as pl

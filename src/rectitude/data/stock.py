@@ -5,10 +5,8 @@ The catalogue is what `items=` says, else the columns of dense scores.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from rectitude.data.ids import Column, align
 from rectitude.data.people import People
 from rectitude.data.sources import Sources
 from rectitude.data.tallies import different_pairs, times_listed, worth_of_lists
+from rectitude.threads import Once
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +38,7 @@ class Stock:
     """(rows of train) the number of the user, that in `People` where these are known"""
     attributes: Attributes
     """the further columns of `items=`"""
-    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    kept: Once = field(default_factory=Once, repr=False)
     """what metrics share"""
 
     def groups(self, column: str) -> Groups:
@@ -58,36 +57,38 @@ class Stock:
         """(items,) a number for each item."""
         return self.attributes.values(column)
 
-    @cached_property
+    @property
     def rows(self) -> Integers:
         """(items,) rows of train with the item."""
-        return np.bincount(self.item, minlength=len(self.ids))
+        return self.kept("rows", lambda: np.bincount(self.item, minlength=len(self.ids)))
 
-    @cached_property
+    @property
     def profiles(self) -> tuple[Integers, Integers]:
         """(pairs,) the users of train, ascending, and the items that each had, each once."""
-        return different_pairs(self.user, self.item, len(self.ids))
+        return self.kept("profiles", lambda: different_pairs(self.user, self.item, len(self.ids)))
 
-    @cached_property
+    @property
     def users(self) -> Integers:
         """(items,) users who had the item in training."""
-        return np.bincount(self.profiles[1], minlength=len(self.ids))
+        return self.kept("users", lambda: np.bincount(self.profiles[1], minlength=len(self.ids)))
 
-    @cached_property
+    @property
     def everyone(self) -> int:
         """How many users there are in train."""
-        return len(run_starts(self.profiles[0]))
+        return self.kept("everyone", lambda: len(run_starts(self.profiles[0])))
 
-    @cached_property
+    @property
     def bits(self) -> Floats:
         """(items,) log2(users of train / users who had the item, at least 1)."""
-        found: Floats = np.log2(max(self.everyone, 1) / np.maximum(self.users, 1))
-        return found
+        return np.log2(max(self.everyone, 1) / np.maximum(self.users, 1))
 
-    @cached_property
+    @property
     def rank_share(self) -> Floats:
         """(items,) the share of train's items that as many or fewer users had, equals counting
         half; 0 for an item that train does not hold."""
+        return self.kept("rank share", self._rank_share)
+
+    def _rank_share(self) -> Floats:
         known = np.sort(self.users[self.users > 0])
         many = np.arange(int(self.users.max(initial=0)) + 1)
         ends = sum(np.searchsorted(known, many, side) for side in ("left", "right"))

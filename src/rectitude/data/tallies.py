@@ -9,8 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, distinct, in_blocks, run_starts
+from rectitude.arrays import Floats, Integers, distinct, run_starts
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.threads import in_blocks
 
 _PAIRS = 1 << 13
 """pairs that are sorted at a time: the processor holds them"""

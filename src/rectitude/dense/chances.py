@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, together
+from rectitude.arrays import Floats, Integers
 from rectitude.dense.standings import Scores
+from rectitude.threads import together
 
 BLOCK = 1 << 18  # logits that are looked at together
 

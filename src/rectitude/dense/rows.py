@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers, thread_count, together
+from rectitude.arrays import Flags, Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.dense import twins
 from rectitude.dense.standings import MASKED, Scores, Singles, Standings, Wanted
+from rectitude.threads import thread_count, together
 
 __all__ = ["MASKED", "Singles", "Standings", "Wanted", "best", "count", "single"]
 

@@ -145,18 +145,21 @@ def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
     return parts
 
 
-def total_of(run: Run, asked: Asked, spread: bool, room: Floats) -> Total:
-    """What a metric adds up to; the values of the lists go into `room`."""
+def has_values(asked: Asked) -> bool:
+    """Whether a metric has a value for every list."""
+    return asked.metric.kind != "counts" and not asked.by
+
+
+def total_of(run: Run, asked: Asked, spread: bool, room: Floats | None = None) -> Total:
+    """What a metric adds up to; the values of the lists go into `room`, if it has some."""
     run.facts.require(asked.metric)
     verdict = verdict_of(run, asked)
     lists = view_of(run, asked, verdict.judged)
     require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
         _require_no_weights(run, asked)
-        room.fill(float("nan"))
         return Total(counts_of(asked, lists))
     if asked.by:
-        room.fill(float("nan"))
         return Total(_by_group(run, asked, lists, spread))
     done = _tally(run, asked, lists, spread, room)
     return Total(done.state, _bounds(run, asked, verdict, done) if run.tie_bounds else None)

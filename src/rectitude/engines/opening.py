@@ -11,7 +11,7 @@ from typing import Any, TypedDict, get_args
 
 import numpy as np
 
-from rectitude.arrays import Integers, together
+from rectitude.arrays import Integers
 from rectitude.candidates.value import Candidates, stored
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
@@ -29,6 +29,7 @@ from rectitude.predictions.logits import Logits, whole_targets
 from rectitude.predictions.rows import column_of
 from rectitude.predictions.top import by_position, cells, from_table
 from rectitude.profiles import Asked
+from rectitude.threads import together
 
 
 class Inputs(TypedDict, total=False):

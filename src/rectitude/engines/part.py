@@ -17,7 +17,7 @@ from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Keys, Result
 from rectitude.aggregate.state import State, of_nobody, overall
 from rectitude.aggregate.total import Sum, Total
-from rectitude.arrays import Floats, together
+from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.pairs import tell_unpredicted
@@ -26,6 +26,7 @@ from rectitude.engines.account import account
 from rectitude.engines.compute import (
     Run,
     blamed,
+    has_values,
     judging,
     parts_of,
     shared_by,
@@ -47,6 +48,7 @@ from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.judge.sides import Sides, bring_together
 from rectitude.metrics.facts import Facts
 from rectitude.profiles import Asked, Profile
+from rectitude.threads import together
 
 _MANY_LISTS = 20_000
 _JUDGED = ("predictions", "truth")
@@ -103,28 +105,25 @@ def part_of(
     run = Run(sides, facts_of(sources), last, verdicts, {}, shared=shared)
     totals: dict[str, Total] = {}
     failures: dict[str, RectitudeError] = {}
-    room = np.empty((len(wanted), len(sides.keys)))
+    valued = [name for name, one in wanted.items() if has_values(one)]
+    room = dict(zip(valued, np.empty((len(valued), len(sides.keys))), strict=True))
 
-    def compute(name: str, one: Asked, own: Floats) -> None:
+    def compute(name: str, one: Asked) -> None:
         try:
             if sources.dense is not None or offered:
                 require_settled(one, profile.convention, offered)
-            totals[name] = total_of(run, one, spread, own)
+            totals[name] = total_of(run, one, spread, room.get(name))
         except RectitudeError as error:
             failures[name] = error
 
     _judge_first(run, wanted, ledger)
     prints: dict[str, str] = {}
     tasks: list[Callable[[], None]] = [partial(_identify, prints, sides, side) for side in _JUDGED]
-    tasks += [partial(compute, n, one, own) for (n, one), own in zip(wanted.items(), room)]  # noqa: B905
+    tasks += [partial(compute, name, one) for name, one in wanted.items()]
     together(tasks, len(sides.keys) > _MANY_LISTS)
     account_for_attributes(run.verdicts.values(), ledger)
     keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
-    values = {
-        name: own
-        for name, own in zip(wanted, room, strict=True)
-        if name in totals and isinstance(totals[name].sum, State)
-    }
+    values = {name: own for name, own in room.items() if name in totals}
     manifest = manifest_of(sides, profile, prints)
     return Part(totals, values, failures, ledger + sources.ledger, keys, manifest, run.facts, run)
 

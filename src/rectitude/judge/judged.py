@@ -13,6 +13,7 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, runnin
 from rectitude.data.people import People
 from rectitude.data.stock import Stock
 from rectitude.dense.chances import Chances
+from rectitude.threads import Once
 
 Kept = TypeVar("Kept")
 _BY_ROW = ("rank", "grade", "place", "last", "taken", "met", "score")
@@ -108,7 +109,7 @@ class Judged:
     """the users; None unless a metric needs them"""
     owner: Integers | None = None
     """(lists,) the number of the user in `people`"""
-    kept: dict[Hashable, Any] = field(init=False, repr=False, default_factory=dict)
+    kept: Once = field(init=False, repr=False, default_factory=Once)
     """what metrics share, see `once`"""
 
     def at_threshold(self, relevant_from: float | None) -> Judged:
@@ -212,10 +213,7 @@ class Judged:
 
     def once(self, name: Hashable, compute: Callable[[], Kept]) -> Kept:
         """Something that several metrics or cutoffs share, computed once."""
-        if name not in self.kept:
-            self.kept[name] = compute()
-        shared: Kept = self.kept[name]
-        return shared
+        return self.kept(name, compute)
 
     def within(self, k: int | None) -> tuple[Integers | slice, Integers]:
         """The rows with a rank up to the cutoff, and their lists."""

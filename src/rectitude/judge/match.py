@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers, Pieces, in_blocks, run_starts, together
+from rectitude.arrays import Flags, Integers, Pieces, run_starts
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.places import Numbered, numbered
 from rectitude.grouping import Grouped
 from rectitude.judge.kernels import compact_kernel, match_kernel
+from rectitude.threads import in_blocks, together
 
 _MANY_ROWS = 1_000_000
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rectitude.arrays import in_blocks
 from rectitude.data.codes import codes, looked_up
 from rectitude.prepare.order import Level, Standing, settled, standing
 from rectitude.prepare.repeats import repeats
 from rectitude.prepare.words import STEP, mixed, words
+from rectitude.threads import in_blocks
 
 if TYPE_CHECKING:
     import polars as pl

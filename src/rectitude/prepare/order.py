@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Integers, thread_count, together
+from rectitude.arrays import Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.codes import codes, counts, looked_up, ranks
 from rectitude.data.log import ROW, Log
+from rectitude.threads import thread_count, together
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers, together
+from rectitude.arrays import Flags, Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.codes import counts
+from rectitude.threads import together
 
 Order = Literal["together", "users_first", "items_first"]
 Rounds = int | Literal["until_stable"]

@@ -14,7 +14,6 @@ import numpy as np
 from rectitude.aggregate.population import counted
 from rectitude.aggregate.state import tally
 from rectitude.aggregate.total import Sum
-from rectitude.arrays import together
 from rectitude.engines.compute import (
     Run,
     blamed,
@@ -33,6 +32,7 @@ from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
 from rectitude.profiles import Asked, Profile
+from rectitude.threads import together
 
 Outcome = float | RectitudeError
 Known = Sum | RectitudeError
