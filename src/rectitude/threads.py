@@ -139,6 +139,11 @@ class Once:
                 return compute()
             _help_until(begun)
 
+    def clear(self) -> None:
+        """Forget what is computed."""
+        with self.lock:
+            self.made.clear()
+
     def _make(self, key: Hashable, compute: Callable[[], Made]) -> Made:
         try:
             self.made[key] = value = compute()

@@ -13,6 +13,7 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.cutoffs import Ends
 from rectitude.data.stock import Stock
 from rectitude.threads import in_blocks
 
@@ -22,9 +23,12 @@ _LISTS = 1 << 14
 """lists that are looked at together"""
 
 
-def met_and_expected(stock: Stock, owner: Integers, shown: Integers) -> tuple[Floats, Floats]:
-    """(lists,) how many items of each list its user had in training, and how many of the others
-    are expected: among the most popular items that the user had not, as many as there are places.
+def met_and_expected(
+    stock: Stock, owner: Integers, shown: Integers, ends: Ends
+) -> list[tuple[Floats, Floats]]:
+    """For each cutoff, (lists,) how many items of each list its user had in training, and how many
+    of the others are expected: among the most popular items that the user had not, as many as there
+    are places.
 
     `owner` is the number of each list's user, as in `Stock.user`. Of equally popular items the
     first ids are expected; an item that train does not hold never is.
@@ -34,42 +38,45 @@ def met_and_expected(stock: Stock, owner: Integers, shown: Integers) -> tuple[Fl
     place = np.full(len(order) + 1, -1, np.int32)  # small tables stay in the processor
     place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
     known = (frozen(offsets), frozen(item), frozen(place), frozen(stock.listed.astype(np.int32)))
-    met, expected = np.zeros(len(owner)), np.zeros(len(owner))
+    met, expected = np.zeros((2, len(ends), len(owner)))
     look: Callable[..., None] = kernel(met_kernel) if repay(shown.size) else _look
 
     def work(first: int, last: int) -> None:
         for start in range(first, last, _LISTS):
             here = slice(start, min(start + _LISTS, last))
-            look(*known, owner[here], shown[here], met[here], expected[here])
+            lists = (owner[here], shown[here], np.array(ends))
+            look(*known, *lists, met[:, here], expected[:, here])
 
     in_blocks(work, len(owner))
-    return met, expected
+    return list(zip(met, expected, strict=True))
 
 
 def _look(
     offsets: Integers, item: Integers, place: Integers, listed: Integers, owner: Integers,
-    shown: Integers, met: Floats, expected: Floats,
+    shown: Integers, ends: Integers, met: Floats, expected: Floats,
 ) -> None:  # fmt: skip
     """Count items that users had, and expected ones; the twin of `met_kernel`."""
-    items, size, k = listed[shown], len(place), shown.shape[1]
+    items, size = listed[shown], len(place)
     row, where = expanded(offsets, owner)
     mine = np.sort(row * size + item[where])
     keys = np.arange(len(owner))[:, None] * size + items
     at = np.minimum(np.searchsorted(mine, keys), max(len(mine) - 1, 0))
     had = (mine[at] == keys) & (items >= 0) if len(mine) else np.zeros(items.shape, bool)
-    met[:] = had.sum(axis=1)
     ahead = np.where(had, -1, place[items])
     many = np.diff(offsets)[owner]
-    near, column = np.nonzero((ahead >= 0) & (ahead < (many + k)[:, None]))
+    near, column = np.nonzero((ahead >= 0) & (ahead < (many + shown.shape[1])[:, None]))
     pair, theirs = expanded(offsets, owner[near])
     before = place[item[theirs]] < ahead[near, column][pair]
     left = ahead[near, column] - np.bincount(pair[before], minlength=len(near))
-    expected[:] = np.bincount(near[left < k], minlength=len(owner))
+    for cutoff, end in enumerate(ends):
+        met[cutoff] = had[:, :end].sum(axis=1)
+        among = near[(left < end) & (column < end)]
+        expected[cutoff] = np.bincount(among, minlength=len(owner))
 
 
 def met_kernel(
     offsets: Integers, item: Integers, place: Integers, listed: Integers, owner: Integers,
-    shown: Integers, met: Floats, expected: Floats,
+    shown: Integers, ends: Integers, met: Floats, expected: Floats,
 ) -> None:  # fmt: skip
     """Count items that users had, and expected ones, compiled. An item is marked with the last
     list whose user had it."""
@@ -80,14 +87,16 @@ def met_kernel(
             mark[item[row]] = u
         for p in range(k):
             one = listed[shown[u, p]]
-            had = mark[one] == u
-            met[u] += had
-            ahead = place[one]
-            if had or ahead < 0 or ahead >= end - begin + k:
-                continue
-            for other in item[begin:end]:
-                ahead -= place[other] < place[one]
-            expected[u] += ahead < k
+            had, ahead = mark[one] == u, place[one]
+            near = not had and 0 <= ahead < end - begin + k
+            if near:
+                for other in item[begin:end]:
+                    ahead -= place[other] < place[one]
+            if had or near:
+                for cutoff in range(len(ends)):
+                    inside = p < ends[cutoff]
+                    met[cutoff, u] += inside and had
+                    expected[cutoff, u] += inside and near and ahead < ends[cutoff]
 
 
 def had(stock: Stock, user: Integers, item: Integers) -> Flags:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers, offsets_of, totals
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.attributes import Memberships
+from rectitude.data.cutoffs import Ends
 from rectitude.data.history import expanded
 from rectitude.data.proportions import FEW, Few, Rows, Terms, add_from, few, few_kernel, table
 from rectitude.data.shares import Pair, paired, shares
@@ -26,20 +27,24 @@ _CELLS = 1 << 20
 """counts of groups, by how many groups their items have, that a kernel may hold"""
 
 
+Sums = list[tuple[Floats, Flags]]
+"""for each cutoff, (lists,) what groups add up to, and whether training and list have any"""
+
+
 def summed(
-    stock: Stock, shown: Integers, owner: Integers, by: str, terms: Terms
-) -> tuple[Floats, Flags]:
-    """(lists,) the sum over groups of a function of their shares in the training of the list's user
-    and in the list, and whether there is anything of both. `stock.user` and `owner` must number
-    users alike."""
-    return _over(stock, shown, owner, _trained(stock, owner), by, terms)
+    stock: Stock, owner: Integers, by: str, terms: Terms, shown: Integers, ends: Ends
+) -> Sums:
+    """The sum over groups of a function of their shares in the training of the list's user and in
+    the list. `stock.user` and `owner` must number users alike."""
+    return _over(stock, owner, _trained(stock, owner), by, terms, shown, ends)
 
 
-def groups_shown(stock: Stock, shown: Integers, by: str) -> Floats:
-    """(lists,) how many different groups the items of each list have."""
+def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Floats]:
+    """For each cutoff, (lists,) how many different groups the items of each list have."""
     nobody = np.zeros(len(shown), np.int64)
     nothing = Rows(np.zeros(2, np.int64), nobody[:0])
-    return _over(stock, shown, nobody, nothing, by, lambda _, listed: np.sign(listed))[0]
+    found = _over(stock, nobody, nothing, by, lambda _, listed: np.sign(listed), shown, ends)
+    return [sums for sums, _ in found]
 
 
 def _trained(stock: Stock, owner: Integers) -> Rows:
@@ -55,8 +60,8 @@ def _trained(stock: Stock, owner: Integers) -> Rows:
 
 
 def _over(
-    stock: Stock, shown: Integers, owner: Integers, rows: Rows, by: str, terms: Terms
-) -> tuple[Floats, Flags]:
+    stock: Stock, owner: Integers, rows: Rows, by: str, terms: Terms, shown: Integers, ends: Ends
+) -> Sums:
     """What groups add up to in each list, and whether rows and list have anything."""
     members = stock.memberships(by)
     start = offsets_of(members.entry, len(stock.ids))
@@ -65,16 +70,17 @@ def _over(
     groups = _few(stock, rows, by) if compiled and most == 1 and len(members.names) <= FEW else None
     known = groups or tuple(map(frozen, (*rows, start, members.number, stock.listed)))
     can = table(groups, shown, terms) if groups else None
-    sums, both = np.zeros(len(owner)), np.zeros(len(owner), bool)
+    sums, both = np.zeros((len(ends), len(owner))), np.zeros((len(ends), len(owner)), bool)
 
     def add(here: slice | Integers, room: Integers) -> None:
-        lists = (owner[here], shown[here])
-        pair, both[here] = (
-            _compiled(known, room, *lists)
-            if compiled
-            else _pair(rows, members, stock.listed, *lists)
-        )
-        sums[here] = totals(pair.owner, len(lists[0]), terms(pair.one, pair.other))
+        for cutoff, end in enumerate(ends):
+            lists = (owner[here], shown[here, :end])
+            pair, both[cutoff, here] = (
+                _compiled(known, room, *lists)
+                if compiled
+                else _pair(rows, members, stock.listed, *lists)
+            )
+            sums[cutoff, here] = totals(pair.owner, len(lists[0]), terms(pair.one, pair.other))
 
     def work(first: int, last: int) -> None:
         step = _LISTS if compiled else _LISTS_OF_NUMPY
@@ -82,14 +88,14 @@ def _over(
         for begin in range(first, last, step):
             here: slice | Integers = slice(begin, min(begin + step, last))
             if groups and can:
-                lists = (frozen(owner[here]), shown[here])
-                left = add_from(can, groups, len(members.names), lists, both[here], sums[here])
-                here = begin + np.flatnonzero(left)
+                lists = (frozen(owner[here]), shown[here], np.array(ends))
+                into = (both[:, here], sums[:, here])
+                here = begin + add_from(can, groups, len(members.names), lists, into)
             if isinstance(here, slice) or len(here):
                 add(here, room)
 
     in_blocks(work, len(owner))
-    return sums, both
+    return list(zip(sums, both, strict=True))
 
 
 def _few(stock: Stock, rows: Rows, by: str) -> Few:

@@ -76,20 +76,20 @@ def add_from(
     table: Table,
     groups: Few,
     many: int,
-    lists: tuple[Integers, Integers],
-    both: Flags,
-    sums: Floats,
-) -> Flags:
-    """Add up what groups add in lists, and tell which lists are left, as the table does not hold
-    what is added there; `many` is how many groups there are."""
-    kernel(table_kernel)(*groups, table.adds, table.most, many, *lists, both, sums)
+    lists: tuple[Integers, Integers, Integers],
+    into: tuple[Flags, Floats],
+) -> Integers:
+    """Add up what groups add in lists (users, places, ends of cutoffs), and tell the numbers of
+    those that are left, as the table does not hold what is added there; `many` is how many groups
+    there are."""
+    kernel(table_kernel)(*groups, table.adds, table.most, many, *lists, *into)
     owner = lists[0]
-    return groups.offsets[owner + 1] - groups.offsets[owner] > table.most
+    return np.flatnonzero(groups.offsets[owner + 1] - groups.offsets[owner] > table.most)
 
 
 def table_kernel(
     offsets: Integers, trained: NDArray[np.int8], listed: NDArray[np.int8], adds: Floats, most: int,
-    many: int, owner: Integers, shown: Integers, both: Flags, sums: Floats,
+    many: int, owner: Integers, shown: Integers, ends: Integers, both: Flags, sums: Floats,
 ) -> None:  # fmt: skip
     """Count and look up, compiled. The cell of a group is its count in train times the width of the
     table, and its count in the list."""
@@ -100,18 +100,20 @@ def table_kernel(
             continue
         for row in range(begin, end):
             cells[trained[row]] += width
-        for p in range(shown.shape[1]):
-            cells[listed[shown[u, p]]] += 1
-        without = cells[many] // width
-        rows = end - begin - without
-        places = shown.shape[1] - (cells[many] - without * width)
-        both[u] = rows > 0 and places > 0
-        start = rows * (rows + 1) // 2 * width + places * (places + 1) // 2
-        total, cells[many] = 0.0, 0
-        for group in range(many):
-            total += flat[start + cells[group]]
-            cells[group] = 0
-        sums[u] = total
+        without, place = cells[many], 0
+        rows = end - begin - without // width
+        start = rows * (rows + 1) // 2 * width
+        for cutoff in range(len(ends)):
+            while place < ends[cutoff]:
+                cells[listed[shown[u, place]]] += 1
+                place += 1
+            places = place - (cells[many] - without)
+            both[cutoff, u] = rows > 0 and places > 0
+            corner, total = start + places * (places + 1) // 2, 0.0
+            for group in range(many):
+                total += flat[corner + cells[group]]
+            sums[cutoff, u] = total
+        cells[:] = 0
 
 
 def few_kernel(

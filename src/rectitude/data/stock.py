@@ -6,12 +6,15 @@ The catalogue is what `items=` says, else the columns of dense scores.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.attributes import Attributes, Groups, Memberships
+from rectitude.data.cutoffs import Places
 from rectitude.data.ids import Column, align
 from rectitude.data.people import People
 from rectitude.data.sources import Sources
@@ -103,9 +106,11 @@ class Stock:
         """(items,) how often each item stands in places of lists."""
         return times_listed(self.listed, shown, len(self.ids))
 
-    def total(self, worth: Floats, shown: Integers) -> Floats:
+    def total(self, worth: Floats, places: Places) -> Floats:
         """(lists,) the sum of what the items in the places of each list are worth."""
-        return worth_of_lists(worth, self.listed, shown)
+        found = np.ascontiguousarray(worth, np.float64)
+        key = ("worth", blake2b(found.data, digest_size=16).digest())
+        return places.each(key, partial(worth_of_lists, found, self.listed))
 
 
 def stock(

@@ -11,24 +11,38 @@ import numpy as np
 
 from rectitude.arrays import Floats, Integers, distinct, run_starts
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.cutoffs import Ends
 from rectitude.threads import in_blocks
 
 _PAIRS = 1 << 13
 """pairs that are sorted at a time: the processor holds them"""
 
 
-def worth_of_lists(worth: Floats, listed: Integers, shown: Integers) -> Floats:
-    """(lists,) the sum of what the items in the places of each list are worth; `listed` has the
-    number of each item as lists number it, and -1 at its end, for an empty place."""
-    table = np.append(worth, 0.0)[listed]
-    total = np.zeros(len(shown))
+def worth_of_lists(worth: Floats, listed: Integers, shown: Integers, ends: Ends) -> list[Floats]:
+    """For each cutoff, (lists,) the sum of what the items in the places of each list are worth;
+    `listed` has the number of each item as lists number it, and -1 at its end, for an empty
+    place."""
+    table = frozen(np.append(worth, 0.0)[listed])
+    total = np.zeros((len(ends), len(shown)))
     add = kernel(worth_kernel) if repay(shown.size) else _add
 
     def work(first: int, last: int) -> None:
-        add(frozen(table), shown[first:last], total[first:last])
+        add(table, shown[first:last], np.array(ends), total[:, first:last])
 
     in_blocks(work, len(shown))
-    return total
+    return list(total)
+
+
+def lengths(shown: Integers, ends: Ends) -> list[Floats]:
+    """For each cutoff, (lists,) places that show an item."""
+    found = np.zeros((len(ends), len(shown)))
+    count = kernel(length_kernel) if repay(shown.size) else _count
+
+    def work(first: int, last: int) -> None:
+        count(shown[first:last], np.array(ends), found[:, first:last])
+
+    in_blocks(work, len(shown))
+    return list(found)
 
 
 def times_listed(listed: Integers, shown: Integers, size: int) -> Integers:
@@ -42,16 +56,35 @@ def times_listed(listed: Integers, shown: Integers, size: int) -> Integers:
     return np.bincount(listed[:-1], found[:-1], minlength=size).astype(np.int64)
 
 
-def _add(table: Floats, shown: Integers, total: Floats) -> None:
-    for place in shown.T:
-        total += table[place]
+def _add(table: Floats, shown: Integers, ends: Integers, total: Floats) -> None:
+    for place, items in enumerate(shown.T):
+        total[ends > place] += table[items]
 
 
-def worth_kernel(table: Floats, shown: Integers, total: Floats) -> None:
+def worth_kernel(table: Floats, shown: Integers, ends: Integers, total: Floats) -> None:
     """Add up what the items of each list are worth, compiled."""
     for u in range(shown.shape[0]):
-        for place in range(shown.shape[1]):
-            total[u] += table[shown[u, place]]
+        worth, place = 0.0, 0
+        for cutoff in range(len(ends)):
+            while place < ends[cutoff]:
+                worth += table[shown[u, place]]
+                place += 1
+            total[cutoff, u] = worth
+
+
+def _count(shown: Integers, ends: Integers, found: Floats) -> None:
+    for place, items in enumerate(shown.T):
+        found[ends > place] += items >= 0
+
+
+def length_kernel(shown: Integers, ends: Integers, found: Floats) -> None:
+    """Count places that show an item, compiled."""
+    for u in range(shown.shape[0]):
+        for cutoff in range(len(ends)):
+            many = 0
+            for place in range(ends[cutoff]):
+                many += shown[u, place] >= 0
+            found[cutoff, u] = many
 
 
 def times_kernel(shown: Integers, found: Integers) -> None:
@@ -61,47 +94,58 @@ def times_kernel(shown: Integers, found: Integers) -> None:
             found[shown[u, place]] += 1
 
 
-def equal_pairs(group: Integers, listed: Integers, shown: Integers) -> tuple[Floats, Floats]:
-    """(lists,) how many pairs of places hold items of the same group, and how many hold items of
-    any; a group below 0 is none."""
+def equal_pairs(
+    group: Integers, listed: Integers, shown: Integers, ends: Ends
+) -> list[tuple[Floats, Floats]]:
+    """For each cutoff, (lists,) how many pairs of places hold items of the same group, and how many
+    hold items of any; a group below 0 is none."""
     table = frozen(np.append(group, -1)[listed].astype(np.int32))
-    equal, known = np.zeros(len(shown)), np.zeros(len(shown))
+    equal, known = np.zeros((2, len(ends), len(shown)))
     count = kernel(equal_kernel) if repay(shown.size) else _count_equal
 
     def work(first: int, last: int) -> None:
-        count(table, shown[first:last], equal[first:last], known[first:last])
+        here = slice(first, last)
+        count(table, shown[here], np.array(ends), equal[:, here], known[:, here])
 
     in_blocks(work, len(shown))
-    return equal, known * (known - 1) / 2
+    return list(zip(equal, known * (known - 1) / 2, strict=True))
 
 
-def _count_equal(table: Integers, shown: Integers, equal: Floats, known: Floats) -> None:
-    ordered = np.sort(table[shown], axis=1)
-    known[:] = (ordered >= 0).sum(axis=1)
-    # in sorted rows, an item makes one equal pair with each item of its run before it
-    place = np.arange(ordered.shape[1])
-    starts = np.ones(ordered.shape, bool)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    before = place - np.maximum.accumulate(np.where(starts, place, 0), axis=1)
-    equal[:] = np.where(ordered >= 0, before, 0).sum(axis=1)
+def _count_equal(
+    table: Integers, shown: Integers, ends: Integers, equal: Floats, known: Floats
+) -> None:
+    groups = table[shown]
+    for cutoff, end in enumerate(ends):
+        ordered = np.sort(groups[:, :end], axis=1)
+        known[cutoff] = (ordered >= 0).sum(axis=1)
+        # in sorted rows, an item makes one equal pair with each item of its run before it
+        place = np.arange(end)
+        starts = np.ones(ordered.shape, bool)
+        starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        before = place - np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+        equal[cutoff] = np.where(ordered >= 0, before, 0).sum(axis=1)
 
 
-def equal_kernel(table: Integers, shown: Integers, equal: Floats, known: Floats) -> None:
+def equal_kernel(
+    table: Integers, shown: Integers, ends: Integers, equal: Floats, known: Floats
+) -> None:
     """Count pairs of items of the same group, and items of any, compiled: an item makes a pair with
     each one of its group before it."""
     times = np.zeros(table.max() + 1, np.int64)  # of groups: 0 between lists
     for u in range(shown.shape[0]):
-        many, pairs = 0, 0
-        for place in range(shown.shape[1]):
-            group = table[shown[u, place]]
-            if group >= 0:
-                pairs += times[group]
-                times[group] += 1
-                many += 1
+        many, pairs, place = 0, 0, 0
+        for cutoff in range(len(ends)):
+            while place < ends[cutoff]:
+                group = table[shown[u, place]]
+                if group >= 0:
+                    pairs += times[group]
+                    times[group] += 1
+                    many += 1
+                place += 1
+            equal[cutoff, u], known[cutoff, u] = pairs, many
         for place in range(shown.shape[1]):
             if table[shown[u, place]] >= 0:
                 times[table[shown[u, place]]] = 0
-        equal[u], known[u] = pairs, many
 
 
 def different_pairs(owner: Integers, item: Integers, items: int) -> tuple[Integers, Integers]:

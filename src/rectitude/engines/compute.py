@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.pairs import ByScore
 from rectitude.engines.given import given_to, taken_by
 from rectitude.engines.groups import by_group
+from rectitude.engines.wanting import COUNTED, OWN, shown_by, wanted_by
 from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
 from rectitude.judge.join import Ties, Verdict, judge
 from rectitude.judge.judged import Judged
@@ -30,14 +32,10 @@ from rectitude.metrics.names import Name
 from rectitude.metrics.needs import needed, require_in
 from rectitude.metrics.registry import Ratio, values_of
 from rectitude.profiles import Asked, Profile
+from rectitude.threads import Once
 
 _JUDGING = [s.name for s in SWITCHES.values() if s.stage in ("truth", "order", "judge")]
 _JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end", "candidates")]
-
-_COUNTED = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")
-"""What lists are judged anew for, as it costs time that most metrics need not spend."""
-_OWN = ("predicted", "scored")
-"""What changes how lists are read, so that nothing is shared with metrics that need it."""
 
 
 class Run(NamedTuple):
@@ -47,11 +45,13 @@ class Run(NamedTuple):
     facts: Facts
     last_cutoff: int | None
     verdicts: dict[tuple[Any, ...], Verdict]
-    views: dict[tuple[Any, ...], Judged]
+    views: Once
     tie_bounds: bool = True
     """whether the worst and the best that ties allow are wanted, too"""
     shared: tuple[int | None, tuple[str, ...]] = (None, ())
     """how many places are shown, and what else is needed, by all metrics together"""
+    cutoffs: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    """at which a metric is asked for, where it looks at the items shown"""
 
 
 def judging(
@@ -65,11 +65,11 @@ def judging(
 def verdict_of(run: Run, asked: Asked) -> Verdict:
     """The lists judged as a metric wants them; metrics that want the same share them, and those
     that want anything beyond ranks share what all of them want."""
-    shown, needs = own = _wants(asked)
-    if (shown or needs) and not set(needs) & set(_OWN):
+    shown, needs = own = wanted_by(asked)
+    if (shown or needs) and not set(needs) & set(OWN):
         most, others = run.shared
         shown = max(shown or 0, most or 0) or None
-        needs = tuple(need for need in _COUNTED if need in needs or need in others)
+        needs = tuple(need for need in COUNTED if need in needs or need in others)
     try:
         return _judged_for(run, asked, shown, needs)
     except RectitudeError:  # perhaps of what others need
@@ -82,21 +82,6 @@ def _judged_for(run: Run, asked: Asked, shown: int | None, needs: tuple[str, ...
         given = (asked.convention, Ledger(), shown, needs)
         _, run.verdicts[wanted] = judged_by_ids(run.sides, *given)
     return run.verdicts[wanted]
-
-
-def shared_by(asked: Iterable[Asked]) -> tuple[int | None, tuple[str, ...]]:
-    """The most places that metrics want to see, and what they need, see `Run.shared`."""
-    wants = [_wants(one) for one in asked if "shown" not in one.metric.requires or one.cutoff]
-    needs = {need for _, some in wants if not set(some) & set(_OWN) for need in some}
-    return max((k or 0 for k, _ in wants), default=0) or None, tuple(
-        need for need in _COUNTED if need in needs
-    )
-
-
-def _wants(asked: Asked) -> tuple[int | None, tuple[str, ...]]:
-    """How many places a metric must see, and what else it needs of the judging."""
-    required = (*asked.metric.requires, *(("people",) if asked.by else ()))
-    return _shown(asked), tuple(need for need in _COUNTED if need in required)
 
 
 def judged_by_ids(
@@ -112,18 +97,6 @@ def judged_by_ids(
     except Collision:
         exact = bring_together(sides.sources, exact_items=True)
         return exact, judge(exact, convention, ledger, shown, needs)
-
-
-def _shown(asked: Asked) -> int | None:
-    """How many places of each list a metric must see; None for none."""
-    if "shown" not in asked.metric.requires:
-        return None
-    if asked.cutoff is None:
-        raise BadName(
-            f"{str(asked.name)!r} looks at the items in the first places.",
-            f"a cutoff: {asked.name}@10.",
-        )
-    return asked.cutoff
 
 
 def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
@@ -169,13 +142,18 @@ def view_of(run: Run, asked: Asked, lists: Judged) -> Judged:
     """The lists under the metric's threshold, ended where the convention ends them."""
     convention = asked.convention
     ends = {"none": None, "cutoff": asked.cutoff, "last_cutoff": run.last_cutoff}
-    end, places = ends[convention.list_end], _shown(asked)
-    key = (id(lists), convention.relevant_from, end, places)
-    if key not in run.views:
+    end, places = ends[convention.list_end], shown_by(asked)
+    key = (id(lists), convention.relevant_from, end)
+
+    def seen() -> Judged:
         view = lists.at_threshold(convention.relevant_from)
-        view = view if end is None else view.ended(end)
-        run.views[key] = view if places is None else view.showing(places)
-    return run.views[key]
+        return view if end is None else view.ended(end)
+
+    view = run.views(key, seen)
+    if places is None:
+        return view
+    others = run.cutoffs.get(asked.metric.name, ())
+    return run.views((*key, places, others), lambda: view.showing(places, others))
 
 
 def _require_no_weights(run: Run, asked: Asked) -> None:

@@ -29,7 +29,6 @@ from rectitude.engines.compute import (
     has_values,
     judging,
     parts_of,
-    shared_by,
     total_of,
     verdict_of,
 )
@@ -44,11 +43,12 @@ from rectitude.engines.groups import (
 from rectitude.engines.judging import judged_for_all
 from rectitude.engines.manifest import manifest_of
 from rectitude.engines.unknown import require_settled
+from rectitude.engines.wanting import cutoffs_of, shared_by
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.judge.sides import Sides, bring_together
 from rectitude.metrics.facts import Facts
 from rectitude.profiles import Asked, Profile
-from rectitude.threads import together
+from rectitude.threads import Once, together
 
 _MANY_LISTS = 20_000
 _JUDGED = ("predictions", "truth")
@@ -102,7 +102,8 @@ def part_of(
     first = verdicts[judging(profile.convention)]
     account(sides, first.judged, max(cutoffs, default=None), ledger)
     last = cutoffs[-1] if cutoffs else None
-    run = Run(sides, facts_of(sources), last, verdicts, {}, shared=shared)
+    seen = cutoffs_of(wanted.values())
+    run = Run(sides, facts_of(sources), last, verdicts, Once(), shared=shared, cutoffs=seen)
     totals: dict[str, Total] = {}
     failures: dict[str, RectitudeError] = {}
     valued = [name for name, one in wanted.items() if has_values(one)]

@@ -21,6 +21,7 @@ from rectitude.engines.part import Part, part_of
 from rectitude.errors import BadName, RectitudeError, UndefinedValue
 from rectitude.judge.join import Verdict
 from rectitude.profiles import Asked, Profile
+from rectitude.threads import Once
 
 Key = tuple[str, ...]
 """The label of a slice on each axis."""
@@ -218,7 +219,7 @@ def _within(run: Run, lists: Integers) -> Run:
         weights=None if sides.weights is None else sides.weights[lists],
     )
     verdicts = {key: Verdict(one.judged.only(lists), None) for key, one in run.verdicts.items()}
-    return run._replace(sides=some, verdicts=verdicts, views={}, tie_bounds=False)
+    return run._replace(sides=some, verdicts=verdicts, views=Once(), tie_bounds=False)
 
 
 def only(sources: Sources, rows: Flags) -> Sources:

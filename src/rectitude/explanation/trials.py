@@ -19,6 +19,7 @@ from rectitude.judge.judged import Judged
 from rectitude.judge.sides import bring_together
 from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.profiles import Asked, Profile
+from rectitude.threads import Once
 
 VERDICTS_KEPT = 12
 """judged lists take room; few are enough where conventions come in the order of their judging"""
@@ -108,5 +109,5 @@ class Trials:
             sources = opened(self.given, self.deepest, convention)
             sides = bring_together(sources, exact_items=True)
             facts = facts_of(sources)
-            self.runs[key] = Run(sides, facts, asked.cutoff, {}, {}, tie_bounds=False)
+            self.runs[key] = Run(sides, facts, asked.cutoff, {}, Once(), tie_bounds=False)
         return self.runs[key]._replace(last_cutoff=asked.cutoff)

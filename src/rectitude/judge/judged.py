@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
+from rectitude.data.cutoffs import Places, up_to
 from rectitude.data.people import People
 from rectitude.data.stock import Stock
+from rectitude.data.tallies import lengths
 from rectitude.dense.chances import Chances
 from rectitude.threads import Once
 
@@ -97,6 +99,8 @@ class Judged:
     shown: Integers | None = None
     """(lists, K) the number of the item in each place, -1 where there is none; None unless a metric
     needs the items"""
+    upto: Places | None = None
+    """the same, where places up to other cutoffs are looked at, too"""
     scored: Floats | None = None
     """(lists, K) the score in each place, NaN where there is none, minus infinity for an item that
     is masked; None unless a metric needs it"""
@@ -132,6 +136,7 @@ class Judged:
             list=number[self.list[rows]],
             truth=Ragged(np.append(0, ends), self.truth.values[told]),
             single=single,
+            upto=None,
             **_taken(self, _BY_ROW, rows),
             **_taken(self, _BY_LIST, lists),
             **_taken(self, ("wanted",), told),
@@ -145,12 +150,13 @@ class Judged:
             kept["last"] = np.minimum(kept["last"], end)
         return replace(self, returned=np.minimum(self.returned, end), **kept)
 
-    def showing(self, places: int) -> Judged:
-        """The same lists, with the items of so many places only."""
-        if self.shown is None or self.shown.shape[1] <= places:
+    def showing(self, end: int, others: Sequence[int] = ()) -> Judged:
+        """The same lists, with the items of so many places only; others look at other cutoffs."""
+        if self.shown is None:
             return self
-        scored = None if self.scored is None else self.scored[:, :places]
-        return replace(self, shown=self.shown[:, :places], scored=scored)
+        scored = None if self.scored is None else self.scored[:, :end]
+        upto = up_to(self.shown, end, others, self.kept)
+        return replace(self, shown=self.shown[:, :end], scored=scored, upto=upto)
 
     @property
     def size(self) -> int:
@@ -166,11 +172,16 @@ class Judged:
         """(found,) the row of the truth that was found."""
         return self.truth.offsets[self.list] + self.place
 
+    @property
+    def places(self) -> Places:
+        """The items in the first places, for what is found for all cutoffs at once."""
+        shown = np.zeros((self.size, 0), np.int64) if self.shown is None else self.shown
+        return self.upto or up_to(shown, shown.shape[1], (), self.kept)
+
     @cached_property
     def length(self) -> Floats:
         """(lists,) places that show an item."""
-        shown = np.zeros((self.size, 0), np.int64) if self.shown is None else self.shown
-        return np.asarray((shown >= 0).sum(axis=1), np.float64)
+        return self.places.each("lengths", lengths)
 
     @cached_property
     def hit(self) -> Flags:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
@@ -20,10 +22,10 @@ _USE = (
 )
 
 
-def _summed(lists: Judged, by: str, terms: Terms) -> tuple[Floats, Flags]:
+def _summed(lists: Judged, key: tuple[object, ...], by: str, terms: Terms) -> tuple[Floats, Flags]:
     """What the groups of each user's training and of his list add, and which lists have both."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
-    return summed(stock, shown, needed(lists.owner, "people"), by, terms)
+    stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
+    return lists.places.each((*key, by), partial(summed, stock, owner, by, terms))
 
 
 def _divergence(one: Floats, other: Floats) -> Floats:
@@ -57,7 +59,7 @@ def calibration_kl(
     def terms(trained: Floats, listed: Floats) -> Floats:
         return _divergence(trained, (1 - alpha) * listed + alpha * trained)
 
-    value, both = _summed(lists, by, terms)
+    value, both = _summed(lists, ("kl", alpha), by, terms)
     return Ratio.of(np.maximum(value, 0.0)).where(both)
 
 
@@ -82,7 +84,7 @@ def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Rat
         middle = (trained + listed) / 2
         return _divergence(trained, middle) + _divergence(listed, middle)
 
-    value, both = _summed(lists, by, terms)
+    value, both = _summed(lists, ("js",), by, terms)
     return Ratio.of(np.clip(value / (2 * np.log(2)), 0.0, 1.0)).where(both)
 
 
@@ -102,5 +104,5 @@ def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Rat
 )
 def calibration_hellinger(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Distance of the values of an attribute in the list from those in the user's training."""
-    squares, both = _summed(lists, by, lambda p, q: (np.sqrt(p) - np.sqrt(q)) ** 2)
+    squares, both = _summed(lists, ("hellinger",), by, lambda p, q: (np.sqrt(p) - np.sqrt(q)) ** 2)
     return Ratio.of(np.sqrt(np.minimum(squares / 2, 1.0))).where(both)

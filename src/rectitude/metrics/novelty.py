@@ -79,7 +79,7 @@ def efd(
 )
 def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
     """Mean information in drawing the items shown from train, in bits."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock = needed(lists.stock, "shown")
     rows = np.maximum(stock.rows, least)
     bits = np.log2(max(len(stock.item), 1) / np.where(rows > 0, rows, max(len(stock.item), 1)))
-    return Ratio(stock.total(bits, shown), lists.length)
+    return Ratio(stock.total(bits, lists.places), lists.length)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers
+from rectitude.arrays import Floats
 from rectitude.data.halves import TAIL, halves
-from rectitude.data.stock import Stock
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Law, Ratio, metric
@@ -15,14 +14,9 @@ _NEEDS = ("shown", "stock", "train")
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 
 
-def _items(lists: Judged) -> tuple[Stock, Integers]:
-    """The items, and the numbers of those in the first places."""
-    return needed(lists.stock, "shown"), needed(lists.shown, "shown")
-
-
-def _mean(worth: Floats, stock: Stock, shown: Integers, lists: Judged) -> Ratio:
+def _mean(worth: Floats, lists: Judged) -> Ratio:
     """What the items of each list are worth on average; 0/0 for an empty list."""
-    return Ratio(stock.total(worth, shown), lists.length)
+    return Ratio(needed(lists.stock, "shown").total(worth, lists.places), lists.length)
 
 
 @metric(
@@ -42,8 +36,8 @@ def average_popularity(
     lists: Judged, k: int | None, *, least: float = 0.0, repeats: float = 1.0
 ) -> Ratio:
     """Mean popularity of the items shown."""
-    stock, shown = _items(lists)
-    return _mean(np.maximum(stock.popularity(repeats), least), stock, shown, lists)
+    stock = needed(lists.stock, "shown")
+    return _mean(np.maximum(stock.popularity(repeats), least), lists)
 
 
 @metric(
@@ -59,8 +53,8 @@ def average_popularity(
 )
 def popularity_share(lists: Judged, k: int | None) -> Ratio:
     """Mean share of train that the items shown have."""
-    stock, shown = _items(lists)
-    return _mean(stock.rows / max(len(stock.item), 1), stock, shown, lists)
+    stock = needed(lists.stock, "shown")
+    return _mean(stock.rows / max(len(stock.item), 1), lists)
 
 
 @metric(
@@ -76,8 +70,8 @@ def popularity_share(lists: Judged, k: int | None) -> Ratio:
 )
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean rank of the items shown by popularity, as a share."""
-    stock, shown = _items(lists)
-    return _mean(stock.rank_share, stock, shown, lists)
+    stock = needed(lists.stock, "shown")
+    return _mean(stock.rank_share, lists)
 
 
 @metric(
@@ -94,8 +88,8 @@ def popularity_rank(lists: Judged, k: int | None) -> Ratio:
 )
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, in bits."""
-    stock, shown = _items(lists)
-    return _mean(stock.bits, stock, shown, lists)
+    stock = needed(lists.stock, "shown")
+    return _mean(stock.bits, lists)
 
 
 @metric(
@@ -111,9 +105,9 @@ def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
 )
 def surprisal(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, as a share of the most there can be."""
-    stock, shown = _items(lists)
+    stock = needed(lists.stock, "shown")
     most = np.log2(max(stock.everyone, 2))
-    return Ratio.of(stock.total(stock.bits / most, shown) / shown.shape[1])
+    return Ratio.of(stock.total(stock.bits / most, lists.places) / lists.places.own)
 
 
 @metric(
@@ -134,9 +128,9 @@ def long_tail_items(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """How many items of a list are from the long tail."""
-    stock, shown = _items(lists)
+    stock = needed(lists.stock, "shown")
     in_tail = halves(stock, head, repeats, border, tail, equals).number == TAIL
-    return Ratio.of(stock.total(in_tail.astype(np.float64), shown))
+    return Ratio.of(stock.total(in_tail.astype(np.float64), lists.places))
 
 
 @metric(
@@ -156,9 +150,9 @@ def long_tail_share(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
-    stock, shown = _items(lists)
+    stock = needed(lists.stock, "shown")
     in_tail = halves(stock, head, repeats, border, tail, equals).number == TAIL
-    return _mean(in_tail.astype(np.float64), stock, shown, lists)
+    return _mean(in_tail.astype(np.float64), lists)
 
 
 @metric(
@@ -173,9 +167,9 @@ def long_tail_share(
 )
 def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
     """Share of a list that is among the least popular items of train."""
-    stock, shown = _items(lists)
+    stock = needed(lists.stock, "shown")
     known = np.flatnonzero(stock.rows > 0)
     order = known[np.argsort(stock.rows[known], kind="stable")]
     rare = np.zeros(len(stock.ids))
     rare[order[: max(int(len(order) * lowest), 1)]] = 1.0
-    return _mean(rare, stock, shown, lists)
+    return _mean(rare, lists)

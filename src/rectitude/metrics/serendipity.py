@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import fsum
 
 import numpy as np
@@ -21,8 +22,7 @@ _OWN = ("shown", "stock", "train", "people")
 def _met(lists: Judged) -> tuple[Floats, Floats]:
     """(lists,) items shown that the user had in training, and others that are expected."""
     stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
-    shown = needed(lists.shown, "shown")
-    return lists.once("met and expected", lambda: met_and_expected(stock, owner, shown))
+    return lists.places.each("met and expected", partial(met_and_expected, stock, owner))
 
 
 def _found(lists: Judged) -> Integers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from rectitude.arrays import Floats
@@ -20,8 +22,8 @@ _CELLS = 1 << 21  # of lists and categories that are held at a time
 
 def _categories(lists: Judged, by: str) -> Floats:
     """(lists,) how many different categories the items of each list have."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
-    return groups_shown(stock, shown, by)
+    stock = needed(lists.stock, "shown")
+    return lists.places.each(("groups", by), partial(groups_shown, stock, by))
 
 
 @metric(
@@ -39,8 +41,9 @@ def _categories(lists: Judged, by: str) -> Floats:
 )
 def category_diversity(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Share of the pairs of recommended items that are of different categories."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
-    equal, pairs = equal_pairs(stock.groups(by).number, stock.listed, shown)
+    stock = needed(lists.stock, "shown")
+    count = partial(equal_pairs, stock.groups(by).number, stock.listed)
+    equal, pairs = lists.places.each(("equal", by), count)
     return Ratio(pairs - equal, pairs)
 
 

@@ -25,12 +25,11 @@ _IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could 
 )
 def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Mean of a number that the items shown have."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock = needed(lists.stock, "shown")
     values = stock.values(of)
     known = ~np.isnan(values)
-    return Ratio(
-        stock.total(np.where(known, values, 0.0), shown), stock.total(known.astype(float), shown)
-    )
+    worth, there = np.where(known, values, 0.0), known.astype(float)
+    return Ratio(stock.total(worth, lists.places), stock.total(there, lists.places))
 
 
 @metric(

@@ -17,6 +17,7 @@ from rectitude.explanation.trials import Trials
 from rectitude.explanation.variants import thresholds
 from rectitude.judge.judged import Judged
 from rectitude.profiles import Asked
+from rectitude.threads import Once
 
 _ALONE = ("negative_grades", "duplicate_truth", "unknown_users", "unknown_items", "duplicates")
 """switches that say what becomes of certain rows, and nothing where there are none"""
@@ -43,7 +44,7 @@ def space_of(trials: Trials, asked: Asked) -> Space:
 
 def judged_alone(trials: Trials, asked: Asked) -> Judged:
     """The lists as judged, not kept for others."""
-    run = trials.run(asked)._replace(verdicts={}, views={})
+    run = trials.run(asked)._replace(verdicts={}, views=Once())
     return verdict_of(run, asked).judged
 
 

@@ -32,7 +32,7 @@ from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
 from rectitude.profiles import Asked, Profile
-from rectitude.threads import together
+from rectitude.threads import Once, together
 
 Outcome = float | RectitudeError
 Known = Sum | RectitudeError
@@ -98,7 +98,7 @@ class _Sheet:
     threshold: Any = ()
 
     def __post_init__(self) -> None:
-        self.run = self.run._replace(verdicts={}, views={})
+        self.run = self.run._replace(verdicts={}, views=Once())
 
     def value(self, asked: Asked, profile: Profile) -> float:
         """A metric under its convention, as it is shown."""

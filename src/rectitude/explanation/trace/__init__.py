@@ -29,6 +29,7 @@ from rectitude.explanation.trace.lines import Ideal, Line, Wanted, ideal_lines, 
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import bring_together
 from rectitude.profiles import Asked, profile_of
+from rectitude.threads import Once
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def trace(
     sources = opened(given, [asked], profile.convention)
     sides = bring_together(sources, exact_items=True)
     one = alone(sides, number_of(sides, user))
-    run = Run(one.sides, facts_of(sources), asked.cutoff, {}, {})
+    run = Run(one.sides, facts_of(sources), asked.cutoff, {}, Once())
     return _traced(run, asked, one, profile.label)
 
 
