@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.compiled import frozen, kernel, repay
@@ -33,7 +35,7 @@ def met_and_expected(
     `owner` is the number of each list's user, as in `Stock.user`. Of equally popular items the
     first ids are expected; an item that train does not hold never is.
     """
-    offsets, item = _profiles(stock, owner)
+    offsets, item = _pairs(stock, owner)
     order = np.argsort(-stock.rows, kind="stable")
     place = np.full(len(order) + 1, -1, np.int32)  # small tables stay in the processor
     place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
@@ -99,37 +101,48 @@ def met_kernel(
                     expected[cutoff, u] += inside and near and ahead < ends[cutoff]
 
 
-def had(stock: Stock, user: Integers, item: Integers) -> Flags:
-    """(pairs,) whether the user had the item in training."""
-    if not repay(len(user)):
+class Wanted(NamedTuple):
+    """Items of some lists."""
+
+    owner: Integers
+    """(lists,) the number of the user"""
+    offsets: Integers
+    """where the items of each list begin and end"""
+    item: Integers
+
+    def pairs(self) -> tuple[Integers, Integers]:
+        """The user of each item, and the item."""
+        return np.repeat(self.owner, np.diff(self.offsets)), self.item
+
+
+def had(stock: Stock, wanted: Wanted) -> Flags:
+    """(items of lists) whether the user had the item in training."""
+    if not repay(len(wanted.item)):
         (whose, theirs), size = stock.profiles, len(stock.ids)
+        user, item = wanted.pairs()
         return places(whose * size + theirs, user * size + item) >= 0
-    known = tuple(map(frozen, _profiles(stock, user)))
-    found = np.zeros(len(user), bool)
+    known = tuple(map(frozen, (*_pairs(stock, wanted.owner), wanted.item)))
+    found = np.zeros(len(wanted.item), bool)
 
     def work(first: int, last: int) -> None:
-        here, mark = slice(first, last), np.full(len(stock.ids), -1)
-        kernel(had_kernel)(*known, frozen(user[here]), frozen(item[here]), found[here], mark)
+        lists = (frozen(wanted.owner[first:last]), frozen(wanted.offsets[first : last + 1]))
+        kernel(had_kernel)(*known, *lists, found, np.full(len(stock.ids), -1, np.int32))
 
-    in_blocks(work, len(user))
+    in_blocks(work, len(wanted.owner))
     return found
 
 
 def had_kernel(
-    offsets: Integers,
-    theirs: Integers,
-    user: Integers,
-    item: Integers,
-    found: Flags,
-    mark: Integers,
-) -> None:
-    """Look for items among those that users had, compiled. An item is marked with the last user who
-    had it; `mark` holds none before."""
-    for row in range(len(user)):
-        if row == 0 or user[row] != user[row - 1]:
-            for other in theirs[offsets[user[row]] : offsets[user[row] + 1]]:
-                mark[other] = user[row]
-        found[row] = mark[item[row]] == user[row]
+    offsets: Integers, theirs: Integers, item: Integers, owner: Integers, begins: Integers,
+    found: Flags, mark: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """Look for items among those that users had, compiled. An item is marked with the last list
+    whose user had it; `mark` holds none before."""
+    for u in range(len(owner)):
+        for row in range(offsets[owner[u]], offsets[owner[u] + 1]):
+            mark[theirs[row]] = u
+        for row in range(begins[u], begins[u + 1]):
+            found[row] = mark[item[row]] == u
 
 
 def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
@@ -161,7 +174,12 @@ def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats,
 
 def _profiles(stock: Stock, owner: Integers) -> tuple[Integers, Integers]:
     """Where the items of each user begin and end, also of owners who had none; and the items."""
-    user, item = stock.profiles
+    return _pairs(stock, owner)[0], stock.profiles[1]
+
+
+def _pairs(stock: Stock, owner: Integers) -> tuple[Integers, Integers]:
+    """The same, with the items of a user in any order."""
+    user, item = stock.pairs
     last = int(max(user.max(initial=-1), owner.max(initial=-1)))
     return stock.kept(("offsets", last), lambda: offsets_of(user, last + 1)), item
 

@@ -24,7 +24,7 @@ from rectitude.data.groupwise import (
     sums,
 )
 from rectitude.data.halves import require_choice
-from rectitude.data.history import had
+from rectitude.data.history import Wanted, had
 from rectitude.data.people import People
 from rectitude.data.shares import shares
 from rectitude.data.stock import Stock
@@ -45,26 +45,24 @@ class Chances(NamedTuple):
     """(items,) lists whose user had it in training"""
 
 
-def chances(
-    stock: Stock, told: Callable[[], Pairs], owner: Integers, of: tuple[object, object] | None
-) -> Chances:
-    """How often items could have been hits or shown; `told` are the relevant pairs, `owner` the
-    users of the lists. Found once for all cutoffs `of` the same truth, under the same threshold."""
+def chances(stock: Stock, told: Callable[[], Wanted], of: tuple[object, object] | None) -> Chances:
+    """How often items could have been hits or shown; `told` are the relevant items of lists. Found
+    once for all cutoffs `of` the same truth, under the same threshold."""
     if of is None:
-        return _chances(stock, told(), owner)
+        return _chances(stock, told())
     truth, threshold = of
     key = ("chances", id(truth), threshold)  # the truth is kept, so that no other has its id
-    return stock.kept(key, lambda: (truth, _chances(stock, told(), owner)))[1]
+    return stock.kept(key, lambda: (truth, _chances(stock, told())))[1]
 
 
-def _chances(stock: Stock, told: Pairs, owner: Integers) -> Chances:
-    (user, item), size = stock.profiles, len(stock.ids)
-    times = np.bincount(owner, minlength=int(user.max(initial=-1)) + 1)
-    seen = told[1][had(stock, *told)]
+def _chances(stock: Stock, told: Wanted) -> Chances:
+    (user, item), size = stock.pairs, len(stock.ids)
+    times = np.bincount(told.owner, minlength=int(user.max(initial=-1)) + 1)
+    seen = told.item[had(stock, told)]
     shared = stock.users
     if np.any(times != 1):  # not one list of each user
         shared = np.bincount(item, times[user], minlength=size).astype(np.int64)
-    relevant, again = (np.bincount(items, minlength=size) for items in (told[1], seen))
+    relevant, again = (np.bincount(items, minlength=size) for items in (told.item, seen))
     return Chances(relevant, again, shared)
 
 
@@ -127,7 +125,7 @@ def chosen_pairs(
     users, items = people.groups(by[0]), stock.groups(by[1])
     if pairs is not None:
         return {**by_pair("chosen", users, items, *pairs), **_every(stock, items)}
-    chosen = stock.kept(("chosen", by), lambda: by_pair("chosen", users, items, *stock.profiles))
+    chosen = stock.kept(("chosen", by), lambda: by_pair("chosen", users, items, *stock.pairs))
     return {**chosen, **_every(stock, items)}
 
 

@@ -40,6 +40,8 @@ def numbered(codes: NDArray[Any]) -> Numbered:
     for first in range(0, len(codes), _BLOCK):
         some = near[first : first + _BLOCK]
         row[some] = np.arange(first, first + len(some))
+        if row.min() >= 0:  # all are found
+            break
     met = row >= 0
     # many numbers are read again and again: half the bytes, where they pay
     kind = np.int32 if repay(len(codes)) else np.int64

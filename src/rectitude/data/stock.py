@@ -18,7 +18,7 @@ from rectitude.data.cutoffs import Places
 from rectitude.data.ids import Column, align
 from rectitude.data.people import People
 from rectitude.data.sources import Sources
-from rectitude.data.tallies import different_pairs, times_listed, worth_of_lists
+from rectitude.data.tallies import different_pairs, times_listed, without_repeats, worth_of_lists
 from rectitude.threads import Once
 
 if TYPE_CHECKING:
@@ -71,14 +71,19 @@ class Stock:
         return self.kept("profiles", lambda: different_pairs(self.user, self.item, len(self.ids)))
 
     @property
+    def pairs(self) -> tuple[Integers, Integers]:
+        """(pairs,) the same for those who count: the items of a user are in no promised order."""
+        return self.kept("pairs", lambda: without_repeats(self.user, self.item, len(self.ids)))
+
+    @property
     def users(self) -> Integers:
         """(items,) users who had the item in training."""
-        return self.kept("users", lambda: np.bincount(self.profiles[1], minlength=len(self.ids)))
+        return self.kept("users", lambda: np.bincount(self.pairs[1], minlength=len(self.ids)))
 
     @property
     def everyone(self) -> int:
         """How many users there are in train."""
-        return self.kept("everyone", lambda: len(run_starts(self.profiles[0])))
+        return self.kept("everyone", lambda: len(run_starts(self.pairs[0])))
 
     @property
     def bits(self) -> Floats:

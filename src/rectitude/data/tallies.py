@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, distinct, run_starts
+from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.cutoffs import Ends
 from rectitude.threads import in_blocks
@@ -146,6 +146,34 @@ def equal_kernel(
         for place in range(shown.shape[1]):
             if table[shown[u, place]] >= 0:
                 times[table[shown[u, place]]] = 0
+
+
+def without_repeats(owner: Integers, item: Integers, items: int) -> tuple[Integers, Integers]:
+    """The different pairs, by owner. Where that is less work, the items of an owner stand as they
+    do in the rows: for those who count pairs."""
+    if not (repay(len(item)) and np.all(owner[1:] >= owner[:-1])):
+        return different_pairs(owner, item, items)
+    new, pairs = np.ones(len(item), bool), (frozen(owner), frozen(item))
+
+    def work(first: int, last: int) -> None:
+        kernel(repeat_kernel)(*pairs, first, last, new, np.full(items, -1))
+
+    in_blocks(work, len(item))
+    return (owner, item) if new.all() else (owner[new], item[new])
+
+
+def repeat_kernel(
+    owner: Integers, item: Integers, first: int, last: int, new: Flags, mark: Integers
+) -> None:
+    """Find pairs that were there before, compiled: an item is marked with its last owner. An owner
+    whose rows are in several blocks belongs to the first of them."""
+    while 0 < first < len(owner) and owner[first] == owner[first - 1]:
+        first += 1
+    while last < len(owner) and owner[last] == owner[last - 1]:
+        last += 1
+    for row in range(first, last):
+        new[row] = mark[item[row]] != owner[row]
+        mark[item[row]] = owner[row]
 
 
 def different_pairs(owner: Integers, item: Integers, items: int) -> tuple[Integers, Integers]:

@@ -12,7 +12,7 @@ from rectitude.data.groupwise import leaning, pair_value
 from rectitude.data.halves import require_choice
 from rectitude.data.parity import bias, chosen_pairs, shown_pairs
 from rectitude.judge.judged import Judged
-from rectitude.metrics.fairness import relevant_pairs
+from rectitude.metrics.fairness import relevant_items
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, count_metric
 
@@ -26,7 +26,7 @@ def chosen_by_pair(
     """What users of each group chose, by the group of the item."""
     require_choice("source", source, ("train", "truth"))
     stock, people = needed(lists.stock, "wanted"), needed(lists.people, "people")
-    pairs = None if source == "train" else relevant_pairs(lists, counts)
+    pairs = None if source == "train" else relevant_items(lists, counts).pairs()
     return chosen_pairs(people, stock, (users_by, items_by), pairs)
 
 

@@ -12,7 +12,8 @@ from rectitude.arrays import Flags
 from rectitude.data.attributes import Groups
 from rectitude.data.groupwise import unequal
 from rectitude.data.halves import halves
-from rectitude.data.parity import Pairs, available, chances, counts_of, rates, relevant
+from rectitude.data.history import Wanted
+from rectitude.data.parity import available, chances, counts_of, rates, relevant
 from rectitude.judge.judged import Judged
 from rectitude.metrics.exposure import times_shown
 from rectitude.metrics.needs import needed
@@ -41,19 +42,19 @@ def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Cou
     hits = wanted[lists.where[rows][lists.hit[rows] & counts[found]]]
     places = np.zeros(len(stock.ids), int) if lists.shown is None else times_shown(lists, counts)
     of = (wanted, lists.relevant_from) if counts.all() else None
-    owner = needed(lists.owner, "people")[counts]
-    could = chances(stock, lambda: relevant_pairs(lists, counts), owner, of)
-    return counts_of(stock, groups, hits, could, places, len(owner), lists.size)
+    could = chances(stock, lambda: relevant_items(lists, counts), of)
+    return counts_of(stock, groups, hits, could, places, int(counts.sum()), lists.size)
 
 
-def relevant_pairs(lists: Judged, counts: Flags) -> Pairs:
-    """The users and the items of the relevant pairs in the lists that count."""
-    lists_of = lists.truth.rows()
+def relevant_items(lists: Judged, counts: Flags) -> Wanted:
+    """The users and the relevant items of the lists that count."""
     owner, wanted = needed(lists.owner, "people"), needed(lists.wanted, "wanted")
     if counts.all() and lists.always_relevant:
-        return owner[lists_of], wanted
+        return Wanted(owner, lists.truth.offsets, wanted)
+    lists_of = lists.truth.rows()
     rows = counts[lists_of] & lists.is_relevant(lists.truth.values)
-    return owner[lists_of[rows]], wanted[rows]
+    many = np.bincount(lists_of[rows], minlength=lists.size)[counts]
+    return Wanted(owner[counts], np.append(0, np.cumsum(many)), wanted[rows])
 
 
 _HALVES = (
