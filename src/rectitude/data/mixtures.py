@@ -6,6 +6,7 @@ nothing as large as all lists and groups is ever there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,14 @@ _CELLS = 1 << 20
 
 
 Sums = list[tuple[Floats, Flags]]
-"""for each cutoff, (lists,) what groups add up to, and whether training and list have any"""
+"""for each cutoff, (terms, lists) what groups add up to, and (lists,) whether training and list
+have any"""
 
 
 def summed(
-    stock: Stock, owner: Integers, by: str, terms: Terms, shown: Integers, ends: Ends
+    stock: Stock, owner: Integers, by: str, terms: Sequence[Terms], shown: Integers, ends: Ends
 ) -> Sums:
-    """The sum over groups of a function of their shares in the training of the list's user and in
+    """The sums over groups of functions of their shares in the training of the list's user and in
     the list. `stock.user` and `owner` must number users alike."""
     return _over(stock, owner, _trained(stock, owner), by, terms, shown, ends)
 
@@ -43,8 +45,8 @@ def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Flo
     """For each cutoff, (lists,) how many different groups the items of each list have."""
     nobody = np.zeros(len(shown), np.int64)
     nothing = Rows(np.zeros(2, np.int64), nobody[:0])
-    found = _over(stock, nobody, nothing, by, lambda _, listed: np.sign(listed), shown, ends)
-    return [sums for sums, _ in found]
+    found = _over(stock, nobody, nothing, by, [lambda _, listed: np.sign(listed)], shown, ends)
+    return [sums[0] for sums, _ in found]
 
 
 def _trained(stock: Stock, owner: Integers) -> Rows:
@@ -60,8 +62,9 @@ def _trained(stock: Stock, owner: Integers) -> Rows:
 
 
 def _over(
-    stock: Stock, owner: Integers, rows: Rows, by: str, terms: Terms, shown: Integers, ends: Ends
-) -> Sums:
+    stock: Stock, owner: Integers, rows: Rows, by: str, terms: Sequence[Terms], shown: Integers,
+    ends: Ends,
+) -> Sums:  # fmt: skip
     """What groups add up to in each list, and whether rows and list have anything."""
     members = stock.memberships(by)
     start = offsets_of(members.entry, len(stock.ids))
@@ -70,7 +73,8 @@ def _over(
     groups = _few(stock, rows, by) if compiled and most == 1 and len(members.names) <= FEW else None
     known = groups or tuple(map(frozen, (*rows, start, members.number, stock.listed)))
     can = table(groups, shown, terms) if groups else None
-    sums, both = np.zeros((len(ends), len(owner))), np.zeros((len(ends), len(owner)), bool)
+    sums = np.zeros((len(ends), len(terms), len(owner)))
+    both = np.zeros((len(ends), len(owner)), bool)
 
     def add(here: slice | Integers, room: Integers) -> None:
         for cutoff, end in enumerate(ends):
@@ -80,7 +84,9 @@ def _over(
                 if compiled
                 else _pair(rows, members, stock.listed, *lists)
             )
-            sums[cutoff, here] = totals(pair.owner, len(lists[0]), terms(pair.one, pair.other))
+            for nth, term in enumerate(terms):
+                added = totals(pair.owner, len(lists[0]), term(pair.one, pair.other))
+                sums[cutoff, nth, here] = added
 
     def work(first: int, last: int) -> None:
         step = _LISTS if compiled else _LISTS_OF_NUMPY
@@ -89,7 +95,7 @@ def _over(
             here: slice | Integers = slice(begin, min(begin + step, last))
             if groups and can:
                 lists = (frozen(owner[here]), shown[here], np.array(ends))
-                into = (both[:, here], sums[:, here])
+                into = (both[:, here], sums[:, :, here])
                 here = begin + add_from(can, groups, len(members.names), lists, into)
             if isinstance(here, slice) or len(here):
                 add(here, room)

@@ -7,7 +7,7 @@ once, and looked up.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Table(NamedTuple):
     """What a group can add."""
 
     adds: Floats
-    """(shares of training, shares of the list) in the order of `_shares`"""
+    """(terms, shares of training, shares of the list) in the order of `_shares`"""
     most: int
     """how many rows of train a user may have"""
 
@@ -54,7 +54,7 @@ def few(rows: Rows, members: Memberships, listed: Integers, items: int) -> Few:
     return Few(frozen(rows.offsets), frozen(of_item[rows.item]), frozen(of_item[listed]))
 
 
-def table(groups: Few, shown: Integers, terms: Terms) -> Table:
+def table(groups: Few, shown: Integers, terms: Sequence[Terms]) -> Table:
     """All that a group can add, for users with little training at least; not more of it than there
     are places to look it up for."""
     of_list = _shares(shown.shape[1])
@@ -62,8 +62,9 @@ def table(groups: Few, shown: Integers, terms: Terms) -> Table:
     fits = int(np.sqrt(2 * cells / len(of_list))) - 2
     most = min(fits, int(np.diff(groups.offsets).max(initial=0)))
     one, other = np.meshgrid(_shares(most), of_list, indexing="ij")
-    adds = terms(one.reshape(-1), other.reshape(-1)).reshape(one.shape)
-    return Table(frozen(np.where((one > 0) | (other > 0), adds, 0.0)), most)
+    adds = np.array([term(one.reshape(-1), other.reshape(-1)) for term in terms])
+    adds[:, (one == 0).reshape(-1) & (other == 0).reshape(-1)] = 0.0
+    return Table(frozen(adds.reshape(len(terms), *one.shape)), most)
 
 
 def _shares(most: int) -> Floats:
@@ -93,7 +94,7 @@ def table_kernel(
 ) -> None:  # fmt: skip
     """Count and look up, compiled. The cell of a group is its count in train times the width of the
     table, and its count in the list."""
-    cells, width, flat = np.zeros(many + 1, np.int64), adds.shape[1], adds.reshape(-1)
+    cells, width, flat = np.zeros(many + 1, np.int64), adds.shape[2], adds.reshape(len(adds), -1)
     for u in range(len(owner)):
         begin, end = offsets[owner[u]], offsets[owner[u] + 1]
         if end - begin > most:
@@ -109,10 +110,12 @@ def table_kernel(
                 place += 1
             places = place - (cells[many] - without)
             both[cutoff, u] = rows > 0 and places > 0
-            corner, total = start + places * (places + 1) // 2, 0.0
-            for group in range(many):
-                total += flat[corner + cells[group]]
-            sums[cutoff, u] = total
+            corner = start + places * (places + 1) // 2
+            for term in range(len(flat)):
+                total = 0.0
+                for group in range(many):
+                    total += flat[term, corner + cells[group]]
+                sums[cutoff, term, u] = total
         cells[:] = 0
 
 

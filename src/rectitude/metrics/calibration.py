@@ -8,7 +8,6 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.mixtures import summed
-from rectitude.data.proportions import Terms
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
@@ -22,16 +21,34 @@ _USE = (
 )
 
 
-def _summed(lists: Judged, key: tuple[object, ...], by: str, terms: Terms) -> tuple[Floats, Flags]:
-    """What the groups of each user's training and of his list add, and which lists have both."""
-    stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
-    return lists.places.each((*key, by), partial(summed, stock, owner, by, terms))
+_ALPHA = 0.01
 
 
 def _divergence(one: Floats, other: Floats) -> Floats:
     """one * ln(one / other), 0 where there is nothing of the one."""
     with np.errstate(invalid="ignore"):  # 0/0
         return one * np.log(np.where(one > 0, one / other, 1.0))
+
+
+def _leibler(alpha: float, trained: Floats, listed: Floats) -> Floats:
+    return _divergence(trained, (1 - alpha) * listed + alpha * trained)
+
+
+def _shannon(trained: Floats, listed: Floats) -> Floats:
+    middle = (trained + listed) / 2
+    return _divergence(trained, middle) + _divergence(listed, middle)
+
+
+def _hellinger(trained: Floats, listed: Floats) -> Floats:
+    return (np.sqrt(trained) - np.sqrt(listed)) ** 2
+
+
+def _summed(lists: Judged, by: str, alpha: float = _ALPHA) -> tuple[Floats, Flags]:
+    """What the groups of each user's training and of his list add, of all three kinds, and which
+    lists have both: counting groups takes longer than adding."""
+    stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
+    terms = (partial(_leibler, alpha), _shannon, _hellinger)
+    return lists.places.each(("mixtures", by, alpha), partial(summed, stock, owner, by, terms))
 
 
 @metric(
@@ -50,16 +67,12 @@ def _divergence(one: Floats, other: Floats) -> Floats:
     needs=_NEEDS,
 )
 def calibration_kl(
-    lists: Judged, k: int | None, *, by: str = "category", alpha: float = 0.01
+    lists: Judged, k: int | None, *, by: str = "category", alpha: float = _ALPHA
 ) -> Ratio:
     """How far the values of an attribute in the list are from those in the user's training."""
     if not 0 < alpha <= 1:
         raise BadName(f"alpha cannot be {alpha:g}.", "a number above 0, at most 1.")
-
-    def terms(trained: Floats, listed: Floats) -> Floats:
-        return _divergence(trained, (1 - alpha) * listed + alpha * trained)
-
-    value, both = _summed(lists, ("kl", alpha), by, terms)
+    (value, _, _), both = _summed(lists, by, alpha)
     return Ratio.of(np.maximum(value, 0.0)).where(both)
 
 
@@ -79,12 +92,7 @@ def calibration_kl(
 )
 def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """How far the values of an attribute in the list and in the user's training are apart."""
-
-    def terms(trained: Floats, listed: Floats) -> Floats:
-        middle = (trained + listed) / 2
-        return _divergence(trained, middle) + _divergence(listed, middle)
-
-    value, both = _summed(lists, ("js",), by, terms)
+    (_, value, _), both = _summed(lists, by)
     return Ratio.of(np.clip(value / (2 * np.log(2)), 0.0, 1.0)).where(both)
 
 
@@ -104,5 +112,5 @@ def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Rat
 )
 def calibration_hellinger(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Distance of the values of an attribute in the list from those in the user's training."""
-    squares, both = _summed(lists, ("hellinger",), by, lambda p, q: (np.sqrt(p) - np.sqrt(q)) ** 2)
+    (_, _, squares), both = _summed(lists, by)
     return Ratio.of(np.sqrt(np.minimum(squares / 2, 1.0))).where(both)
