@@ -149,8 +149,9 @@ class Attributes:
         names = pairs["value"].unique().sort()
         if not pairs.height:
             return Memberships(self.row[:0], self.row[:0], names)
-        number = pairs["value"].rank("dense").to_numpy().astype(np.int64) - 1
-        keys = distinct(pairs["entry"].to_numpy() * len(names) + number)
+        known = pl.DataFrame({"value": names, "number": np.arange(len(names))})
+        number = pairs.join(known, on="value", how="left", maintain_order="left")["number"]
+        keys = distinct(pairs["entry"].to_numpy() * len(names) + number.to_numpy())
         return Memberships(keys // len(names), keys % len(names), names)
 
     def _groups(self, column: str) -> Groups:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Flags, Integers
 from rectitude.data.attributes import Groups
 from rectitude.data.stock import Stock
 from rectitude.errors import unknown_name
@@ -25,6 +26,29 @@ def halves(
     Of equally popular items, those with the first values in the column `equals` of the items are
     more popular; `item` stands for the ids.
     """
+    own = (head, repeats, border, tail, equals)
+    return stock.kept(("halves", *own), lambda: _halves(stock, *own))
+
+
+def in_tail(stock: Stock, *own: Any) -> Flags:
+    """(items,) whether the item is in the tail; see `halves`."""
+    found: Flags = halves(stock, *own).number == TAIL
+    return found
+
+
+def rare(stock: Stock, lowest: float) -> Flags:
+    """(items,) whether the item is among the least popular ones of train, a share of them and at
+    least one; of equals the first ids."""
+    known = np.flatnonzero(stock.rows > 0)
+    order = known[np.argsort(stock.rows[known], kind="stable")]
+    found = np.zeros(len(stock.ids), bool)
+    found[order[: max(int(len(order) * lowest), 1)]] = True
+    return found
+
+
+def _halves(
+    stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
+) -> Groups:
     import polars as pl
 
     require_choice("border", border, BORDERS)

@@ -35,11 +35,8 @@ def met_and_expected(
     `owner` is the number of each list's user, as in `Stock.user`. Of equally popular items the
     first ids are expected; an item that train does not hold never is.
     """
-    offsets, item = _pairs(stock, owner)
-    order = np.argsort(-stock.rows, kind="stable")
-    place = np.full(len(order) + 1, -1, np.int32)  # small tables stay in the processor
-    place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
-    known = (frozen(offsets), frozen(item), frozen(place), frozen(stock.listed.astype(np.int32)))
+    offsets, item = _pairs(stock)
+    known = (frozen(offsets), frozen(item), *stock.kept("by popularity", lambda: _ranked(stock)))
     met, expected = np.zeros((2, len(ends), len(owner)))
     look: Callable[..., None] = kernel(met_kernel) if repay(shown.size) else _look
 
@@ -51,6 +48,15 @@ def met_and_expected(
 
     in_blocks(work, len(owner))
     return list(zip(met, expected, strict=True))
+
+
+def _ranked(stock: Stock) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(items,) the place of each item by popularity, -1 for one that train does not hold, and for
+    none; and the number of each listed item. Small tables stay in the processor."""
+    order = np.argsort(-stock.rows, kind="stable")
+    place = np.full(len(order) + 1, -1, np.int32)
+    place[order] = np.where(stock.rows[order] > 0, np.arange(len(order)), -1)
+    return frozen(place), frozen(stock.listed.astype(np.int32))
 
 
 def _look(
@@ -121,7 +127,7 @@ def had(stock: Stock, wanted: Wanted) -> Flags:
         (whose, theirs), size = stock.profiles, len(stock.ids)
         user, item = wanted.pairs()
         return places(whose * size + theirs, user * size + item) >= 0
-    known = tuple(map(frozen, (*_pairs(stock, wanted.owner), wanted.item)))
+    known = tuple(map(frozen, (*_pairs(stock), wanted.item)))
     found = np.zeros(len(wanted.item), bool)
 
     def work(first: int, last: int) -> None:
@@ -162,7 +168,7 @@ def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
 def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats, Integers]:
     """(pairs,) the sum of how `alike` an item is to each item that a user had, and how many these
     are."""
-    offsets, theirs = _profiles(stock, user)
+    offsets, theirs = _profiles(stock)
     many = np.diff(offsets)[user]
     total = np.empty(len(user))
     for first, last in _spans(many):
@@ -172,16 +178,15 @@ def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats,
     return total, many
 
 
-def _profiles(stock: Stock, owner: Integers) -> tuple[Integers, Integers]:
+def _profiles(stock: Stock) -> tuple[Integers, Integers]:
     """Where the items of each user begin and end, also of owners who had none; and the items."""
-    return _pairs(stock, owner)[0], stock.profiles[1]
+    return _pairs(stock)[0], stock.profiles[1]
 
 
-def _pairs(stock: Stock, owner: Integers) -> tuple[Integers, Integers]:
+def _pairs(stock: Stock) -> tuple[Integers, Integers]:
     """The same, with the items of a user in any order."""
     user, item = stock.pairs
-    last = int(max(user.max(initial=-1), owner.max(initial=-1)))
-    return stock.kept(("offsets", last), lambda: offsets_of(user, last + 1)), item
+    return stock.kept("offsets", lambda: offsets_of(user, stock.people)), item
 
 
 def expanded(offsets: Integers, owner: Integers) -> tuple[Integers, Integers]:

@@ -38,7 +38,7 @@ def summed(
 ) -> Sums:
     """The sums over groups of functions of their shares in the training of the list's user and in
     the list. `stock.user` and `owner` must number users alike."""
-    return _over(stock, owner, _trained(stock, owner), by, terms, shown, ends)
+    return _over(stock, owner, _trained(stock), by, terms, shown, ends)
 
 
 def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Floats]:
@@ -49,16 +49,15 @@ def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Flo
     return [sums[0] for sums, _ in found]
 
 
-def _trained(stock: Stock, owner: Integers) -> Rows:
+def _trained(stock: Stock) -> Rows:
     """The rows of train by user, found once for all metrics."""
-    last = int(max(stock.user.max(initial=-1), owner.max(initial=-1)))
 
     def found() -> Rows:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
-        return Rows(offsets_of(stock.user, last + 1), item)
+        return Rows(offsets_of(stock.user, stock.people), item)
 
-    return stock.kept(("by user", last), found)
+    return stock.kept("by user", found)
 
 
 def _over(

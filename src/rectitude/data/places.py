@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Floats, Integers
 from rectitude.compiled import repay
 from rectitude.data.codes import looked_up
+from rectitude.data.dense import Cells
 from rectitude.grouping import Grouped
 from rectitude.threads import in_blocks
 
@@ -96,3 +97,28 @@ def _found(lists: Grouped, number: Integers, shown: Integers) -> Integers:
     wanted = np.arange(len(shown))[:, None] * size + shown
     at = np.minimum(np.searchsorted(key[order], wanted), max(len(key) - 1, 0))
     return np.append(where[order], -1)[at]
+
+
+def filled(columns: Integers, cells: Cells) -> Integers:
+    """Empty places at the end, filled with the cells of the row."""
+    k = columns.shape[1]
+    free = (columns >= 0).sum(axis=1)
+    owner = cells.rows()
+    place = np.arange(len(owner)) - cells.start[owner] + free[owner]
+    inside = place < k
+    filled = columns.copy()
+    filled[owner[inside], place[inside]] = cells.column[inside]
+    return filled
+
+
+def inserted(others: Integers, lists: Integers, rank: Integers, items: Integers) -> Integers:
+    """The other items in order, with the judged ones put where they are ranked."""
+    size, k = others.shape
+    inside = rank <= k
+    where = (lists[inside], rank[inside] - 1)
+    taken = np.zeros((size, k), bool)
+    taken[where] = True
+    at = np.maximum(np.cumsum(~taken, axis=1) - 1, 0)
+    shown = np.where(taken, -1, np.take_along_axis(others, at, axis=1))
+    shown[where] = items[inside]
+    return shown

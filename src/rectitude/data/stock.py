@@ -5,14 +5,15 @@ The catalogue is what `items=` says, else the columns of dense scores.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
+from rectitude.compiled import frozen
 from rectitude.data.attributes import Attributes, Groups, Memberships
 from rectitude.data.cutoffs import Places
 from rectitude.data.ids import Column, align
@@ -39,6 +40,8 @@ class Stock:
     """(rows of train) the number of the item"""
     user: Integers
     """(rows of train) the number of the user, that in `People` where these are known"""
+    people: int
+    """how many users there are, by number"""
     attributes: Attributes
     """the further columns of `items=`"""
     kept: Once = field(default_factory=Once, repr=False)
@@ -88,7 +91,22 @@ class Stock:
     @property
     def bits(self) -> Floats:
         """(items,) log2(users of train / users who had the item, at least 1)."""
-        return np.log2(max(self.everyone, 1) / np.maximum(self.users, 1))
+        most, users = max(self.everyone, 1), self.users
+        return self.kept("bits", lambda: np.log2(most / np.maximum(users, 1)))
+
+    @property
+    def has_had(self) -> Flags:
+        """(users,) whether the user is in train."""
+        return self.kept("has had", lambda: np.bincount(self.user, minlength=self.people) > 0)
+
+    @property
+    def popularity_rank(self) -> Integers:
+        """(items,) 1 for the most rows of train; equals share a rank, and the next has the next."""
+
+        def ranked() -> Integers:
+            return np.unique(-self.rows, return_inverse=True)[1].reshape(-1) + 1
+
+        return self.kept("popularity rank", ranked)
 
     @property
     def rank_share(self) -> Floats:
@@ -111,11 +129,15 @@ class Stock:
         """(items,) how often each item stands in places of lists."""
         return times_listed(self.listed, shown, len(self.ids))
 
-    def total(self, worth: Floats, places: Places) -> Floats:
-        """(lists,) the sum of what the items in the places of each list are worth."""
-        found = np.ascontiguousarray(worth, np.float64)
-        key = ("worth", blake2b(found.data, digest_size=16).digest())
-        return places.each(key, partial(worth_of_lists, found, self.listed))
+    def total(self, key: Hashable, worth: Callable[[], Floats | Flags], places: Places) -> Floats:
+        """(lists,) the sum of what the items in the places of each list are worth. That is computed
+        once; the key stands for it."""
+
+        def listed() -> Floats:
+            return frozen(np.append(np.asarray(worth(), np.float64), 0.0)[self.listed])
+
+        table = self.kept(("worth", key), listed)
+        return places.each(("worth", key), partial(worth_of_lists, table))
 
 
 def stock(
@@ -135,12 +157,14 @@ def stock(
         padding = sources.dense.padding
         offered = number["listed"] if padding is None else np.delete(number["listed"], padding)
     nothing = np.zeros(0, np.int64)
+    users = _users(sources) if people is None else people.trained
     found = Stock(
         ids.labels(known),
         np.append(number["listed"], -1),
         None if offered is None else np.bincount(offered, minlength=len(known)) > 0,
         number.get("train", nothing),
-        _users(sources) if people is None else people.trained,
+        users,
+        int(users.max(initial=-1)) + 1 if people is None else len(people.ids),
         Attributes("item", sources.items, number.get("items", nothing), len(known)),
     )
     return found, number.get("wanted")

@@ -18,11 +18,9 @@ _PAIRS = 1 << 13
 """pairs that are sorted at a time: the processor holds them"""
 
 
-def worth_of_lists(worth: Floats, listed: Integers, shown: Integers, ends: Ends) -> list[Floats]:
-    """For each cutoff, (lists,) the sum of what the items in the places of each list are worth;
-    `listed` has the number of each item as lists number it, and -1 at its end, for an empty
-    place."""
-    table = frozen(np.append(worth, 0.0)[listed])
+def worth_of_lists(table: Floats, shown: Integers, ends: Ends) -> list[Floats]:
+    """For each cutoff, (lists,) the sum of what the items in the places of each list are worth: a
+    table by the numbers that lists give them, with 0 at its end, for an empty place."""
     total = np.zeros((len(ends), len(shown)))
     add = kernel(worth_kernel) if repay(shown.size) else _add
 

@@ -29,7 +29,7 @@ class Chances(NamedTuple):
     squares: Floats
     """(rows,) the sum of the squares of all"""
 
-    def of(self, rows: Integers) -> Chances:
+    def of(self, rows: Integers | slice) -> Chances:
         """The probabilities of some rows."""
         return Chances(*(values[rows] for values in self))
 

@@ -128,13 +128,22 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats | None = None) -
     run.facts.require(asked.metric)
     verdict = verdict_of(run, asked)
     lists = view_of(run, asked, verdict.judged)
-    require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
         _require_no_weights(run, asked)
         return Total(counts_of(asked, lists))
     if asked.by:
         return Total(_by_group(run, asked, lists, spread))
-    done = _tally(run, asked, lists, spread, room)
+    return settled_total(run, asked, verdict, tally_of(run, asked, lists, spread, room))
+
+
+def tally_of(run: Run, asked: Asked, lists: Judged, spread: bool, room: Floats | None) -> Tally:
+    """The values of lists, seen as the metric wants them, added up."""
+    require_closed_form(asked, lists)
+    return _tally(run, asked, lists, spread, room)
+
+
+def settled_total(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> Total:
+    """What all lists add up to, and what that would be were ties broken otherwise."""
     return Total(done.state, _bounds(run, asked, verdict, done) if run.tie_bounds else None)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.pairs import tell_unpredicted
 from rectitude.data.sources import Sources
 from rectitude.engines.account import account
+from rectitude.engines.blocks import Blocks
 from rectitude.engines.compute import (
     Run,
     blamed,
@@ -111,17 +113,31 @@ def part_of(
 
     def compute(name: str, one: Asked) -> None:
         try:
-            if sources.dense is not None or offered:
-                require_settled(one, profile.convention, offered)
             totals[name] = total_of(run, one, spread, room.get(name))
         except RectitudeError as error:
             failures[name] = error
 
+    def settled(name: str, one: Asked) -> bool:
+        try:
+            if sources.dense is not None or offered:
+                require_settled(one, profile.convention, offered)
+        except RectitudeError as error:
+            failures[name] = error
+        return name not in failures
+
     _judge_first(run, wanted, ledger)
     prints: dict[str, str] = {}
     tasks: list[Callable[[], None]] = [partial(_identify, prints, sides, side) for side in _JUDGED]
-    tasks += [partial(compute, name, one) for name, one in wanted.items()]
+    sound = {name: one for name, one in wanted.items() if settled(name, one)}
+    blocks = Blocks(run, sound, spread)
+    whole = [partial(compute, name, sound[name]) for name in sound if name not in blocks.asked]
+    # side by side: threads that compute the same would wait for each other
+    pairs = zip_longest(whole, blocks.tasks(room))
+    tasks += [task for pair in pairs for task in pair if task is not None]
     together(tasks, len(sides.keys) > _MANY_LISTS)
+    totals |= blocks.totals(room)
+    for name in sound.keys() - totals.keys() - failures.keys():
+        compute(name, sound[name])
     account_for_attributes(run.verdicts.values(), ledger)
     keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
     values = {name: own for name, own in room.items() if name in totals}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from rectitude.judge.sides import Sides
 from rectitude.judge.training import times_met, unseen_items
 from rectitude.judge.truth import Truth, truth_under
 from rectitude.predictions.order import describe, order_of, require_finite, sort_key
+from rectitude.threads import together
+
+_MANY_LISTS = 20_000
 
 
 class Ties(NamedTuple):
@@ -71,11 +74,15 @@ def judge(
         made = _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
         return made if "predicted" in needs else replace(made, score=None)
 
-    judged = under(ranked.rule)
-    if shown is not None:
+    judged, parts = under(ranked.rule), dict[str, Any]()
+
+    def show() -> None:
         rank = ranks(matches, grades, ranked.rule)
-        judged = replace(judged, shown=_shown(sides, ranked, rank, convention, shown))
-    judged = _with_needs(sides, truth, ranked, judged, convention, needs)
+        parts["shown"] = shown and _shown(sides, ranked, rank, convention, shown)
+
+    tasks = (show, lambda: parts.update(behind(sides, ranked.ranking, truth, needs)))
+    together(tasks, len(sides.keys) > _MANY_LISTS and bool(shown and needs))
+    judged = _with_needs(sides, truth, ranked, replace(judged, **parts), convention, needs)
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
@@ -101,7 +108,6 @@ def _with_needs(
         judged = replace(judged, unseen=unseen_items(sides))
     if "scored" in needs and judged.shown is not None:
         judged = replace(judged, scored=_scored(sides, ranked, judged.shown, convention))
-    judged = replace(judged, **behind(sides, ranked.ranking, truth, needs))
     if "met" not in needs:
         return judged
     if sides.sources.train is None or judged.stock is None or judged.wanted is None:

@@ -18,6 +18,7 @@ from rectitude.dense.chances import Chances
 from rectitude.threads import Once
 
 Kept = TypeVar("Kept")
+Some = Integers | slice
 _BY_ROW = ("rank", "grade", "place", "last", "taken", "met", "score")
 _BY_LIST = ("returned", "handed", "in_truth", "candidates", "unseen", "shown", "scored", "owner")
 _OF_SINGLE = ("target", "top", "loss")
@@ -28,7 +29,7 @@ def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
     return grades > 0 if relevant_from is None else grades >= relevant_from
 
 
-def _taken(of: object, names: Sequence[str], which: Integers) -> dict[str, Any]:
+def _taken(of: object, names: Sequence[str], which: Some) -> dict[str, Any]:
     """Some entries of some columns; None for a column that is not there."""
     columns = {name: getattr(of, name) for name in names}
     return {name: None if c is None else c[which] for name, c in columns.items()}
@@ -48,7 +49,7 @@ class Single:
     chances: Chances | None = None
     """(lists,) how probable target and first class are; None if not asked"""
 
-    def only(self, lists: Integers) -> Single:
+    def only(self, lists: Some) -> Single:
         """Some of the lists."""
         sure = None if self.chances is None else self.chances.of(lists)
         return replace(self, **_taken(self, _OF_SINGLE, lists), chances=sure)
@@ -130,12 +131,24 @@ class Judged:
         ends = np.cumsum(lengths)
         shift = self.truth.offsets[lists] - (ends - lengths)
         told = np.arange(int(lengths.sum())) + np.repeat(shift, lengths)
-        single = self.single and self.single.only(lists)
+        return self._some(lists, rows, told, number[self.list[rows]], np.append(0, ends))
+
+    def block(self, first: int, last: int) -> Judged:
+        """Lists that follow one another, numbered anew; nothing is copied that is large."""
+        rows = slice(*np.searchsorted(self.list, (first, last)))
+        offsets = self.truth.offsets[first : last + 1]
+        told = slice(offsets[0], offsets[-1])
+        number = self.list[rows] - first
+        return self._some(slice(first, last), rows, told, number, offsets - offsets[0])
+
+    def _some(
+        self, lists: Some, rows: Some, told: Some, number: Integers, ends: Integers
+    ) -> Judged:
         return replace(
             self,
-            list=number[self.list[rows]],
-            truth=Ragged(np.append(0, ends), self.truth.values[told]),
-            single=single,
+            list=number,
+            truth=Ragged(ends, self.truth.values[told]),
+            single=self.single and self.single.only(lists),
             upto=None,
             **_taken(self, _BY_ROW, rows),
             **_taken(self, _BY_LIST, lists),

@@ -20,7 +20,7 @@ from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.places import Numbered, numbered
 from rectitude.grouping import Grouped
 from rectitude.judge.kernels import compact_kernel, match_kernel
-from rectitude.threads import in_blocks, together
+from rectitude.threads import Once, in_blocks, together
 
 _MANY_ROWS = 1_000_000
 
@@ -37,14 +37,12 @@ class Ranking:
     items: Pieces
     key: Pieces | None
     sequence: Pieces | None = None
-    kept: dict[str, Numbered] = field(default_factory=dict, repr=False, compare=False)
+    kept: Once = field(default_factory=Once, repr=False, compare=False)
 
     @property
     def numbered(self) -> Numbered:
         """The number of the item in each place, and a place of each item."""
-        if "numbered" not in self.kept:
-            self.kept["numbered"] = numbered(self.items.whole)
-        return self.kept["numbered"]
+        return self.kept("numbered", lambda: numbered(self.items.whole))
 
     def keep(self, lists: Integers, where: Integers) -> Ranking:
         """Only these places."""

@@ -11,7 +11,7 @@ import numpy as np
 from rectitude.arrays import Floats, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
-from rectitude.data.places import in_order, laid_out, scored
+from rectitude.data.places import filled, in_order, inserted, laid_out, scored
 from rectitude.dense.rows import best
 from rectitude.grouping import Grouped
 from rectitude.judge.match import Matches, Ranking
@@ -42,10 +42,10 @@ def shown_in_scores(
     if convention.seen == "last" and seen is not None:
         left = np.setdiff1d(without_padding(dense, keys_of(dense, seen)), judged)
         rest = _turned(with_keys(dense, left), np.argsort(order))
-        others = _filled(others, Cells(rest.start, order[rest.column]))
+        others = filled(others, Cells(rest.start, order[rest.column]))
     row = np.maximum(found.row, 0)
     others = np.where((found.row >= 0)[:, None], others[row], -1)
-    return _inserted(others, matches.list, rank, matches.position)
+    return inserted(others, matches.list, rank, matches.position)
 
 
 def _recorded(order: Integers, row: Integers, k: int) -> Integers:
@@ -85,18 +85,6 @@ def _turned(cells: Cells, places: Integers) -> Cells:
     return Cells(cells.start, columns[np.lexsort((columns, cells.rows()))])
 
 
-def _filled(columns: Integers, cells: Cells) -> Integers:
-    """Empty places at the end, filled with the cells of the row."""
-    k = columns.shape[1]
-    free = (columns >= 0).sum(axis=1)
-    owner = cells.rows()
-    place = np.arange(len(owner)) - cells.start[owner] + free[owner]
-    inside = place < k
-    filled = columns.copy()
-    filled[owner[inside], place[inside]] = cells.column[inside]
-    return filled
-
-
 def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -> Integers:
     """(lists, k) the number of the item in each place of given lists, -1 in empty ones."""
     number, key, after = ranking.numbered.number, ranking.key, ranking.sequence
@@ -113,7 +101,7 @@ def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -
     order = keep[np.lexsort((order[keep], first[keep], owner[keep]))]
     lengths = np.bincount(owner[order], minlength=len(ranking.lists.start))
     others = Grouped(np.cumsum(lengths) - lengths, lengths)
-    return _inserted(laid_out(others, number[where[order]], k), matches.list, rank, number[matched])
+    return inserted(laid_out(others, number[where[order]], k), matches.list, rank, number[matched])
 
 
 def scored_in_scores(sides: Sides, dense: Dense, shown: Integers, convention: Convention) -> Floats:
@@ -131,16 +119,3 @@ def scored_in_lists(ranking: Ranking, shown: Integers, scores: Floats) -> Floats
     """(lists, k) the score in each place of given lists, NaN in empty ones; `scores` are those of
     the predictions, by row."""
     return scored(ranking.lists, ranking.numbered.number, shown, scores)
-
-
-def _inserted(others: Integers, lists: Integers, rank: Integers, items: Integers) -> Integers:
-    """The other items in order, with the judged ones put where they are ranked."""
-    size, k = others.shape
-    inside = rank <= k
-    where = (lists[inside], rank[inside] - 1)
-    taken = np.zeros((size, k), bool)
-    taken[where] = True
-    at = np.maximum(np.cumsum(~taken, axis=1) - 1, 0)
-    shown = np.where(taken, -1, np.take_along_axis(others, at, axis=1))
-    shown[where] = items[inside]
-    return shown

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
+from rectitude.data.divergences import divergences
 from rectitude.data.mixtures import summed
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
@@ -24,31 +25,12 @@ _USE = (
 _ALPHA = 0.01
 
 
-def _divergence(one: Floats, other: Floats) -> Floats:
-    """one * ln(one / other), 0 where there is nothing of the one."""
-    with np.errstate(invalid="ignore"):  # 0/0
-        return one * np.log(np.where(one > 0, one / other, 1.0))
-
-
-def _leibler(alpha: float, trained: Floats, listed: Floats) -> Floats:
-    return _divergence(trained, (1 - alpha) * listed + alpha * trained)
-
-
-def _shannon(trained: Floats, listed: Floats) -> Floats:
-    middle = (trained + listed) / 2
-    return _divergence(trained, middle) + _divergence(listed, middle)
-
-
-def _hellinger(trained: Floats, listed: Floats) -> Floats:
-    return (np.sqrt(trained) - np.sqrt(listed)) ** 2
-
-
 def _summed(lists: Judged, by: str, alpha: float = _ALPHA) -> tuple[Floats, Flags]:
     """What the groups of each user's training and of his list add, of all three kinds, and which
     lists have both: counting groups takes longer than adding."""
     stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
-    terms = (partial(_leibler, alpha), _shannon, _hellinger)
-    return lists.places.each(("mixtures", by, alpha), partial(summed, stock, owner, by, terms))
+    find = partial(summed, stock, owner, by, divergences(alpha))
+    return lists.places.each(("mixtures", by, alpha), find)
 
 
 @metric(

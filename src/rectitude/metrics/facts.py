@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rectitude.errors import MissingNeed
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """Tables about items and users, and what was seen in training; None where nothing was handed
     over."""
@@ -25,6 +26,11 @@ class Facts:
     def catalogue(self) -> int:
         """How many items the catalogue holds."""
         return 0 if self.items is None else int(self.items["item"].n_unique())
+
+    @cached_property
+    def trained(self) -> int:
+        """How many users there are in train."""
+        return 0 if self.train is None else int(self.train["list"].n_unique())
 
     def require(self, metric: Metric) -> None:
         """An error if the metric needs a table that is not there."""

@@ -38,8 +38,7 @@ def epc(
     least: float = 0.0,
 ) -> Ratio:  # fmt: skip
     """Relevance of the items shown, times the share of users who had not met them."""
-    met, train = needed(lists.met, "met"), needed(facts.train, "met")
-    known = np.maximum(met, least) / max(train["list"].n_unique(), 1)
+    known = np.maximum(needed(lists.met, "met"), least) / max(facts.trained, 1)
     return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * (1 - known))
 
 
@@ -80,6 +79,9 @@ def efd(
 def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
     """Mean information in drawing the items shown from train, in bits."""
     stock = needed(lists.stock, "shown")
-    rows = np.maximum(stock.rows, least)
-    bits = np.log2(max(len(stock.item), 1) / np.where(rows > 0, rows, max(len(stock.item), 1)))
-    return Ratio(stock.total(bits, lists.places), lists.length)
+
+    def bits() -> Floats:
+        rows, every = np.maximum(stock.rows, least), max(len(stock.item), 1)
+        return np.log2(every / np.where(rows > 0, rows, every))
+
+    return Ratio(stock.total(("row bits", least), bits, lists.places), lists.length)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 import numpy as np
 
-from rectitude.arrays import Floats
-from rectitude.data.halves import TAIL, halves
+from rectitude.arrays import Flags, Floats
+from rectitude.data.halves import in_tail, rare
 from rectitude.judge.judged import Judged
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Law, Ratio, metric
@@ -14,9 +16,9 @@ _NEEDS = ("shown", "stock", "train")
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 
 
-def _mean(worth: Floats, lists: Judged) -> Ratio:
+def _mean(lists: Judged, key: Hashable, worth: Callable[[], Floats | Flags]) -> Ratio:
     """What the items of each list are worth on average; 0/0 for an empty list."""
-    return Ratio(needed(lists.stock, "shown").total(worth, lists.places), lists.length)
+    return Ratio(needed(lists.stock, "shown").total(key, worth, lists.places), lists.length)
 
 
 @metric(
@@ -37,7 +39,8 @@ def average_popularity(
 ) -> Ratio:
     """Mean popularity of the items shown."""
     stock = needed(lists.stock, "shown")
-    return _mean(np.maximum(stock.popularity(repeats), least), lists)
+    key = ("popularity", least, repeats)
+    return _mean(lists, key, lambda: np.maximum(stock.popularity(repeats), least))
 
 
 @metric(
@@ -54,7 +57,7 @@ def average_popularity(
 def popularity_share(lists: Judged, k: int | None) -> Ratio:
     """Mean share of train that the items shown have."""
     stock = needed(lists.stock, "shown")
-    return _mean(stock.rows / max(len(stock.item), 1), lists)
+    return _mean(lists, "share of train", lambda: stock.rows / max(len(stock.item), 1))
 
 
 @metric(
@@ -71,7 +74,7 @@ def popularity_share(lists: Judged, k: int | None) -> Ratio:
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean rank of the items shown by popularity, as a share."""
     stock = needed(lists.stock, "shown")
-    return _mean(stock.rank_share, lists)
+    return _mean(lists, "rank share", lambda: stock.rank_share)
 
 
 @metric(
@@ -89,7 +92,7 @@ def popularity_rank(lists: Judged, k: int | None) -> Ratio:
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, in bits."""
     stock = needed(lists.stock, "shown")
-    return _mean(stock.bits, lists)
+    return _mean(lists, "bits", lambda: stock.bits)
 
 
 @metric(
@@ -107,7 +110,8 @@ def surprisal(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, as a share of the most there can be."""
     stock = needed(lists.stock, "shown")
     most = np.log2(max(stock.everyone, 2))
-    return Ratio.of(stock.total(stock.bits / most, lists.places) / lists.places.own)
+    worth = stock.total("surprisal", lambda: stock.bits / most, lists.places)
+    return Ratio.of(worth / lists.places.own)
 
 
 @metric(
@@ -129,8 +133,8 @@ def long_tail_items(
 ) -> Ratio:  # fmt: skip
     """How many items of a list are from the long tail."""
     stock = needed(lists.stock, "shown")
-    in_tail = halves(stock, head, repeats, border, tail, equals).number == TAIL
-    return Ratio.of(stock.total(in_tail.astype(np.float64), lists.places))
+    own = (head, repeats, border, tail, equals)
+    return Ratio.of(stock.total(("tail", *own), lambda: in_tail(stock, *own), lists.places))
 
 
 @metric(
@@ -151,8 +155,8 @@ def long_tail_share(
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
     stock = needed(lists.stock, "shown")
-    in_tail = halves(stock, head, repeats, border, tail, equals).number == TAIL
-    return _mean(in_tail.astype(np.float64), lists)
+    own = (head, repeats, border, tail, equals)
+    return _mean(lists, ("tail", *own), lambda: in_tail(stock, *own))
 
 
 @metric(
@@ -168,8 +172,4 @@ def long_tail_share(
 def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
     """Share of a list that is among the least popular items of train."""
     stock = needed(lists.stock, "shown")
-    known = np.flatnonzero(stock.rows > 0)
-    order = known[np.argsort(stock.rows[known], kind="stable")]
-    rare = np.zeros(len(stock.ids))
-    rare[order[: max(int(len(order) * lowest), 1)]] = 1.0
-    return _mean(rare, lists)
+    return _mean(lists, ("rare", lowest), lambda: rare(stock, lowest))

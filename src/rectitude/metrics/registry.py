@@ -14,7 +14,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -23,7 +22,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import require_switch
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
-from rectitude.metrics.signature import about, keywords
+from rectitude.metrics.signature import about, keywords, taken
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
@@ -114,7 +113,7 @@ class Metric:
     @property
     def wants_facts(self) -> bool:
         """Whether the function takes the tables about items and users."""
-        return "facts" in signature(self.function).parameters
+        return bool(taken(self.function, {"facts": None}))
 
 
 class Registry(Mapping[str, Metric]):

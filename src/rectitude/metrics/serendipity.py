@@ -81,7 +81,7 @@ def serendipity(lists: Judged, k: int | None) -> Ratio:
     """Hits, as far as they stand above where popularity would have put them."""
     stock = needed(lists.stock, "wanted")
     size = np.count_nonzero(needed(stock.catalogue, "catalogue"))
-    place = np.unique(-stock.rows, return_inverse=True)[1].reshape(-1) + 1
+    place = stock.popularity_rank
     chance = np.where(stock.rows > 0, (size + 1 - place) / size, 0.0)
     own = (size + 1 - lists.rank) / size
     above = np.maximum(own - chance[_found(lists)], 0.0) * lists.hit
@@ -106,9 +106,7 @@ def history_serendipity(lists: Judged, k: int | None) -> Ratio:
     total, many = profile_alike(stock, owner[whose], _found(lists)[rows])
     new = np.maximum(1 - total / np.maximum(many, 1), 0.0) * lists.hit[rows]
     values = np.bincount(whose, weights=new, minlength=lists.size)
-    return Ratio(values.astype(np.float64), lists.returned_upto(k)).where(
-        np.isin(owner, stock.user)
-    )
+    return Ratio(values.astype(np.float64), lists.returned_upto(k)).where(stock.has_had[owner])
 
 
 def items_of_theirs(lists: Judged, k: int | None, counts: Flags) -> Counts:

@@ -26,10 +26,11 @@ _IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could 
 def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Mean of a number that the items shown have."""
     stock = needed(lists.stock, "shown")
-    values = stock.values(of)
-    known = ~np.isnan(values)
-    worth, there = np.where(known, values, 0.0), known.astype(float)
-    return Ratio(stock.total(worth, lists.places), stock.total(there, lists.places))
+    values, places = stock.values(of), lists.places
+    return Ratio(
+        stock.total(("value", of), lambda: np.nan_to_num(values), places),
+        stock.total(("known", of), lambda: ~np.isnan(values), places),
+    )
 
 
 @metric(
