@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
+from rectitude.arrays import Floats, Integers, distinct, offsets_of, places
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.cutoffs import Ends
 from rectitude.data.stock import Stock
@@ -35,7 +35,7 @@ def met_and_expected(
     `owner` is the number of each list's user, as in `Stock.user`. Of equally popular items the
     first ids are expected; an item that train does not hold never is.
     """
-    offsets, item = _pairs(stock)
+    offsets, item = stock.offsets, stock.pairs[1]
     known = (frozen(offsets), frozen(item), *stock.kept("by popularity", lambda: _ranked(stock)))
     met, expected = np.zeros((2, len(ends), len(owner)))
     look: Callable[..., None] = kernel(met_kernel) if repay(shown.size) else _look
@@ -121,34 +121,39 @@ class Wanted(NamedTuple):
         return np.repeat(self.owner, np.diff(self.offsets)), self.item
 
 
-def had(stock: Stock, wanted: Wanted) -> Flags:
-    """(items of lists) whether the user had the item in training."""
+def times_wanted(stock: Stock, wanted: Wanted) -> tuple[Integers, Integers]:
+    """(items,) how often each item is wanted, and how often by a user who had it in training."""
+    size = len(stock.ids)
     if not repay(len(wanted.item)):
-        (whose, theirs), size = stock.profiles, len(stock.ids)
-        user, item = wanted.pairs()
-        return places(whose * size + theirs, user * size + item) >= 0
-    known = tuple(map(frozen, (*_pairs(stock), wanted.item)))
-    found = np.zeros(len(wanted.item), bool)
+        (whose, theirs), (user, item) = stock.profiles, wanted.pairs()
+        seen = item[places(whose * size + theirs, user * size + item) >= 0]
+        return np.bincount(item, minlength=size), np.bincount(seen, minlength=size)
+    known = tuple(map(frozen, (stock.offsets, stock.pairs[1], wanted.item)))
+    found: list[Integers] = []
 
     def work(first: int, last: int) -> None:
         lists = (frozen(wanted.owner[first:last]), frozen(wanted.offsets[first : last + 1]))
-        kernel(had_kernel)(*known, *lists, found, np.full(len(stock.ids), -1, np.int32))
+        times = np.zeros((2, size), np.int64)
+        kernel(wanted_kernel)(*known, *lists, times, np.full(size, -1, np.int32))
+        found.append(times)
 
     in_blocks(work, len(wanted.owner))
-    return found
+    every, seen = np.sum(found, axis=0)
+    return every, seen
 
 
-def had_kernel(
+def wanted_kernel(
     offsets: Integers, theirs: Integers, item: Integers, owner: Integers, begins: Integers,
-    found: Flags, mark: NDArray[np.int32],
+    times: Integers, mark: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Look for items among those that users had, compiled. An item is marked with the last list
-    whose user had it; `mark` holds none before."""
+    """Count the items of lists, and those among what users had, compiled. An item is marked with
+    the last list whose user had it; `mark` holds none before."""
     for u in range(len(owner)):
         for row in range(offsets[owner[u]], offsets[owner[u] + 1]):
             mark[theirs[row]] = u
         for row in range(begins[u], begins[u + 1]):
-            found[row] = mark[item[row]] == u
+            times[0, item[row]] += 1
+            times[1, item[row]] += mark[item[row]] == u
 
 
 def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
@@ -180,13 +185,7 @@ def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats,
 
 def _profiles(stock: Stock) -> tuple[Integers, Integers]:
     """Where the items of each user begin and end, also of owners who had none; and the items."""
-    return _pairs(stock)[0], stock.profiles[1]
-
-
-def _pairs(stock: Stock) -> tuple[Integers, Integers]:
-    """The same, with the items of a user in any order."""
-    user, item = stock.pairs
-    return stock.kept("offsets", lambda: offsets_of(user, stock.people)), item
+    return stock.offsets, stock.profiles[1]
 
 
 def expanded(offsets: Integers, owner: Integers) -> tuple[Integers, Integers]:

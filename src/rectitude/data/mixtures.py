@@ -52,6 +52,9 @@ def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Flo
 def _trained(stock: Stock) -> Rows:
     """The rows of train by user, found once for all metrics."""
 
+    if stock.pairs[1] is stock.item:  # no row repeats another
+        return Rows(stock.offsets, stock.item)
+
     def found() -> Rows:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]

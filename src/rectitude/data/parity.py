@@ -24,7 +24,7 @@ from rectitude.data.groupwise import (
     sums,
 )
 from rectitude.data.halves import require_choice
-from rectitude.data.history import Wanted, had
+from rectitude.data.history import Wanted, times_wanted
 from rectitude.data.people import People
 from rectitude.data.shares import shares
 from rectitude.data.stock import Stock
@@ -58,11 +58,10 @@ def chances(stock: Stock, told: Callable[[], Wanted], of: tuple[object, object] 
 def _chances(stock: Stock, told: Wanted) -> Chances:
     (user, item), size = stock.pairs, len(stock.ids)
     times = np.bincount(told.owner, minlength=int(user.max(initial=-1)) + 1)
-    seen = told.item[had(stock, told)]
+    relevant, again = times_wanted(stock, told)
     shared = stock.users
     if np.any(times != 1):  # not one list of each user
         shared = np.bincount(item, times[user], minlength=size).astype(np.int64)
-    relevant, again = (np.bincount(items, minlength=size) for items in (told.item, seen))
     return Chances(relevant, again, shared)
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
+from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.compiled import frozen
 from rectitude.data.attributes import Attributes, Groups, Memberships
-from rectitude.data.cutoffs import Places
+from rectitude.data.cutoffs import Ends, Places
 from rectitude.data.ids import Column, align
 from rectitude.data.people import People
 from rectitude.data.sources import Sources
@@ -81,23 +82,26 @@ class Stock:
     @property
     def users(self) -> Integers:
         """(items,) users who had the item in training."""
-        return self.kept("users", lambda: np.bincount(self.pairs[1], minlength=len(self.ids)))
+        item = self.pairs[1]
+        if item is self.item:  # no row repeats another
+            return self.rows
+        return self.kept("users", lambda: np.bincount(item, minlength=len(self.ids)))
+
+    @property
+    def offsets(self) -> Integers:
+        """Where the pairs of each user begin and end."""
+        return self.kept("offsets", lambda: offsets_of(self.pairs[0], self.people))
 
     @property
     def everyone(self) -> int:
         """How many users there are in train."""
-        return self.kept("everyone", lambda: len(run_starts(self.pairs[0])))
+        return int(np.count_nonzero(np.diff(self.offsets)))
 
     @property
     def bits(self) -> Floats:
         """(items,) log2(users of train / users who had the item, at least 1)."""
         most, users = max(self.everyone, 1), self.users
         return self.kept("bits", lambda: np.log2(most / np.maximum(users, 1)))
-
-    @property
-    def has_had(self) -> Flags:
-        """(users,) whether the user is in train."""
-        return self.kept("has had", lambda: np.bincount(self.user, minlength=self.people) > 0)
 
     @property
     def popularity_rank(self) -> Integers:
@@ -128,6 +132,11 @@ class Stock:
     def times(self, shown: Integers) -> Integers:
         """(items,) how often each item stands in places of lists."""
         return times_listed(self.listed, shown, len(self.ids))
+
+    def times_upto(self, shown: Integers, ends: Ends) -> list[Integers]:
+        """For each cutoff, (items,) how often each item stands in places of lists."""
+        parts = [self.times(shown[:, a:b]) for a, b in pairwise((0, *ends))]
+        return list(np.cumsum(parts, axis=0))
 
     def total(self, key: Hashable, worth: Callable[[], Floats | Flags], places: Places) -> Floats:
         """(lists,) the sum of what the items in the places of each list are worth. That is computed

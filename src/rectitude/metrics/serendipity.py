@@ -104,9 +104,10 @@ def history_serendipity(lists: Judged, k: int | None) -> Ratio:
     stock, owner = needed(lists.stock, "wanted"), needed(lists.owner, "people")
     rows, whose = lists.within(k)
     total, many = profile_alike(stock, owner[whose], _found(lists)[rows])
+    many_had = np.diff(stock.offsets)[owner]
     new = np.maximum(1 - total / np.maximum(many, 1), 0.0) * lists.hit[rows]
     values = np.bincount(whose, weights=new, minlength=lists.size)
-    return Ratio(values.astype(np.float64), lists.returned_upto(k)).where(stock.has_had[owner])
+    return Ratio(values.astype(np.float64), lists.returned_upto(k)).where(many_had > 0)
 
 
 def items_of_theirs(lists: Judged, k: int | None, counts: Flags) -> Counts:
