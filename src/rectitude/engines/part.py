@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,12 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.pairs import tell_unpredicted
 from rectitude.data.sources import Sources
 from rectitude.engines.account import account
-from rectitude.engines.blocks import Blocks
+from rectitude.engines.adding import added_up
 from rectitude.engines.compute import (
     Run,
     blamed,
-    has_values,
     judging,
     parts_of,
-    total_of,
     verdict_of,
 )
 from rectitude.engines.fingerprint import fingerprint as content
@@ -50,9 +47,8 @@ from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.judge.sides import Sides, bring_together
 from rectitude.metrics.facts import Facts
 from rectitude.profiles import Asked, Profile
-from rectitude.threads import Once, together
+from rectitude.threads import Once
 
-_MANY_LISTS = 20_000
 _JUDGED = ("predictions", "truth")
 
 
@@ -106,43 +102,31 @@ def part_of(
     last = cutoffs[-1] if cutoffs else None
     seen = cutoffs_of(wanted.values())
     run = Run(sides, facts_of(sources), last, verdicts, Once(), shared=shared, cutoffs=seen)
-    totals: dict[str, Total] = {}
-    failures: dict[str, RectitudeError] = {}
-    valued = [name for name, one in wanted.items() if has_values(one)]
-    room = dict(zip(valued, np.empty((len(valued), len(sides.keys))), strict=True))
-
-    def compute(name: str, one: Asked) -> None:
-        try:
-            totals[name] = total_of(run, one, spread, room.get(name))
-        except RectitudeError as error:
-            failures[name] = error
-
-    def settled(name: str, one: Asked) -> bool:
-        try:
-            if sources.dense is not None or offered:
-                require_settled(one, profile.convention, offered)
-        except RectitudeError as error:
-            failures[name] = error
-        return name not in failures
-
     _judge_first(run, wanted, ledger)
+    failures: dict[str, RectitudeError] = {}
+    if sources.dense is not None or offered:
+        failures = _unsettled(wanted, profile.convention, offered)
     prints: dict[str, str] = {}
-    tasks: list[Callable[[], None]] = [partial(_identify, prints, sides, side) for side in _JUDGED]
-    sound = {name: one for name, one in wanted.items() if settled(name, one)}
-    blocks = Blocks(run, sound, spread)
-    whole = [partial(compute, name, sound[name]) for name in sound if name not in blocks.asked]
-    # side by side: threads that compute the same would wait for each other
-    pairs = zip_longest(whole, blocks.tasks(room))
-    tasks += [task for pair in pairs for task in pair if task is not None]
-    together(tasks, len(sides.keys) > _MANY_LISTS)
-    totals |= blocks.totals(room)
-    for name in sound.keys() - totals.keys() - failures.keys():
-        compute(name, sound[name])
+    sound = {name: one for name, one in wanted.items() if name not in failures}
+    found = added_up(run, sound, spread, [partial(_identify, prints, sides, s) for s in _JUDGED])
     account_for_attributes(run.verdicts.values(), ledger)
     keys = Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
-    values = {name: own for name, own in room.items() if name in totals}
     manifest = manifest_of(sides, profile, prints)
-    return Part(totals, values, failures, ledger + sources.ledger, keys, manifest, run.facts, run)
+    told, failures = ledger + sources.ledger, failures | found.failures
+    return Part(found.totals, found.values, failures, told, keys, manifest, run.facts, run)
+
+
+def _unsettled(
+    wanted: Mapping[str, Asked], convention: Convention, offered: bool
+) -> dict[str, RectitudeError]:
+    """Metrics whose switches differ from those that lists were made with, and why that fails."""
+    failures: dict[str, RectitudeError] = {}
+    for name, one in wanted.items():
+        try:
+            require_settled(one, convention, offered)
+        except RectitudeError as error:
+            failures[name] = error
+    return failures
 
 
 def _identify(prints: dict[str, str], sides: Sides, side: str) -> None:

@@ -77,6 +77,7 @@ def intra_list_similarity(lists: Judged, k: int | None, *, of: str = "embedding"
     cite="zhang2012auralist",
     breaks=_LAWS,
     needs=("shown", "stock", "train"),
+    at_once="all lists",
 )
 def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
     """Mean distance of the items of a list, by the users who had both."""

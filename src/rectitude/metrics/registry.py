@@ -14,6 +14,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -22,7 +23,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import require_switch
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
-from rectitude.metrics.signature import about, keywords, taken
+from rectitude.metrics.signature import about, keywords
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
@@ -33,19 +34,18 @@ NEEDS = (
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
 Counting = Callable[..., Counts]
-"""What a metric counts: (lists, cutoff, which lists count, *, some of its own numbers and texts)
--> counts."""
+"""(lists, cutoff, which lists count, *, some of the metric's own numbers and texts) -> counts"""
 Averages = Literal["closed form", "none"]
 Cutoff = Literal["optional", "none", "level"]
 """What stands after the @: a cutoff or nothing, nothing, or the metric's number `level`."""
 Overall = Literal["mean", "sum", "exp of the mean"]
 Reach = Literal["cutoff", "list"]
+AtOnce = Literal["some lists", "all lists"]
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A value per list as a fraction; what 0/0 is worth and how lists are averaged is decided
-    later."""
+    """A value per list as a fraction; what 0/0 is worth, and how lists count, is decided later."""
 
     above: Floats
     below: Floats
@@ -89,6 +89,8 @@ class Metric:
     """how the values of lists become one number"""
     reach: Reach = "list"
     """how far down it looks where there is a cutoff: no further than that, or through the list"""
+    at_once: AtOnce = "some lists"
+    """of how many it is computed: of all where what lists share takes the most time"""
     counts: Counting | None = None
 
     @property
@@ -113,7 +115,7 @@ class Metric:
     @property
     def wants_facts(self) -> bool:
         """Whether the function takes the tables about items and users."""
-        return bool(taken(self.function, {"facts": None}))
+        return "facts" in signature(self.function).parameters
 
 
 class Registry(Mapping[str, Metric]):
@@ -190,8 +192,7 @@ class Told(TypedDict, total=False):
     name: str
     """if not the function's"""
     formula: str
-    """may hold switch names in braces, which `Evaluation.definition` fills with the choice in
-    force"""
+    """may hold switch names in braces, which are filled with the choice in force"""
     reading: str
     use: str
     cite: str
@@ -207,6 +208,7 @@ class Told(TypedDict, total=False):
     of equals"""
     cutoff: Cutoff
     overall: Overall
+    at_once: AtOnce
     reach: Reach
     """"cutoff" for a function that never looks below it: dense scores are then searched less
     deep"""

@@ -98,6 +98,7 @@ def serendipity(lists: Judged, k: int | None) -> Ratio:
     cite="zhang2012auralist",
     breaks=("perfect_is_best",),
     needs=("wanted", "stock", "train", "people"),
+    at_once="all lists",
 )
 def history_serendipity(lists: Judged, k: int | None) -> Ratio:
     """Hits, as far as they are unlike what the user had."""

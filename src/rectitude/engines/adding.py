@@ -1,14 +1,19 @@
-"""Metrics of many lists, computed for some lists at a time.
+"""Adding up every metric of an evaluation.
 
-What is computed on the way is small then, and stays in the processor; sums are exact, so that they
-are the same as those of all lists at once.
+The values of many lists are computed for some of them at a time: what is computed on the way is
+small then, and stays in the processor. Sums are exact, so that they are the same as those of all
+lists at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
+from typing import NamedTuple
+
+import numpy as np
 
 from rectitude.aggregate.state import State, Tally
 from rectitude.aggregate.total import Total
@@ -18,6 +23,7 @@ from rectitude.engines.compute import (
     has_values,
     settled_total,
     tally_of,
+    total_of,
     verdict_of,
     view_of,
 )
@@ -25,13 +31,50 @@ from rectitude.errors import RectitudeError
 from rectitude.judge.join import Verdict
 from rectitude.judge.judged import Judged
 from rectitude.profiles import Asked
-from rectitude.threads import Once, thread_count, together
+from rectitude.threads import Once, Task, thread_count, together
 
-_MANY_LISTS = 1 << 16
+_MANY_LISTS = 20_000
+_PARTED = 1 << 16  # lists
 _LISTS = 1 << 17
 
 
-class Blocks:
+class Added(NamedTuple):
+    """What metrics add up to, the values of lists, and why some could not be computed."""
+
+    totals: dict[str, Total]
+    values: dict[str, Floats]
+    failures: dict[str, RectitudeError]
+
+
+def added_up(
+    run: Run, wanted: Mapping[str, Asked], spread: bool, beside: Sequence[Task] = ()
+) -> Added:
+    """Add up metrics, on several threads; other tasks are done beside."""
+    valued = [name for name, one in wanted.items() if has_values(one)]
+    room = dict(zip(valued, np.empty((len(valued), len(run.sides.keys))), strict=True))
+    found = Added({}, {}, {})
+
+    def compute(name: str) -> None:
+        try:
+            found.totals[name] = total_of(run, wanted[name], spread, room.get(name))
+        except RectitudeError as error:
+            found.failures[name] = error
+
+    blocks = _Blocks(run, wanted, spread)
+    whole = [partial(compute, name) for name in wanted if name not in blocks.asked]
+    # in turn: threads that begin with the same would wait for what both of them need
+    pairs = zip_longest(whole, blocks.tasks(room))
+    tasks = [*beside, *(task for pair in pairs for task in pair if task is not None)]
+    together(tasks, len(run.sides.keys) > _MANY_LISTS)
+    found.totals.update(blocks.totals(room))
+    for name in wanted:
+        if name not in found.totals and name not in found.failures:
+            compute(name)
+    found.values.update((name, own) for name, own in room.items() if name in found.totals)
+    return found
+
+
+class _Blocks:
     """The metrics of an evaluation that are computed block by block."""
 
     def __init__(self, run: Run, wanted: Mapping[str, Asked], spread: bool) -> None:
@@ -46,7 +89,7 @@ class Blocks:
                 del self.asked[name]
         self.states: dict[str, list[State]] = {name: [] for name in self.asked}
 
-    def tasks(self, room: Mapping[str, Floats]) -> list[Callable[[], None]]:
+    def tasks(self, room: Mapping[str, Floats]) -> list[Task]:
         """What there is to be done, in any order; the values of lists go into `room`."""
         size = len(self.run.sides.keys)
         step = min(_LISTS, -(-size // (4 * thread_count())))
@@ -85,10 +128,10 @@ class Blocks:
 
 def _in_blocks(run: Run, asked: Asked) -> bool:
     """Whether a metric is computed in blocks: it has values for lists, looks at one list at a time
-    as ours do, and its lists are not brought together by user."""
+    as ours do, and its lists have nothing to do with one another."""
     ours = asked.metric.function.__module__.startswith("rectitude.")
-    alone = asked.convention.unit != "user"
-    return len(run.sides.keys) >= _MANY_LISTS and has_values(asked) and ours and alone
+    alone = asked.convention.unit != "user" and asked.metric.at_once == "some lists"
+    return len(run.sides.keys) >= _PARTED and has_values(asked) and ours and alone
 
 
 def _cut(run: Run, first: int, last: int) -> Run:
