@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from rectitude.convention import SWITCHES
@@ -39,6 +40,12 @@ def keywords(
             )  # fmt: skip
         switches.append(name)
     return tuple(switches), numbers
+
+
+@lru_cache
+def names_of(function: Callable[..., Any]) -> frozenset[str]:
+    """The names of all parameters of a function, read once: it takes a while."""
+    return frozenset(inspect.signature(function).parameters)
 
 
 def taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
