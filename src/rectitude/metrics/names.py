@@ -15,7 +15,6 @@ from rectitude.errors import BadName
 
 LARGEST_CUTOFF = 10_000_000
 _NAME = re.compile(r"(?P<base>[A-Za-z_]\w*)(\[(?P<variants>[^\[\]]*)\])?(@(?P<at>.+))?\Z")
-_WHOLE = re.compile(r"[1-9][0-9]{0,17}")
 _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
 _VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>[^=,\s]+))?\Z")
 
@@ -40,7 +39,7 @@ class Name:
         """The cutoff, a whole number from 1 on; None for the whole list."""
         if self.at is None:
             return None
-        number = int(self.at) if _WHOLE.fullmatch(self.at) else 0
+        number = int(self.at) if re.fullmatch(r"[1-9][0-9]{0,17}", self.at) else 0
         if not 1 <= number <= LARGEST_CUTOFF:
             raise BadName(
                 f"the cutoff of {str(self)!r} is {self.at!r}.",

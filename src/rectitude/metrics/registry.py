@@ -22,7 +22,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import require_switch
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
-from rectitude.metrics.signature import about, keywords, names_of
+from rectitude.metrics.signature import about, keywords, signature_of
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
@@ -93,8 +93,6 @@ class Metric:
     @property
     def requires(self) -> tuple[str, ...]:
         """What it needs beyond ranks: itself, and its parts if it is derived."""
-        if not self.of:
-            return self.needs
         parts = (METRICS[name].requires for name in self.of)
         return tuple(dict.fromkeys([*self.needs, *(need for part in parts for need in part)]))
 
@@ -114,7 +112,7 @@ class Metric:
     @property
     def wants_facts(self) -> bool:
         """Whether the function takes the tables about items and users."""
-        return "facts" in names_of(self.function)
+        return "facts" in signature_of(self.function).parameters
 
 
 class Registry(Mapping[str, Metric]):

@@ -11,6 +11,9 @@ from typing import Any
 from rectitude.convention import SWITCHES
 from rectitude.errors import unknown_name
 
+signature_of = lru_cache(inspect.signature)
+"""The parameters of a function, read once: it takes a while."""
+
 
 def about(function: Callable[..., Any]) -> str:
     """The first paragraph of the docstring, on one line."""
@@ -40,12 +43,6 @@ def keywords(
             )  # fmt: skip
         switches.append(name)
     return tuple(switches), numbers
-
-
-@lru_cache
-def names_of(function: Callable[..., Any]) -> frozenset[str]:
-    """The names of all parameters of a function, read once: it takes a while."""
-    return frozenset(inspect.signature(function).parameters)
 
 
 def taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
