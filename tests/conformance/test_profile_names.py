@@ -9,7 +9,8 @@ import pytest
 import rectitude as rt
 from rectitude.errors import BadName, UnknownName
 from rectitude.metrics.names import parse
-from rectitude.profiles import Asked, Profile, from_toml
+from rectitude.profiles import Asked, Profile
+from rectitude.profiles.reading import from_toml
 
 TEXT = """
 framework = "Example"

@@ -14,7 +14,8 @@ from rectitude.cli.options import Json, listing
 from rectitude.errors import BadName, unknown_name
 
 if TYPE_CHECKING:
-    from rectitude.profiles import Difference, Profile
+    from rectitude.profiles import Profile
+    from rectitude.profiles.comparing import Difference
 
 NAME = "profiles"
 EXAMPLE = """\b
@@ -41,7 +42,8 @@ def run(
 
     A profile is named, or is a file of your own that ends in .toml.
     """
-    from rectitude.profiles import PROFILES, compared, named
+    from rectitude.profiles import PROFILES, named
+    from rectitude.profiles.comparing import compared
 
     action, names = _asked(words or ["list"])
     _require_diff(metric, action)

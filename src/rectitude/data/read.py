@@ -11,7 +11,6 @@ from pathlib import Path
 
 from rectitude.data.aliases import COUNTS, KEPT_WHOLE, POSITIONS, normal
 from rectitude.data.columns import Wanted, attributes, recognise, title, wanted
-from rectitude.data.files import open_file
 from rectitude.data.frames import open_frame
 from rectitude.data.nested import unpack
 from rectitude.data.objects import open_ids, open_mapping, open_rows, open_sparse
@@ -96,6 +95,8 @@ def _read_wrapped(
 
 def _opened(source: object, want: Wanted) -> Source:
     if isinstance(source, (str, PathLike)):
+        from rectitude.data.files import open_file  # which knows every format
+
         return open_file(Path(fspath(source)).expanduser(), want)
     if want.form:
         raise BadTable(

@@ -56,7 +56,7 @@ def single_runs(column: pl.Series, table: Table) -> Runs:
 def _starts(column: pl.Series) -> Integers:
     import polars as pl
 
-    physical = column.to_physical()
+    physical = column if column.dtype.is_integer() else column.to_physical()
     if not physical.dtype.is_integer() or physical.dtype == pl.Int128:
         changed = (physical != physical.shift(1)).fill_null(value=True)
         return changed.arg_true().to_numpy().astype(np.int64)

@@ -117,6 +117,13 @@ def named(axes: Sequence[Axis]) -> str:
     return "+".join(map(str, axes))
 
 
+def kept_columns(slicings: Sequence[Sequence[Axis]]) -> tuple[str, ...]:
+    """The columns of predictions and truth that may be needed."""
+    names = [axis.name for axes in slicings for axis in axes]
+    bare = [name.removeprefix("truth.").removeprefix("predictions.") for name in names]
+    return tuple(dict.fromkeys([*names, *bare]))
+
+
 def _axis(word: str) -> Axis:
     found = _ABOUT.fullmatch(word.strip())
     if found is None:

@@ -11,6 +11,8 @@ from rectitude.dense.standings import MASKED
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
 STEP = 1024  # scores after which it is seen whether there are enough
+SAMPLE = 256  # scores that tell nearly how many are enough
+FEW = 256  # masked columns that are not worth looking up one by one
 SOME = 16  # scores that are collected between two looks at what they mean
 LAST_BIT = np.uint64(1) << np.uint64(LANES - 1)
 
@@ -91,10 +93,13 @@ def _collect(line, score, hidden, masked, depth, pool):  # type: ignore[no-untyp
         held = _take(line, block, not_below(line, block, limit), pool, held)
         if held < check:
             continue
-        while known < len(hidden) and hidden[known] < block + LANES:
-            masked[known] = line[hidden[known]]
-            known += 1
-        alive, lacking = _drop(score, alive, masked[:known], pool[:held], depth)
+        enough, last = depth, bisect(hidden, block + LANES)
+        if len(hidden) <= FEW:
+            enough += last  # as if all of them were above
+        else:
+            fetch(line, hidden[known:last], masked[known:last])
+            known = last
+        alive, lacking = _drop(score, alive, masked[:known], pool[:held], enough)
         limit = _limit(score, alive)
         if held >= room:
             held = _keep(pool, held, limit)
@@ -109,19 +114,30 @@ def _collect(line, score, hidden, masked, depth, pool):  # type: ignore[no-untyp
 
 @part
 def _alive(glance, score, enough):  # type: ignore[no-untyped-def]
-    """How many items, best first, do not have enough scores above them in a part of the row."""
-    low, high = 0, len(score)
+    """How many items, best first, do not have enough scores above them in a part of the row.
+
+    The search begins where a few of these scores would have it end.
+    """
+    few = glance[:SAMPLE]
+    guess = _short(few, score, enough * len(few) // len(glance), 0)
+    return _short(glance, score, enough, guess)
+
+
+@part
+def _short(values, score, enough, low):  # type: ignore[no-untyped-def]
+    """How many items do not have enough values above them, at least so many as are taken for it."""
+    high, middle = len(score), low
     while low < high:
-        middle = (low + high) >> 1
         more = 0
-        for first in range(0, len(glance), STEP):
-            more += count_above(glance[first : first + STEP], score[middle])
+        for first in range(0, len(values), STEP):
+            more += count_above(values[first : first + STEP], score[middle])
             if more >= enough:
                 break
         if more < enough:
             low = middle + 1
         else:
             high = middle
+        middle = (low + high) >> 1
     return low
 
 
@@ -149,11 +165,11 @@ def _take(line, block, bits, pool, held):  # type: ignore[no-untyped-def]
 
 
 @part
-def _drop(score, alive, masked, pool, depth):  # type: ignore[no-untyped-def]
-    """How many items may still stand above `depth`, and how many scores the lowest is short of."""
+def _drop(score, alive, masked, pool, enough):  # type: ignore[no-untyped-def]
+    """How many items do not have enough scores above them, and how many the lowest is short of."""
     while alive > 0:
         limit = score[alive - 1]
-        lacking = depth + count_above(masked, limit) - count_above(pool, limit)
+        lacking = enough + count_above(masked, limit) - count_above(pool, limit)
         if lacking > 0:
             return alive, lacking
         alive -= 1
@@ -198,8 +214,12 @@ def _holds_nan(values):  # type: ignore[no-untyped-def]
 def _mark(items, hidden, above):  # type: ignore[no-untyped-def]
     """Write down which items are masked."""
     for number in range(len(items)):
-        place = bisect(hidden, items[number])
-        if place < len(hidden) and hidden[place] == items[number]:
+        if len(hidden) <= FEW:
+            is_masked = count_equal(hidden, items[number]) > 0
+        else:
+            place = bisect(hidden, items[number])
+            is_masked = place < len(hidden) and hidden[place] == items[number]
+        if is_masked:
             above[number] = MASKED
 
 

@@ -64,14 +64,11 @@ def count_equal(values, limit):  # type: ignore[no-untyped-def]
 
 @part
 def count_both(values, limit):  # type: ignore[no-untyped-def]
-    """How many values are higher, and how many the same. Blocks without either are skipped."""
+    """How many values are higher, and how many the same, if none is NaN."""
     more, least = 0, 0
     whole = len(values) // LANES * LANES
     for block in range(0, whole, LANES):
-        bits = not_below(values, block, limit)
-        if bits != 0:
-            least += bit_count(bits)
-            more += bit_count(higher(values, block, limit))
+        more += bit_count(higher(values, block, limit))
+        least += bit_count(not_below(values, block, limit))
     rest = values[whole:]
-    same = least - more + count_equal(rest, limit)
-    return more + count_above(rest, limit), same
+    return more + count_above(rest, limit), least - more + count_equal(rest, limit)

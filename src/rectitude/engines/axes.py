@@ -47,13 +47,6 @@ class _Units(NamedTuple):
     sides: Sides
 
 
-def kept_columns(slicings: Sequence[Sequence[Axis]]) -> tuple[str, ...]:
-    """The columns of predictions and truth that may be needed."""
-    names = [axis.name for axes in slicings for axis in axes]
-    bare = [name.removeprefix("truth.").removeprefix("predictions.") for name in names]
-    return tuple(dict.fromkeys([*names, *bare]))
-
-
 def require_axes(slicings: Sequence[Sequence[Axis]], sources: Sources) -> None:
     """Refuse what cannot be parted by before anything is computed."""
     for axis in [axis for axes in slicings for axis in axes]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.data.slicing import Axis
+from rectitude.data.slicing import Axis, kept_columns
 from rectitude.data.slicing import parse_all as parse_slices
 from rectitude.data.sources import Sources
-from rectitude.engines.axes import kept_columns, require_axes
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import computed, part_of, results_of
-from rectitude.engines.slice_numbers import slices_of
-from rectitude.engines.sliced import Asking, sums_of
 from rectitude.metrics.names import parse_all
 from rectitude.predictions.logits import Logits
 from rectitude.profiles import Asked, Profile, profile_of
@@ -74,12 +71,20 @@ def evaluation_of(
     slicings: Sequence[Sequence[Axis]] = (),
 ) -> Evaluation:
     """The evaluation of what is open already."""
-    require_axes(slicings, sources)
+    if slicings:
+        from rectitude.engines.axes import require_axes
+
+        require_axes(slicings, sources)
     wanted = computed(asked, profile)
     part = part_of(sources, asked, profile, wanted, intervals or bool(slicings))
     results, failures = results_of(asked, profile, part, intervals)
-    sums = sums_of(slicings, part, sources, Asking(asked, profile, wanted))
-    parted = slices_of(sums, part, asked, profile)
+    parted = None
+    if slicings:
+        from rectitude.engines.slice_numbers import slices_of
+        from rectitude.engines.sliced import Asking, sums_of
+
+        sums = sums_of(slicings, part, sources, Asking(asked, profile, wanted))
+        parted = slices_of(sums, part, asked, profile)
     return Evaluation(results, part.ledger, part.manifest, failures, part.keys, parted)
 
 

@@ -16,7 +16,6 @@ from rectitude.candidates.value import Candidates, stored
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.matrices import load, matrix
-from rectitude.data.read import read
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table, What
 from rectitude.engines.cells import competing, named, outside, scores_beside, table_made
@@ -111,6 +110,10 @@ def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
     needed = ("predictions", "truth")
     wanted = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
     wanted = [w for w in wanted if w not in ready and not isinstance(inputs[w], Candidates)]
+    if not wanted:
+        return tables
+    from rectitude.data.read import read
+
     together([partial(load_table, what) for what in wanted])
     seen = {name for table in tables.values() for name in table.columns.values()}
     unseen = {role: name for role, name in (given.columns or {}).items() if name not in seen}
@@ -251,6 +254,8 @@ def _sparse_truth(dense: Dense, given: Any) -> Table:
 def _recorded_lists(dense: Dense, given: Given) -> Table:
     """A recorded order of scores as lists: a table, or the columns of each row in order."""
     import polars as pl
+
+    from rectitude.data.read import read
 
     handed, ranking = dense.table.frame["list"], given.ranking
     if not isinstance(ranking, np.ndarray):

@@ -16,9 +16,9 @@ import numpy as np
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Integers
 from rectitude.data.ledger import Ledger
-from rectitude.data.slicing import Axis, Slicing, parse
+from rectitude.data.slicing import Axis, Slicing, kept_columns, parse
 from rectitude.data.sources import Sources
-from rectitude.engines.axes import kept_columns, require_axes, slicing_of
+from rectitude.engines.axes import require_axes, slicing_of
 from rectitude.engines.local import asked_of
 from rectitude.engines.opening import Inputs, given_of, opened
 from rectitude.engines.part import Part, computed, part_of, results_of

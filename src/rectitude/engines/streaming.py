@@ -11,9 +11,10 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.state import State, state_by_user
 from rectitude.aggregate.total import Total
 from rectitude.data.ledger import Ledger
+from rectitude.data.slicing import kept_columns
 from rectitude.data.slicing import parse_all as parse_slices
 from rectitude.data.sources import Sources
-from rectitude.engines.axes import kept_columns, require_axes
+from rectitude.engines.axes import require_axes
 from rectitude.engines.batches import Batches, merged_ledger, merged_manifest
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import Part, computed, part_of, results_of

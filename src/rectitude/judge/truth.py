@@ -77,7 +77,7 @@ def _grades(sides: Sides) -> Floats:
     if "grade" not in truth.frame.columns:
         return np.ones(truth.frame.height)
     column = truth.frame["grade"]
-    grades: Floats = column.cast(float).fill_null(float("nan")).to_numpy()
+    grades: Floats = column.cast(float).to_numpy()  # NaN where it is missing
     wrong = ~np.isfinite(grades)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])

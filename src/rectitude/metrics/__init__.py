@@ -1,45 +1,11 @@
 """Metrics: pure functions from judged lists to fractions or counts, and the registry that knows
-them."""
+them.
 
-from rectitude.metrics import (  # noqa: F401 (their metrics are entered)
-    auc,
-    browsing,
-    calibration,
-    catalogue,
-    classes,
-    counted,
-    cumulated,
-    depth,
-    derived,
-    differences,
-    disparity,
-    diversity,
-    exposure,
-    fairness,
-    groups,
-    hit_auc,
-    interpolated,
-    labels,
-    novelty,
-    objectives,
-    partial_auc,
-    pooled,
-    popularity,
-    prefixes,
-    probability,
-    propensity,
-    quality,
-    ranking,
-    ratings,
-    reciprocal,
-    reference,
-    serendipity,
-    targets,
-    topics,
-    unmasked,
-    variety,
-    worth,
-)
+The most usual ones are entered here, all others when the registry is asked for what it does not
+know yet; see `rectitude.metrics.others`.
+"""
+
+from rectitude.metrics import classes, ranking, targets  # noqa: F401 (their metrics are entered)
 from rectitude.metrics.registry import (
     METRICS,
     Counts,

@@ -14,7 +14,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -23,7 +22,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import require_switch
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
-from rectitude.metrics.signature import about, keywords
+from rectitude.metrics.signature import about, keywords, signature_of
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
@@ -34,7 +33,7 @@ NEEDS = (
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two is filled up with zeros."""
 Counting = Callable[..., Counts]
-"""(lists, cutoff, which lists count, *, some of the metric's own numbers and texts) -> counts"""
+"""What a metric counts: (lists, cutoff, which lists count, *, own numbers and texts) -> counts."""
 Averages = Literal["closed form", "none"]
 Cutoff = Literal["optional", "none", "level"]
 """What stands after the @: a cutoff or nothing, nothing, or the metric's number `level`."""
@@ -115,7 +114,7 @@ class Metric:
     @property
     def wants_facts(self) -> bool:
         """Whether the function takes the tables about items and users."""
-        return "facts" in signature(self.function).parameters
+        return "facts" in signature_of(self.function).parameters
 
 
 class Registry(Mapping[str, Metric]):
@@ -126,30 +125,31 @@ class Registry(Mapping[str, Metric]):
         self._plugins_loaded = False
 
     def __getitem__(self, name: str) -> Metric:
-        if name not in self._metrics:
-            self._load_plugins()
-        if name not in self._metrics:
+        if name not in self:
             raise unknown_name("metric", name, self._metrics)
         return self._metrics[name]
 
     def __contains__(self, name: object) -> bool:
-        if name not in self._metrics:
-            self._load_plugins()
+        for load in (_load_others, self._load_plugins):
+            if name not in self._metrics:
+                load()
         return name in self._metrics
 
     def __iter__(self) -> Iterator[str]:
+        _load_others()
         self._load_plugins()
         return iter(sorted(self._metrics))
 
     def __len__(self) -> int:
-        self._load_plugins()
-        return len(self._metrics)
+        return sum(1 for _ in self)
 
     def add(self, metric: Metric) -> None:
         """Enter a metric. A name means one thing: another function under it is refused.
 
         The same function again, as when a notebook cell runs twice, replaces the first.
         """
+        if not metric.function.__module__.startswith("rectitude."):
+            _load_others()
         known = self._metrics.get(metric.name)
         if known is not None and _whose(known.function) != _whose(metric.function):
             raise BadName(
@@ -163,8 +163,7 @@ class Registry(Mapping[str, Metric]):
         self._metrics.pop(self[name].name)
 
     def _load_plugins(self) -> None:
-        """Metrics of installed packages (entry points `rectitude.metrics`);
-        `RECTITUDE_PLUGINS=off` skips."""
+        """Metrics of packages (entry points `rectitude.metrics`); `RECTITUDE_PLUGINS=off` skips."""
         if self._plugins_loaded or os.environ.get("RECTITUDE_PLUGINS", "") == "off":
             return
         self._plugins_loaded = True
@@ -176,6 +175,10 @@ class Registry(Mapping[str, Metric]):
             except Exception as error:
                 package = getattr(getattr(entry, "dist", None), "name", entry.value)
                 warnings.warn(f"metrics of package {package!r} failed: {error!r}", stacklevel=2)
+
+
+def _load_others() -> None:
+    import rectitude.metrics.others  # noqa: F401
 
 
 def _whose(function: Callable[..., Any]) -> tuple[str, str, object]:
@@ -264,7 +267,9 @@ def derived_metric(
 def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **own: Any) -> None:
     facts: dict[str, Any] = {**told}
     name = facts.pop("name", "") or function.__name__
-    _check_needs(told.get("needs", ()), name)
+    for need in told.get("needs", ()):
+        if need not in NEEDS:
+            raise unknown_name("need", need, NEEDS, where=f"metric {name!r}")
     for switch in told.get("fixed", {}):
         require_switch(switch)
     if not own.get("of"):  # the parameters of those are other metrics
@@ -272,12 +277,6 @@ def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **o
     if function.__module__.startswith("rectitude."):  # tested to look no deeper; others may
         facts.setdefault("reach", "cutoff")
     METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))
-
-
-def _check_needs(needs: tuple[str, ...], name: str) -> None:
-    for need in needs:
-        if need not in NEEDS:
-            raise unknown_name("need", need, NEEDS, where=f"metric {name!r}")
 
 
 def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **given: Any) -> Ratio:

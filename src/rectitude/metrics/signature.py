@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from rectitude.convention import SWITCHES
 from rectitude.errors import unknown_name
+
+signature_of = lru_cache(inspect.signature)
+"""The parameters of a function, read once: it takes a while."""
 
 
 def about(function: Callable[..., Any]) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from rectitude.arrays import Flags, Integers, Pieces, distinct, places
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.ids import Column, align
-from rectitude.data.read import read
 from rectitude.dense.rows import Wanted, best
 from rectitude.errors import BadName, BadTable
 from rectitude.grouping import group
@@ -71,6 +70,8 @@ def cells(dense: Dense, given: object, what: What) -> Cells:
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(given):
         return _from_sparse(dense, given, what)
+    from rectitude.data.read import read
+
     return from_table(dense, read(given, what), what)
 
 

@@ -40,27 +40,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 from os import PathLike
 
 from rectitude.convention import Convention
 from rectitude.errors import BadName, unknown_name
-from rectitude.profiles.comparing import Difference, compared
 from rectitude.profiles.profile import Asked, Profile
-from rectitude.profiles.reading import from_file, from_toml
 
-__all__ = [
-    "PROFILES", "Asked", "Difference", "Profile", "Profiles", "compared", "from_file", "from_toml",
-    "is_file", "named", "profile_of",
-]  # fmt: skip
+__all__ = ["PROFILES", "Asked", "Profile", "Profiles", "is_file", "named", "profile_of"]
 ENDING = ".toml"
+DEFAULT = "default"
 
 
 class Profiles(Mapping[str, Profile]):
     """The profiles that ship with rectitude, by name."""
 
     def __getitem__(self, name: str) -> Profile:
-        if name not in _names():
+        if name != DEFAULT and name not in _names():
             raise unknown_name("profile", name, _names())
         return _load(name)
 
@@ -76,17 +71,20 @@ PROFILES = Profiles()
 
 @cache
 def _names() -> tuple[str, ...]:
+    from importlib import resources
+
     files = [entry.name for entry in resources.files(__name__).iterdir()]
-    return (
-        "default",
-        *sorted(name.removesuffix(ENDING) for name in files if name.endswith(ENDING)),
-    )
+    return (DEFAULT, *sorted(name.removesuffix(ENDING) for name in files if is_file(name)))
 
 
 @cache
 def _load(name: str) -> Profile:
-    if name == "default":
+    if name == DEFAULT:
         return Profile(about="What rectitude computes unless told otherwise.")
+    from importlib import resources
+
+    from rectitude.profiles.reading import from_toml
+
     text = resources.files(__name__).joinpath(f"{name}{ENDING}").read_text("utf-8")
     return from_toml(name, text, f"{name}{ENDING}")
 
@@ -98,7 +96,13 @@ def is_file(name: str) -> bool:
 
 def named(name: str) -> Profile:
     """A profile by its name, or by the path of a file of one's own, which ends in `.toml`."""
-    return from_file(name) if is_file(name) else PROFILES[name]
+    return _of_file(name) if is_file(name) else PROFILES[name]
+
+
+def _of_file(path: str | PathLike[str]) -> Profile:
+    from rectitude.profiles.reading import from_file
+
+    return from_file(path)
 
 
 def profile_of(given: object) -> Profile:
@@ -108,19 +112,19 @@ def profile_of(given: object) -> Profile:
     which may name the profile it starts from: `{"profile": "trec_eval-9", "relevant_from": 2}`.
     """
     if given is None:
-        return PROFILES["default"]
+        return PROFILES[DEFAULT]
     if isinstance(given, Profile):
         return given
     if isinstance(given, Convention):
         same = given == Convention()
-        return Profile(name="default" if same else "custom", convention=given)
+        return Profile(name=DEFAULT if same else "custom", convention=given)
     if isinstance(given, str):
         return named(given)
     if isinstance(given, PathLike):
-        return from_file(given)
+        return _of_file(given)
     if isinstance(given, Mapping):
         changes = dict(given)
-        start = profile_of(changes.pop("profile", "default"))
+        start = profile_of(changes.pop("profile", DEFAULT))
         return start.replace(**changes)
     raise BadName(
         f"convention is a {type(given).__name__}.",

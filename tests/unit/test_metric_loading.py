@@ -1,0 +1,48 @@
+"""Metrics that are not usual are entered when somebody asks for what is not known yet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+OTHERS = "rectitude.metrics.others"
+START = f"import sys, rectitude as rt\nloaded = lambda: {OTHERS!r} in sys.modules\n"
+
+
+def run(code: str) -> None:
+    subprocess.run([sys.executable, "-c", START + code], check=True)
+
+
+def test_an_evaluation_by_usual_metrics_does_without_the_others() -> None:
+    run("rt.evaluate({1: [1, 2]}, {1: [2]}, metrics='ndcg@10')\nassert not loaded()")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert rt.METRICS['auc'].name == 'auc'",
+        "assert 'auc' in rt.METRICS",
+        "assert 'auc' in list(rt.METRICS)",
+        "assert len(rt.METRICS) > 100",
+    ],
+)
+def test_whoever_asks_for_others_finds_them(code: str) -> None:
+    run(f"import rectitude.metrics\nassert not loaded()\n{code}\nassert loaded()")
+
+
+def test_an_unknown_name_is_compared_with_all_others() -> None:
+    run(
+        "try: rt.METRICS['serendipityy']\n"
+        "except rt.errors.RectitudeError as error: assert \"'serendipity'\" in str(error)\n"
+        "else: raise AssertionError"
+    )
+
+
+def test_a_name_is_taken_before_its_metric_is_entered() -> None:
+    run(
+        "try: rt.metric('Mine', name='auc')(lambda lists, k: None)\n"
+        "except rt.errors.BadName as error: assert 'exists already' in str(error)\n"
+        "else: raise AssertionError"
+    )
