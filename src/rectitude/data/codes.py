@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 _ROWS_EACH = 4
 """With so many rows for each number up to the highest, numbers need not be made denser."""
-_BITS = 8
-"""So many parts of a column can be told apart in a table of bytes."""
 _SPARE = 1024
 """A table of all numbers up to the highest id may have so many entries more than the column."""
 
@@ -59,23 +56,6 @@ def distinct(ids: pl.Series) -> int:
     """How many different ids there are."""
     near, size = _near_zero(ids)
     return ids.n_unique() if near is None else int(np.count_nonzero(_met(near, size)))
-
-
-def distinct_in(whole: pl.Series, parts: Sequence[pl.Series], covered: bool) -> list[int]:
-    """How many different ids there are in a column, and in each of some parts of its rows.
-
-    Parts that cover the column between them (`covered`) are looked at alone.
-    """
-    near, size = _near_zero(whole)
-    if near is not whole or len(parts) >= _BITS:
-        return [distinct(column) for column in (whole, *parts)]
-    met = np.zeros(size, np.uint8)
-    for nth, part in enumerate(parts if covered else [*parts, whole]):
-        _tick_off(part, met, 1 << nth)
-    return [
-        int(np.count_nonzero(met)),
-        *(int(np.count_nonzero(met & np.uint8(1 << nth))) for nth in range(len(parts))),
-    ]
 
 
 def counts(numbers: NDArray[Any], size: int) -> Integers:
@@ -135,26 +115,21 @@ def _whole(near: pl.Series) -> Codes:
 
 
 def _met(near: pl.Series, size: int) -> Flags:
-    """Which numbers occur."""
-    met = np.zeros(size, np.uint8)
-    _tick_off(near, met, 1)
-    return met.view(np.bool_)
-
-
-def _tick_off(near: pl.Series, met: NDArray[np.uint8], bit: int) -> None:
-    """Set a bit of every number that occurs, piece by piece of the column."""
+    """Which numbers occur, piece by piece of the column."""
+    met = np.zeros(size, bool)
     pays = repay(len(near))
     for piece in near.get_chunks():
         if pays:
-            kernel(_tick)(frozen(piece.to_numpy()), met, np.uint8(bit))
+            kernel(_tick)(frozen(piece.to_numpy()), met)
         else:
-            met[piece.to_numpy()] |= np.uint8(bit)
+            met[piece.to_numpy()] = True
+    return met
 
 
-def _tick(numbers, met, bit):  # type: ignore[no-untyped-def]
-    """Set a bit of all these numbers."""
+def _tick(numbers, met):  # type: ignore[no-untyped-def]
+    """Note all these numbers."""
     for row in range(numbers.shape[0]):
-        met[numbers[row]] |= bit
+        met[numbers[row]] = True
 
 
 def _count(numbers, found):  # type: ignore[no-untyped-def]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.data.codes import codes, counts, looked_up
-from rectitude.data.log import Log
+from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
 from rectitude.prepare.counting import Repeats, distinct_pairs
 from rectitude.prepare.draws import places
@@ -38,42 +38,38 @@ def recent_items(log: Log, *, n: int) -> Log:
 
 def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any]) -> Log:
     """The rows of the n items of the highest weight; the numbers of items go by their ids."""
-    import polars as pl
 
     _require(n, "n")
     known = np.flatnonzero(counts(items, len(weight)))[::-1]
     best = known[np.argsort(weight[known], kind="stable")[::-1][:n]]
     kept = np.zeros(len(weight), bool)
     kept[best] = True
-    return log.with_frame(log.frame.filter(pl.Series(looked_up(kept, items))))
+    return chosen(log, looked_up(kept, items))
 
 
 def latest(log: Log, *, n: int, ties: Ties = "content") -> Log:
     """The n most recent interactions of each user."""
-    import polars as pl
 
     _require(n, "n")
     log.require("timestamp", "latest")
-    return log.with_frame(log.frame.filter(pl.Series(by_time(log, "user", ties).after < n)))
+    return chosen(log, by_time(log, "user", ties).after < n)
 
 
 def earliest(log: Log, *, n: int, ties: Ties = "content") -> Log:
     """The n first interactions of each user."""
-    import polars as pl
 
     _require(n, "n")
     log.require("timestamp", "earliest")
-    return log.with_frame(log.frame.filter(pl.Series(by_time(log, "user", ties).before < n)))
+    return chosen(log, by_time(log, "user", ties).before < n)
 
 
 def sample_users(
     log: Log, *, n: int | None = None, share: float | None = None, seed: int = 0
 ) -> Log:
     """All rows of n users, or of a share of the users, drawn by the seed."""
-    import polars as pl
 
     place, size = places(log.frame["user"], seed)
-    return log.with_frame(log.frame.filter(pl.Series(place < _wanted(n, share, size))))
+    return chosen(log, place < _wanted(n, share, size))
 
 
 def _wanted(n: int | None, share: float | None, size: int) -> int:

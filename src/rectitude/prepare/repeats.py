@@ -8,7 +8,7 @@ import numpy as np
 
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.codes import codes
-from rectitude.data.log import ROW, Log
+from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
 from rectitude.prepare.order import Groups, Runs, Ties, equals, gathered, in_time, settled
 
@@ -27,14 +27,14 @@ def deduplicate(
 
     `sum` keeps the last row with the sum of all grades; `error` refuses repeats.
     """
-    import polars as pl
 
     again = repeats(log.frame)
     if not len(again.rows):
         return log
     if keep == "error":
         raise _repeats(log, again)
-    frame = _summed(log, again) if keep == "sum" else log.frame
+    log = log.with_frame(_summed(log, again)) if keep == "sum" else log
+    frame = log.frame
     if order == "time" and "timestamp" not in frame.columns:
         _require_equal(log, frame, again)
         order = "file"
@@ -42,7 +42,7 @@ def deduplicate(
     kept = np.ones(frame.height, bool)
     kept[runs.rows] = False
     kept[runs.rows[runs.ends - (runs.sizes if keep == "first" else 1)]] = True
-    return log.with_frame(frame.filter(pl.Series(kept)))
+    return chosen(log, kept)
 
 
 def repeats(frame: pl.DataFrame) -> Runs:

@@ -9,13 +9,13 @@ import numpy as np
 
 from rectitude.data.codes import distinct, members
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log
+from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.moments import span
 from rectitude.errors import BadName
 from rectitude.prepare.draws import places
 from rectitude.prepare.order import Ties, by_time, end_of
 from rectitude.splits import moments, shares
-from rectitude.splits.parting import accounted, chosen, parted, require_rows
+from rectitude.splits.parting import accounted, parted, require_rows
 from rectitude.splits.registry import single, splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split
