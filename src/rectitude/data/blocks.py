@@ -29,7 +29,8 @@ def plain(values: pl.Series) -> bool:
 
 def kind(values: pl.Series) -> np.dtype[Any]:
     """The type of the numbers of a column in NumPy."""
-    return values.to_physical().head(0).to_numpy().dtype
+    numbers: np.dtype[Any] = values.to_physical().head(0).to_numpy().dtype
+    return numbers
 
 
 def blocks(*columns: pl.Series) -> tuple[list[int], list[Blocks]]:
@@ -52,9 +53,10 @@ def compared(values: pl.Series, compare: np.ufunc, bound: Any) -> Mask:
     """Which values stand so to a bound: np.greater_equal or np.less."""
     import polars as pl
 
-    fitting = {pl.Int64: int, pl.Float64: (int, float)}.get(type(values.dtype), ())
-    if not (isinstance(bound, fitting) and plain(values)):
-        return values >= bound if compare is np.greater_equal else values < bound
+    whole = values.dtype == pl.Int64 and isinstance(bound, int)
+    if not ((whole or values.dtype == pl.Float64) and plain(values)):
+        mask: pl.Series = values >= bound if compare is np.greater_equal else values < bound
+        return mask
     (cuts, (parts,)), flags = blocks(values), np.empty(len(values), bool)
 
     def work(first: int, last: int) -> None:

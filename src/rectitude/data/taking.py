@@ -109,11 +109,8 @@ def _copy(columns: Sequence[_Column], flags: list[NDArray[np.uint8]], rows: int)
 
     def one(each: _Column, block: int, nth: int) -> int:
         values, (first, last) = each.blocks[block], ends[nth][block : block + 2]
-        kept = (
-            each.copies[nth][first:last]
-            if nth < len(flags)
-            else np.empty(last - first, values.dtype)
-        )
+        aside = nth == len(flags)  # these are counted only
+        kept = np.empty(last - first, values.dtype) if aside else each.copies[nth][first:last]
         pick(values, every[nth][cuts[block] : cuts[block + 1]], kept)
         return int(meet(kept, each.met[nth])) if each.counted else 0
 

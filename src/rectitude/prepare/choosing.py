@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rectitude.arrays import Flags
 from rectitude.data.codes import codes, counts, looked_up
 from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
@@ -23,7 +24,8 @@ def popular_items(log: Log, *, n: int, repeats: Repeats = "counted") -> Log:
     if repeats == "once":
         users, most = codes(log.frame["user"])
         counted = distinct_pairs(Sides(users, items), Sides(most, size)).items
-    return _items(log, n, items, counts(counted, size))
+    rows = counts(counted, size)
+    return _items(log, n, items, rows, rows > 0)
 
 
 def recent_items(log: Log, *, n: int) -> Log:
@@ -33,14 +35,15 @@ def recent_items(log: Log, *, n: int) -> Log:
     times = log.frame["timestamp"].to_physical().to_numpy()
     last = np.full(size, times.min(initial=0))
     np.maximum.at(last, items, times)
-    return _items(log, n, items, last)
+    return _items(log, n, items, last, counts(items, size) > 0)
 
 
-def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any]) -> Log:
-    """The rows of the n items of the highest weight; the numbers of items go by their ids."""
+def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any], there: Flags) -> Log:
+    """The rows of the n items of the highest weight; the numbers of items go by their ids, and not
+    every number is `there`."""
 
     _require(n, "n")
-    known = np.flatnonzero(counts(items, len(weight)))[::-1]
+    known = np.flatnonzero(there)[::-1]
     best = known[np.argsort(weight[known], kind="stable")[::-1][:n]]
     kept = np.zeros(len(weight), bool)
     kept[best] = True

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rectitude.arrays import in_blocks
-from rectitude.data.codes import codes, looked_up
-from rectitude.prepare.order import Level, Standing, settled, standing
-from rectitude.prepare.repeats import repeats
-from rectitude.prepare.words import STEP, mixed, words
+from rectitude.compiled import kernel, repay
+from rectitude.data.blocks import blocks, plain
+from rectitude.data.codes import codes, first_rows, looked_up
+from rectitude.data.taking import taken
+from rectitude.prepare.alike import alike
+from rectitude.prepare.order import Level, Standing, equals, settled, standing
+from rectitude.prepare.words import FIRST, SECOND, STEP, mixed, words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,11 +29,16 @@ if TYPE_CHECKING:
 
 _64_BITS = 2**64 - 1
 _BLOCK = 1 << 14
+_WIDE = 8
+"""The nth of evenly lying numbers is looked for so many times the root of their number around the
+place where it should be: 16 standard deviations or more."""
+_TOLD_BY = ("user", "item", "timestamp", "grade")
+"""What tells the rows of a pair apart."""
 
 
 def at_random(log: Log, level: Level, seed: int) -> Standing:
     """Where each row stands in an order that the seed and the content of rows decide."""
-    return standing(log.frame, level, _keys(log.frame, _drawn(seed, *_pairs(log.frame))))
+    return standing(log.frame, level, _keys(log.frame, _of_rows(log.frame, seed)))
 
 
 def _keys(frame: pl.DataFrame, draws: Words) -> Iterator[pl.Series]:
@@ -45,25 +53,51 @@ def _keys(frame: pl.DataFrame, draws: Words) -> Iterator[pl.Series]:
 def cut_at_random(log: Log, ends: Sequence[int], seed: int) -> Standing:
     """As `at_random` over the whole log, but only how many of these places a row stands behind:
     `after` is the last of them, or 0. Nothing has to be sorted for that."""
-    draws = _drawn(seed, *_pairs(log.frame))
+    draws = _of_rows(log.frame, seed)
     rows = len(draws)
     inner = sorted({end for end in ends if 0 < end < rows})
+    limits = [(_nth(draws, rows - end), end) for end in inner]
     after, size = np.zeros(rows, np.int32), np.broadcast_to(np.int32(rows), rows)
-    if inner:
-        limits = np.partition(draws, [rows - end for end in inner])
-        for end in inner:
-            after[draws < limits[rows - end]] = end
+
+    def work(first: int, last: int) -> None:
+        for limit, end in limits:
+            np.putmask(after[first:last], draws[first:last] < limit, end)
+
+    in_blocks(work, rows, _BLOCK)
     return Standing(after, size)
+
+
+def _nth(draws: Words, place: int) -> np.uint64:
+    """The draw at this place if all were sorted. Draws lie evenly, so that it is looked for where
+    it should be before anything is sorted."""
+    rows, wide = len(draws), _WIDE * len(draws) ** 0.5
+    low, high = (
+        np.uint64(min(max(int((place + aside) / rows * 2**64), 0), _64_BITS))
+        for aside in (-wide, wide)
+    )
+    below: list[int] = []
+    near: list[Words] = []
+
+    def work(first: int, last: int) -> None:
+        some = draws[first:last]
+        below.append(int(np.count_nonzero(some < low)))
+        near.append(some[(some >= low) & (some <= high)])
+
+    in_blocks(work, rows, _BLOCK)
+    found, at = np.concatenate(near), place - sum(below)
+    if not 0 <= at < len(found):
+        found, at = draws, place
+    nth: np.uint64 = np.partition(found, at)[at]
+    return nth
 
 
 def places(ids: pl.Series, seed: int) -> tuple[Any, int]:
     """The place of each row's id in a random order of the ids, and how many ids there are."""
     numbers, size = codes(ids)
-    row = np.full(size, -1, np.int64)
-    row[numbers] = np.arange(len(numbers))
+    row = first_rows(numbers, size)
     known = np.flatnonzero(row >= 0)
-    order = np.argsort(_drawn(seed, words(ids.gather(row[known]))), kind="stable")
-    place = np.zeros(size, np.int64)
+    order = np.argsort(_drawn(seed, ids.gather(row[known])), kind="stable")
+    place = np.zeros(size, np.int32)
     place[known[order]] = np.arange(len(known))
     return looked_up(place, numbers), len(known)
 
@@ -74,41 +108,90 @@ def uniform(
     """A number in [0, 1) for each row of a log's frame; with `by`, the same for rows of one id."""
     import polars as pl
 
-    parts = _pairs(frame) if by == "row" else [words(frame[by])]
-    return pl.Series("draw", numbers(seed, *parts))
+    draws = _of_rows(frame, seed) if by == "row" else _drawn(seed, frame[by])
+    return pl.Series("draw", _shares(draws))
 
 
 def numbers(seed: int, *parts: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A number in [0, 1) for each place of arrays of whole numbers: what it belongs to."""
-    return (_drawn(seed, *parts) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return _shares(_drawn(seed, *parts))
+
+
+def _shares(draws: Words) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _of_rows(frame: pl.DataFrame, seed: int) -> Words:
+    """All bits of the draw of each row: of its user, its item, and which of their rows it is."""
+    pairs = _drawn(seed, frame["user"], frame["item"])
+    return _stirred(pairs, occurrences(frame, pairs))
 
 
 def _drawn(seed: int, *parts: Any) -> Words:
-    """All bits of the draws, a block that fits the processor's cache at a time."""
+    """All bits of the draws that belong to arrays of whole numbers, or columns."""
     start = mixed(np.array([(seed + int(STEP)) & _64_BITS], np.uint64))
-    drawn = np.empty(len(parts[0]), np.uint64)
+    return _stirred(np.broadcast_to(start, len(parts[0])), *parts)
+
+
+def _stirred(states: Words, *parts: Any) -> Words:
+    """States with more parts in them."""
+    stir = kernel(_stir) if repay(len(states)) else _stir_few
+    cuts, every = blocks(*map(_whole, parts))
+    drawn = np.empty(len(states), np.uint64)
 
     def work(first: int, last: int) -> None:
-        for low in range(first, last, _BLOCK):
-            here = slice(low, min(low + _BLOCK, last))
-            state = start
-            for part in parts:
-                state = mixed(state + (part[here].astype(np.uint64) + np.uint64(1)) * STEP)
-            drawn[here] = state
+        for nth in range(first, last):
+            here = slice(cuts[nth], cuts[nth + 1])
+            drawn[here] = states[here]
+            for part in every:
+                stir(drawn[here], part[nth])
 
-    in_blocks(work, len(drawn), _BLOCK)
+    in_blocks(work, len(cuts) - 1, 1)
     return drawn
 
 
-def _pairs(frame: pl.DataFrame) -> list[Any]:
-    """What a row's draw belongs to: its user, its item, and which of their rows it is."""
-    return [words(frame["user"]), words(frame["item"]), occurrences(frame)]
+def _whole(part: Any) -> pl.Series:
+    """A part as a column of whole numbers, copied only if it must be."""
+    import polars as pl
+
+    if isinstance(part, np.ndarray):
+        return pl.Series(part)
+    return part if part.dtype.is_integer() and plain(part) else pl.Series(words(part))
 
 
-def occurrences(frame: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """For each row, how many rows of the same user and item stand before it, by time and grade."""
-    columns = [frame[name] for name in ("timestamp", "grade") if name in frame.columns]
-    runs = settled(repeats(frame), columns)
+def _stir_few(states: Words, part: Any) -> None:
+    """States with a part in them, a block that fits the processor's cache at a time."""
+    for low in range(0, len(states), _BLOCK):
+        here = slice(low, low + _BLOCK)
+        states[here] = mixed(states[here] + (part[here].astype(np.uint64) + np.uint64(1)) * STEP)
+
+
+def _stir(states, part):  # type: ignore[no-untyped-def]
+    """The same, compiled."""
+    for row in range(states.shape[0]):
+        state = states[row] + (np.uint64(part[row]) + np.uint64(1)) * STEP
+        state = (state ^ (state >> np.uint64(30))) * FIRST
+        state = (state ^ (state >> np.uint64(27))) * SECOND
+        states[row] = state ^ (state >> np.uint64(31))
+
+
+def occurrences(
+    frame: pl.DataFrame, pairs: Words | None = None
+) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """For each row, how many rows of the same user and item stand before it, by time and grade.
+
+    `pairs` are random numbers that are equal where users and items are, if they are there already.
+    """
+    import polars as pl
+
     found = np.zeros(frame.height, np.uint32)
-    found[runs.rows] = np.arange(len(runs.rows)) - np.repeat(runs.ends - runs.sizes, runs.sizes)
+    again = np.ones(frame.height, bool)
+    if repay(frame.height):
+        again = alike(_drawn(0, frame["user"], frame["item"]) if pairs is None else pairs)
+    few = pl.DataFrame([frame[name] for name in _TOLD_BY if name in frame.columns])
+    rows, few = np.flatnonzero(again), taken(few, [again]).frames[0]
+    (users, size), (items, _) = codes(few["user"]), codes(few["item"])
+    runs = settled(equals((users, size), items), few.get_columns()[2:])
+    nth = np.arange(len(runs.rows)) - np.repeat(runs.ends - runs.sizes, runs.sizes)
+    found[rows[runs.rows]] = nth
     return found

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Integers, thread_count, together
 from rectitude.compiled import frozen, kernel, repay
-from rectitude.data.codes import codes, counts, looked_up, ranks
+from rectitude.data.blocks import blocks
+from rectitude.data.codes import codes, counts, ranks
 from rectitude.data.log import ROW, Log
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ Order = Literal["time", "file"]
 _PREFIX = 16
 """A whole log is sorted in portions by so many leading bits of the key."""
 _32_BITS = 2**32
+_FEW = 16
 
 
 class Runs(NamedTuple):
@@ -88,16 +90,25 @@ def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") 
     return [frame[by], *(frame[name] for name in others)]
 
 
-def end_of(log: Log, level: Literal["user", "item"], end: Literal["first", "last"]) -> pl.Series:
-    """For each row, the first or last time of its user or item."""
+def ends_of(
+    log: Log, level: Literal["user", "item"], end: Literal["first", "last"]
+) -> tuple[pl.Series, Keys]:
+    """The first or last time of each user or item by its number, and the number of each row.
+    Numbers that no row has come with any time."""
     import polars as pl
 
     log.require("timestamp", "an order in time")
     groups, size = codes(log.frame[level])
-    times = log.frame["timestamp"].to_physical().to_numpy()
+    times = log.frame["timestamp"].to_physical()
     found = np.full(size, times.max() if end == "first" else times.min())
-    (np.minimum if end == "first" else np.maximum).at(found, groups, times)
-    return pl.Series(looked_up(found, groups)).cast(log.frame["timestamp"].dtype)
+    if repay(len(groups)):
+        cuts, (parts,) = blocks(times)
+        fill = kernel(_earliest if end == "first" else _latest)
+        for nth, part in enumerate(parts):
+            fill(frozen(groups[cuts[nth] : cuts[nth + 1]]), part, found)
+    else:
+        (np.minimum if end == "first" else np.maximum).at(found, groups, times.to_numpy())
+    return pl.Series("timestamp", found).cast(log.frame["timestamp"].dtype), groups
 
 
 def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Standing:
@@ -112,27 +123,29 @@ def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) ->
 def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
     """The rows of each group in the order of columns: a column decides between rows that are equal
     in all before it. Without groups, all rows are one."""
-    keys = chain.from_iterable(map(_narrow, columns))
-    first = next(keys, None)
-    runs, sorted_keys = _grouped(groups, None if first is None else _numbers(first))
+    rest = iter(columns)
+    first = next(rest, None)
+    keys = [] if first is None else _narrow(first)
+    runs, sorted_keys = _grouped(groups, _numbers(keys[0]) if keys else None)
     tied, ends = _tied(sorted_keys, runs.ends)
-    for column in keys:
-        if not len(tied):
-            break
+    others = chain(keys[1:], rest)
+    second = next(others, None) if len(tied) else None
+    if second is not None:
         rows = runs.rows[tied]
-        at, sorted_keys = _sorted(rows, _numbers(column.rechunk().gather(rows)), ends)
-        runs.rows[tied] = at
-        still, ends = _tied(sorted_keys, ends)
-        tied = tied[still]
+        here = (column.rechunk().gather(rows) for column in chain([second], others))
+        runs.rows[tied] = rows[ordered(_numbered(ends), here).rows]
     return runs
+
+
+def _numbered(ends: Integers) -> Groups:
+    """Rows that stand group after group, as numbers of their groups."""
+    return np.repeat(np.arange(len(ends), dtype=np.uint32), np.diff(ends, prepend=0)), len(ends)
 
 
 def settled(runs: Runs, columns: Iterable[pl.Series]) -> Runs:
     """The same groups, with the rows of each in the order of columns."""
-    group = np.repeat(np.arange(len(runs.ends), dtype=np.uint32), runs.sizes)
     here = (column.rechunk().gather(runs.rows) for column in columns)
-    within = ordered((group, len(runs.ends)), here)
-    return Runs(runs.rows[within.rows], runs.ends)
+    return Runs(runs.rows[ordered(_numbered(runs.ends), here).rows], runs.ends)
 
 
 def equals(groups: Groups, keys: Keys) -> Runs:
@@ -164,14 +177,6 @@ def gathered(groups: Groups, keys: Keys) -> tuple[NDArray[np.uint64], Integers]:
     packed = np.empty(len(keys), np.uint64)
     kernel(_gather)(frozen(groups[0]), frozen(keys), ends - found, packed)
     return packed, ends
-
-
-def _sorted(rows: Rows, keys: Keys, ends: Integers) -> tuple[Rows, Keys]:
-    """Rows in the order of their keys, run by run, and the keys."""
-    if repay(len(rows)):
-        return _unpacked(keys.astype(np.uint64) << np.uint64(32) | rows, ends)
-    order = np.lexsort((rows, keys, np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))))
-    return rows[order], keys[order]
 
 
 def _unpacked(packed: NDArray[np.uint64], ends: Integers) -> tuple[Rows, Keys]:
@@ -251,9 +256,18 @@ def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]
 
 
 def _sort(ends, first, last, packed):  # type: ignore[no-untyped-def]
-    """Sort the numbers of some groups, each by itself."""
+    """Sort the numbers of some groups, each by itself; a few are put in their places at once."""
     for group in range(first, last):
-        packed[ends[group - 1] if group else 0 : ends[group]].sort()
+        low, high = ends[group - 1] if group else 0, ends[group]
+        if high - low > _FEW:
+            packed[low:high].sort()
+            continue
+        for place in range(low + 1, high):
+            number, at = packed[place], place
+            while at > low and packed[at - 1] > number:
+                packed[at] = packed[at - 1]
+                at -= 1
+            packed[at] = number
 
 
 def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
@@ -265,3 +279,15 @@ def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
             after[rows[place]] = last - 1 - place
             size[rows[place]] = last - first
         first = last
+
+
+def _earliest(groups, times, found):  # type: ignore[no-untyped-def]
+    """Lower the time of each group to that of its earliest row."""
+    for row in range(groups.shape[0]):
+        found[groups[row]] = min(found[groups[row]], times[row])
+
+
+def _latest(groups, times, found):  # type: ignore[no-untyped-def]
+    """Raise the time of each group to that of its latest row."""
+    for row in range(groups.shape[0]):
+        found[groups[row]] = max(found[groups[row]], times[row])

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rectitude.compiled import frozen, kernel, repay
+from rectitude.compiled import repay
 from rectitude.data.codes import codes
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
-from rectitude.prepare.order import Groups, Runs, Ties, equals, gathered, in_time, settled
+from rectitude.prepare.alike import alike
+from rectitude.prepare.order import Runs, Ties, equals, in_time, settled
+from rectitude.prepare.words import mixed
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
 Keep = Literal["first", "last", "sum", "error"]
 
@@ -47,33 +48,15 @@ def deduplicate(
 
 def repeats(frame: pl.DataFrame) -> Runs:
     """The rows whose user and item other rows have too, one pair after the other."""
-    (users, size), items = codes(frame["user"]), codes(frame["item"])
+    (users, size), (items, width) = codes(frame["user"]), codes(frame["item"])
     if not repay(frame.height):
-        return equals((users, size), items[0])
-    rows = _again((users, size), items)
-    runs = equals((users[rows], size), items[0][rows])
+        return equals((users, size), items)
+    pairs = users.astype(np.uint64)
+    pairs *= np.uint64(width)
+    pairs += items
+    rows = np.flatnonzero(alike(mixed(pairs))).astype(np.uint32)
+    runs = equals((users[rows], size), items[rows])
     return Runs(rows[runs.rows], runs.ends)
-
-
-def _again(users: Groups, items: Groups) -> NDArray[np.uint32]:
-    """The same rows as they stand in the log, without sorting all to find them."""
-    packed, ends = gathered(users, items[0])
-    again = np.zeros(len(packed), bool)
-    kernel(_mark)(frozen(ends), frozen(packed), np.zeros((items[1], 2), np.int64), again)
-    return np.flatnonzero(again).astype(np.uint32)
-
-
-def _mark(ends, packed, met, again):  # type: ignore[no-untyped-def]
-    """Mark the rows of items that a user has met before, and the row in which he first did."""
-    group = 0
-    for place in range(packed.shape[0]):
-        while place >= ends[group]:
-            group += 1
-        item, row = packed[place] >> np.uint64(32), packed[place] & np.uint64(2**32 - 1)
-        if met[item, 0] == group + 1:
-            again[row] = again[met[item, 1]] = True
-        else:
-            met[item, 0], met[item, 1] = group + 1, row
 
 
 def _require_equal(log: Log, frame: pl.DataFrame, again: Runs) -> None:

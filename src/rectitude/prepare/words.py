@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def words(column: pl.Series) -> Words:
@@ -35,8 +35,8 @@ def words(column: pl.Series) -> Words:
 
 def mixed(state: Words) -> Words:
     """The finishing steps of splitmix64: every bit of the state moves about half of the result."""
-    state = (state ^ (state >> np.uint64(30))) * _FIRST
-    state = (state ^ (state >> np.uint64(27))) * _SECOND
+    state = (state ^ (state >> np.uint64(30))) * FIRST
+    state = (state ^ (state >> np.uint64(27))) * SECOND
     state ^= state >> np.uint64(31)
     return state
 

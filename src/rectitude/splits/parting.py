@@ -40,7 +40,7 @@ def parted(
     if tuned:
         tuned = [learnt & ~tuned[0], *tuned] if tuned[0].any() else []
     parts = parts_of(log, learnt, truth, *shown, *tuned)
-    inner = Split(*parts[-2:]) if tuned else None
+    inner = Split(parts[-2], parts[-1]) if tuned else None
     split = Split(parts[0], parts[1], parts[2] if shown else None, name, ledger or Ledger(), inner)
     for each in (inner, split) if inner else (split,):
         require_rows(log, each)
