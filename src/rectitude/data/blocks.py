@@ -19,18 +19,21 @@ if TYPE_CHECKING:
     Blocks = list[NDArray[Any]]
 
 _BLOCK = 1 << 18
+_KINDS = (
+    *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64"
+)  # fmt: skip
+"""What both call so, in small letters there."""
 
 
 def plain(values: pl.Series) -> bool:
     """Whether a column is nothing but numbers (or times) that NumPy has too."""
     numbers = values.dtype.is_numeric() or values.dtype.is_temporal()
-    return numbers and not values.null_count() and kind(values).kind in "iuf"
+    return numbers and not values.null_count() and str(values.to_physical().dtype) in _KINDS
 
 
-def kind(values: pl.Series) -> np.dtype[Any]:
-    """The type of the numbers of a column in NumPy."""
-    numbers: np.dtype[Any] = values.to_physical().head(0).to_numpy().dtype
-    return numbers
+def kind(values: pl.Series) -> str:
+    """The type of the numbers of a plain column in NumPy."""
+    return str(values.to_physical().dtype).lower()
 
 
 def blocks(*columns: pl.Series) -> tuple[list[int], list[Blocks]]:

@@ -141,8 +141,7 @@ def _narrowed(ids: pl.Series) -> tuple[Codes, int]:
 
     def work(first: int, last: int) -> None:
         for nth in range(first, last):
-            unsigned = parts[nth].view(f"u{parts[nth].itemsize}")
-            highest[nth] = narrow(unsigned, found[cuts[nth] : cuts[nth + 1]])
+            highest[nth] = narrow(parts[nth], found[cuts[nth] : cuts[nth + 1]])
 
     in_blocks(work, len(parts), 1)
     return found, int(highest.max())
@@ -188,7 +187,7 @@ def _note(numbers, row):  # type: ignore[no-untyped-def]
 
 
 def _narrow(values, found):  # type: ignore[no-untyped-def]
-    """Cut values to 32 bits; the highest of them as they are."""
+    """Cut values to 32 bits; the highest of them as they are, in unsigned numbers."""
     highest = np.uint64(0)
     for row in range(values.shape[0]):
         highest = max(highest, np.uint64(values[row]))
