@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rectitude.arrays import in_blocks
-from rectitude.compiled import kernel, repay
-from rectitude.data.blocks import blocks, plain
+from rectitude.compiled import repay
 from rectitude.data.codes import codes, first_rows, looked_up
 from rectitude.data.taking import taken
 from rectitude.prepare.alike import alike
 from rectitude.prepare.order import Level, Standing, equals, settled, standing
-from rectitude.prepare.words import FIRST, SECOND, STEP, mixed, words
+from rectitude.prepare.words import drawn, stirred
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +95,7 @@ def places(ids: pl.Series, seed: int) -> tuple[Any, int]:
     numbers, size = codes(ids)
     row = first_rows(numbers, size)
     known = np.flatnonzero(row >= 0)
-    order = np.argsort(_drawn(seed, ids.gather(row[known])), kind="stable")
+    order = np.argsort(drawn(seed, ids.gather(row[known])), kind="stable")
     place = np.zeros(size, np.int32)
     place[known[order]] = np.arange(len(known))
     return looked_up(place, numbers), len(known)
@@ -108,13 +107,13 @@ def uniform(
     """A number in [0, 1) for each row of a log's frame; with `by`, the same for rows of one id."""
     import polars as pl
 
-    draws = _of_rows(frame, seed) if by == "row" else _drawn(seed, frame[by])
+    draws = _of_rows(frame, seed) if by == "row" else drawn(seed, frame[by])
     return pl.Series("draw", _shares(draws))
 
 
 def numbers(seed: int, *parts: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A number in [0, 1) for each place of arrays of whole numbers: what it belongs to."""
-    return _shares(_drawn(seed, *parts))
+    return _shares(drawn(seed, *parts))
 
 
 def _shares(draws: Words) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -123,56 +122,8 @@ def _shares(draws: Words) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def _of_rows(frame: pl.DataFrame, seed: int) -> Words:
     """All bits of the draw of each row: of its user, its item, and which of their rows it is."""
-    pairs = _drawn(seed, frame["user"], frame["item"])
-    return _stirred(pairs, occurrences(frame, pairs))
-
-
-def _drawn(seed: int, *parts: Any) -> Words:
-    """All bits of the draws that belong to arrays of whole numbers, or columns."""
-    start = mixed(np.array([(seed + int(STEP)) & _64_BITS], np.uint64))
-    return _stirred(np.broadcast_to(start, len(parts[0])), *parts)
-
-
-def _stirred(states: Words, *parts: Any) -> Words:
-    """States with more parts in them."""
-    stir = kernel(_stir) if repay(len(states)) else _stir_few
-    cuts, every = blocks(*map(_whole, parts))
-    drawn = np.empty(len(states), np.uint64)
-
-    def work(first: int, last: int) -> None:
-        for nth in range(first, last):
-            here = slice(cuts[nth], cuts[nth + 1])
-            drawn[here] = states[here]
-            for part in every:
-                stir(drawn[here], part[nth])
-
-    in_blocks(work, len(cuts) - 1, 1)
-    return drawn
-
-
-def _whole(part: Any) -> pl.Series:
-    """A part as a column of whole numbers, copied only if it must be."""
-    import polars as pl
-
-    if isinstance(part, np.ndarray):
-        return pl.Series(part)
-    return part if part.dtype.is_integer() and plain(part) else pl.Series(words(part))
-
-
-def _stir_few(states: Words, part: Any) -> None:
-    """States with a part in them, a block that fits the processor's cache at a time."""
-    for low in range(0, len(states), _BLOCK):
-        here = slice(low, low + _BLOCK)
-        states[here] = mixed(states[here] + (part[here].astype(np.uint64) + np.uint64(1)) * STEP)
-
-
-def _stir(states, part):  # type: ignore[no-untyped-def]
-    """The same, compiled."""
-    for row in range(states.shape[0]):
-        state = states[row] + (np.uint64(part[row]) + np.uint64(1)) * STEP
-        state = (state ^ (state >> np.uint64(30))) * FIRST
-        state = (state ^ (state >> np.uint64(27))) * SECOND
-        states[row] = state ^ (state >> np.uint64(31))
+    pairs = drawn(seed, frame["user"], frame["item"])
+    return stirred(pairs, occurrences(frame, pairs))
 
 
 def occurrences(
@@ -187,7 +138,7 @@ def occurrences(
     found = np.zeros(frame.height, np.uint32)
     again = np.ones(frame.height, bool)
     if repay(frame.height):
-        again = alike(_drawn(0, frame["user"], frame["item"]) if pairs is None else pairs)
+        again = alike(drawn(0, frame["user"], frame["item"]) if pairs is None else pairs)
     few = pl.DataFrame([frame[name] for name in _TOLD_BY if name in frame.columns])
     rows, few = np.flatnonzero(again), taken(few, [again]).frames[0]
     (users, size), (items, _) = codes(few["user"]), codes(few["item"])

@@ -12,7 +12,7 @@ from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
 from rectitude.prepare.alike import alike
 from rectitude.prepare.order import Runs, Ties, equals, in_time, settled
-from rectitude.prepare.words import mixed
+from rectitude.prepare.words import drawn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,13 +48,10 @@ def deduplicate(
 
 def repeats(frame: pl.DataFrame) -> Runs:
     """The rows whose user and item other rows have too, one pair after the other."""
-    (users, size), (items, width) = codes(frame["user"]), codes(frame["item"])
+    (users, size), (items, _) = codes(frame["user"]), codes(frame["item"])
     if not repay(frame.height):
         return equals((users, size), items)
-    pairs = users.astype(np.uint64)
-    pairs *= np.uint64(width)
-    pairs += items
-    rows = np.flatnonzero(alike(mixed(pairs))).astype(np.uint32)
+    rows = np.flatnonzero(alike(drawn(0, users, items))).astype(np.uint32)
     runs = equals((users[rows], size), items[rows])
     return Runs(rows[runs.rows], runs.ends)
 
