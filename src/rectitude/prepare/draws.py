@@ -135,14 +135,15 @@ def occurrences(
     """
     import polars as pl
 
-    found = np.zeros(frame.height, np.uint32)
-    again = np.ones(frame.height, bool)
-    if repay(frame.height):
-        again = alike(drawn(0, frame["user"], frame["item"]) if pairs is None else pairs)
+    found = np.full(frame.height, 0, np.uint32)  # zeros would be mapped in small pages
     few = pl.DataFrame([frame[name] for name in _TOLD_BY if name in frame.columns])
-    rows, few = np.flatnonzero(again), taken(few, [again]).frames[0]
-    (users, size), (items, _) = codes(few["user"]), codes(few["item"])
-    runs = settled(equals((users, size), items), few.get_columns()[2:])
+    rows = np.arange(frame.height)
+    if repay(frame.height):
+        again = alike(drawn(0, few["user"], few["item"]) if pairs is None else pairs)
+        rows, few = np.flatnonzero(again), taken(few, [again]).frames[0]
+    columns = few.get_columns()
+    (users, size), (items, _) = map(codes, columns[:2])
+    runs = settled(equals((users, size), items), columns[2:])
     nth = np.arange(len(runs.rows)) - np.repeat(runs.ends - runs.sizes, runs.sizes)
-    found[rows[runs.rows]] = nth
+    found[looked_up(rows, runs.rows)] = nth
     return found

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Integers, thread_count, together
 from rectitude.compiled import frozen, kernel, repay
-from rectitude.data.blocks import blocks
-from rectitude.data.codes import codes, counts, ranks
+from rectitude.data.blocks import blocks, plain
+from rectitude.data.codes import codes, counts, looked_up, ranks
 from rectitude.data.log import ROW, Log
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
     second = next(others, None) if len(tied) else None
     if second is not None:
         rows = runs.rows[tied]
-        here = (column.rechunk().gather(rows) for column in chain([second], others))
+        here = (_at(column, rows) for column in chain([second], others))
         runs.rows[tied] = rows[ordered(_numbered(ends), here).rows]
     return runs
 
@@ -142,9 +142,18 @@ def _numbered(ends: Integers) -> Groups:
     return np.repeat(np.arange(len(ends), dtype=np.uint32), np.diff(ends, prepend=0)), len(ends)
 
 
+def _at(column: pl.Series, rows: Rows) -> pl.Series:
+    """What a column holds in these rows; times as the numbers behind them."""
+    import polars as pl
+
+    if not plain(column):
+        return column.rechunk().gather(rows)
+    return pl.Series(looked_up(column.to_physical().rechunk().to_numpy(), rows))
+
+
 def settled(runs: Runs, columns: Iterable[pl.Series]) -> Runs:
     """The same groups, with the rows of each in the order of columns."""
-    here = (column.rechunk().gather(runs.rows) for column in columns)
+    here = (_at(column, runs.rows) for column in columns)
     return Runs(runs.rows[ordered(_numbered(runs.ends), here).rows], runs.ends)
 
 
