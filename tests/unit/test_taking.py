@@ -17,7 +17,8 @@ from rectitude.data.taking import taken
 from rectitude.prepare import prepare
 from rectitude.prepare.alike import alike
 from rectitude.prepare.draws import occurrences
-from rectitude.prepare.order import ends_of, ordered
+from rectitude.prepare.ends import ends_of
+from rectitude.prepare.order import ordered
 
 ROWS = 5_000
 RANDOM = np.random.default_rng(5)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Integers, thread_count, together
 from rectitude.compiled import frozen, kernel, repay
-from rectitude.data.blocks import blocks, plain
+from rectitude.data.blocks import plain
 from rectitude.data.codes import codes, counts, looked_up, ranks
 from rectitude.data.log import ROW, Log
 
@@ -88,27 +88,6 @@ def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") 
         return [frame[by], -frame[ROW].cast(pl.Int64)]
     others = [name for name in ("item", "user", "grade") if name in frame.columns]
     return [frame[by], *(frame[name] for name in others)]
-
-
-def ends_of(
-    log: Log, level: Literal["user", "item"], end: Literal["first", "last"]
-) -> tuple[pl.Series, Keys]:
-    """The first or last time of each user or item by its number, and the number of each row.
-    Numbers that no row has come with any time."""
-    import polars as pl
-
-    log.require("timestamp", "an order in time")
-    groups, size = codes(log.frame[level])
-    times = log.frame["timestamp"].to_physical()
-    found = np.full(size, times.max() if end == "first" else times.min())
-    if repay(len(groups)):
-        cuts, (parts,) = blocks(times)
-        fill = kernel(_earliest if end == "first" else _latest)
-        for nth, part in enumerate(parts):
-            fill(frozen(groups[cuts[nth] : cuts[nth + 1]]), part, found)
-    else:
-        (np.minimum if end == "first" else np.maximum).at(found, groups, times.to_numpy())
-    return pl.Series("timestamp", found).cast(log.frame["timestamp"].dtype), groups
 
 
 def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Standing:
@@ -288,15 +267,3 @@ def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
             after[rows[place]] = last - 1 - place
             size[rows[place]] = last - first
         first = last
-
-
-def _earliest(groups, times, found):  # type: ignore[no-untyped-def]
-    """Lower the time of each group to that of its earliest row."""
-    for row in range(groups.shape[0]):
-        found[groups[row]] = min(found[groups[row]], times[row])
-
-
-def _latest(groups, times, found):  # type: ignore[no-untyped-def]
-    """Raise the time of each group to that of its latest row."""
-    for row in range(groups.shape[0]):
-        found[groups[row]] = max(found[groups[row]], times[row])

@@ -12,7 +12,8 @@ from rectitude.data.log import Log
 from rectitude.data.moments import span as length
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.prepare.draws import at_random, cut_at_random
-from rectitude.prepare.order import Level, Order, Standing, Ties, by_time, ends_of
+from rectitude.prepare.ends import ends_of
+from rectitude.prepare.order import Level, Order, Standing, Ties, by_time
 from rectitude.splits import shares
 from rectitude.splits.parting import parted
 from rectitude.splits.registry import splitter

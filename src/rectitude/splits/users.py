@@ -14,7 +14,8 @@ from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.moments import span
 from rectitude.errors import BadName
 from rectitude.prepare.draws import places
-from rectitude.prepare.order import Ties, by_time, ends_of
+from rectitude.prepare.ends import ends_of
+from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import moments, shares
 from rectitude.splits.parting import accounted, parted, require_rows
 from rectitude.splits.registry import single, splitter
