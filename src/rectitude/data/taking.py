@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _FEW = 1 << 12
 """Frames in pieces of so few rows are made whole first."""
+_SPARSE = 4
+"""With so many rows for one that is marked, it is faster to go from one to the next."""
 _SPARE = 1024
 """Ids are counted in a table of all numbers up to that of rows and so many more."""
 
@@ -107,19 +109,29 @@ def _copy(columns: Sequence[_Column], flags: list[NDArray[np.uint8]], rows: int)
         each.highest = [0] * (len(cuts) - 1)
     pick, meet = kernel(_pick), kernel(_meet)
 
-    def one(each: _Column, block: int, nth: int) -> int:
-        values, (first, last) = each.blocks[block], ends[nth][block : block + 2]
-        aside = nth == len(flags)  # these are counted only
-        kept = np.empty(last - first, values.dtype) if aside else each.copies[nth][first:last]
-        pick(values, every[nth][cuts[block] : cuts[block + 1]], kept)
-        return int(meet(kept, each.met[nth])) if each.counted else 0
+    def one(each: _Column, block: int, nth: int, marked: NDArray[Any]) -> int:
+        values, few = each.blocks[block], marked.dtype != np.uint8
+        if nth == len(flags):  # these are counted only, with the others if they are not few
+            kept = values.take(marked) if few else values
+        else:
+            kept = each.copies[nth][ends[nth][block] : ends[nth][block + 1]]
+            values.take(marked, out=kept, mode="clip") if few else pick(values, marked, kept)
+        return int(meet(frozen(kept), each.met[nth])) if each.counted else 0
 
     def work(first: int, last: int) -> None:
-        for block, each in product(range(first, last), columns):
-            masks = range(len(flags) + each.counted)
-            each.highest[block] = max(one(each, block, nth) for nth in masks)
+        for block in range(first, last):
+            marked = [_few(mask[cuts[block] : cuts[block + 1]]) for mask in every]
+            for each in columns:
+                masks = list(enumerate(marked))[: len(flags) + each.counted]
+                each.highest[block] = max(one(each, block, *mask) for mask in masks)
 
     in_blocks(work, len(cuts) - 1, 1)
+
+
+def _few(flags: NDArray[np.uint8]) -> NDArray[Any]:
+    """The places of flags if few are set, or else the flags."""
+    few = np.count_nonzero(flags) * _SPARSE < len(flags)
+    return np.flatnonzero(flags.view(bool)) if few else flags
 
 
 def _pick(values, flags, out):  # type: ignore[no-untyped-def]
@@ -132,12 +144,13 @@ def _pick(values, flags, out):  # type: ignore[no-untyped-def]
 
 
 def _meet(values, met):  # type: ignore[no-untyped-def]
-    """Note which numbers occur, as far as the table goes; the highest. Threads share the table: a
-    number is noted once, so that they do not wait for each other's writing."""
+    """Note which numbers occur unless one is too high for the table; the highest. Threads share the
+    table: a number is noted once, so that they do not wait for each other's writing."""
     highest = np.uint64(0)
     for row in range(values.shape[0]):
-        value = np.uint64(values[row])
-        highest = max(highest, value)
-        if value < np.uint64(met.shape[0]) and not met[value]:
-            met[value] = 1
+        highest = max(highest, np.uint64(values[row]))
+    if highest < np.uint64(met.shape[0]):
+        for row in range(values.shape[0]):
+            if not met[values[row]]:
+                met[values[row]] = 1
     return highest

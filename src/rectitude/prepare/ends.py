@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rectitude.arrays import together
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.blocks import blocks
-from rectitude.data.codes import codes
+from rectitude.data.codes import codes, stretches
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
     from rectitude.data.log import Log
+
+_INTEGERS = np.iinfo(np.int64)
 
 
 def ends_of(
@@ -27,15 +31,23 @@ def ends_of(
     log.require("timestamp", "an order in time")
     groups, size = codes(log.frame[level])
     times = log.frame["timestamp"].to_physical()
-    found = np.full(size, times.max() if end == "first" else times.min())
+    least, most = (-np.inf, np.inf) if times.dtype.is_float() else (_INTEGERS.min, _INTEGERS.max)
+    extreme = np.minimum if end == "first" else np.maximum
+    tables = stretches(len(groups), size)[0] if repay(len(groups)) else 1
+    found = np.full((tables, size), most if end == "first" else least)
     if repay(len(groups)):
         cuts, (parts,) = blocks(times)
-        fill = kernel(_earliest if end == "first" else _latest)
-        for nth, part in enumerate(parts):
-            fill(frozen(groups[cuts[nth] : cuts[nth + 1]]), part, found)
+        fill, mine = kernel(_earliest if end == "first" else _latest), frozen(groups)
+
+        def work(table: int) -> None:
+            for nth in range(table, len(parts), tables):
+                fill(mine[cuts[nth] : cuts[nth + 1]], parts[nth], found[table])
+
+        together([partial(work, table) for table in range(tables)])
     else:
-        (np.minimum if end == "first" else np.maximum).at(found, groups, times.to_numpy())
-    return pl.Series("timestamp", found).cast(log.frame["timestamp"].dtype), groups
+        extreme.at(found[0], groups, times.to_numpy())
+    ends = extreme.reduce(found, axis=0)
+    return pl.Series("timestamp", ends).cast(log.frame["timestamp"].dtype), groups
 
 
 def _earliest(groups, times, found):  # type: ignore[no-untyped-def]
