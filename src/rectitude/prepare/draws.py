@@ -55,12 +55,14 @@ def cut_at_random(log: Log, ends: Sequence[int], seed: int) -> Standing:
     draws = _of_rows(log.frame, seed)
     rows = len(draws)
     inner = sorted({end for end in ends if 0 < end < rows})
-    limits = [(_nth(draws, rows - end), end) for end in inner]
+    limits = [_nth(draws, rows - end) for end in inner]
+    steps = np.diff([0, *inner]).astype(np.int32)
     after, size = np.zeros(rows, np.int32), np.broadcast_to(np.int32(rows), rows)
 
     def work(first: int, last: int) -> None:
-        for limit, end in limits:
-            np.putmask(after[first:last], draws[first:last] < limit, end)
+        # Who stands behind one end stands behind those before it, too.
+        for limit, step in zip(limits, steps, strict=True):
+            after[first:last] += (draws[first:last] < limit) * step
 
     in_blocks(work, rows, _BLOCK)
     return Standing(after, size)
