@@ -54,15 +54,16 @@ def drawn(seed: int, *parts: Any) -> Words:
 
 
 def stirred(states: Words, *parts: Any) -> Words:
-    """States with more parts in them."""
+    """States with more parts in them, in the same memory if it may be written to."""
     stir = kernel(_stir) if repay(len(states)) else _stir_few
     cuts, every = blocks(*map(_whole, parts))
-    found = np.empty(len(states), np.uint64)
+    found = states if states.flags.writeable else np.empty(len(states), np.uint64)
 
     def work(first: int, last: int) -> None:
         for nth in range(first, last):
             here = slice(cuts[nth], cuts[nth + 1])
-            found[here] = states[here]
+            if found is not states:
+                found[here] = states[here]
             for part in every:
                 stir(found[here], part[nth])
 
