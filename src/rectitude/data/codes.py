@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from rectitude.arrays import Flags, Integers
 from rectitude.compiled import frozen, kernel, repay
-from rectitude.threads import in_blocks
+from rectitude.data.blocks import blocks, plain
+from rectitude.threads import in_blocks, thread_count, together
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 _ROWS_EACH = 4
 """With so many rows for each number up to the highest, numbers need not be made denser."""
-_BITS = 8
-"""So many parts of a column can be told apart in a table of bytes."""
 _SPARE = 1024
 """A table of all numbers up to the highest id may have so many entries more than the column."""
 
@@ -49,8 +48,13 @@ def codes(ids: pl.Series) -> tuple[Codes, int]:
 
     Integers that lie close together are their own numbers; others are ranked.
     """
+    low = len(ids) // _ROWS_EACH + _SPARE
+    if ids.dtype.is_integer() and plain(ids) and len(ids) and repay(len(ids)):
+        numbers, highest = _narrowed(ids)
+        if highest < low:
+            return numbers, highest + 1
     near, size = _near_zero(ids)
-    if near is not None and size <= len(ids) // _ROWS_EACH + _SPARE:
+    if near is not None and size <= low:
         return _whole(near), size
     numbers = ranks(ids)
     return numbers, int(numbers.max()) + 1 if len(numbers) else 0
@@ -62,30 +66,33 @@ def distinct(ids: pl.Series) -> int:
     return ids.n_unique() if near is None else int(np.count_nonzero(_met(near, size)))
 
 
-def distinct_in(whole: pl.Series, parts: Sequence[pl.Series], covered: bool) -> list[int]:
-    """How many different ids there are in a column, and in each of some parts of its rows.
-
-    Parts that cover the column between them (`covered`) are looked at alone.
-    """
-    near, size = _near_zero(whole)
-    if near is not whole or len(parts) >= _BITS:
-        return [distinct(column) for column in (whole, *parts)]
-    met = np.zeros(size, np.uint8)
-    for nth, part in enumerate(parts if covered else [*parts, whole]):
-        _tick_off(part, met, 1 << nth)
-    return [
-        int(np.count_nonzero(met)),
-        *(int(np.count_nonzero(met & np.uint8(1 << nth))) for nth in range(len(parts))),
-    ]
-
-
 def counts(numbers: NDArray[Any], size: int) -> Integers:
     """How many rows each number has."""
     if not repay(len(numbers)):
         return np.bincount(numbers, minlength=size)
-    found = np.zeros(size, np.int64)
-    kernel(_count)(frozen(numbers), found)
-    return found
+    tables, cuts = stretches(len(numbers), size)
+    found = np.zeros((tables, size), np.int64)
+    count, rows = kernel(_count), frozen(numbers)
+    together([partial(count, rows[cuts[n] : cuts[n + 1]], found[n]) for n in range(tables)])
+    total: Integers = found.sum(axis=0)
+    return total
+
+
+def stretches(rows: int, size: int) -> tuple[int, list[int]]:
+    """Into how many stretches rows are cut that each fill a table of this size, and where: one for
+    each thread, or fewer where adding up the tables would take longer."""
+    number = int(np.clip(rows // max(_ROWS_EACH * size, 1), 1, thread_count()))
+    return number, np.linspace(0, rows, number + 1).astype(np.int64).tolist()
+
+
+def first_rows(numbers: Codes, size: int) -> Integers:
+    """A row of each number, or -1 for numbers that have none."""
+    row = np.full(size, -1, np.int64)
+    if repay(len(numbers)):
+        kernel(_note)(frozen(numbers), row)
+    else:
+        row[numbers] = np.arange(len(numbers))
+    return row
 
 
 def looked_up(table: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
@@ -126,6 +133,21 @@ def _near_zero(ids: pl.Series) -> tuple[pl.Series | None, int]:
     return ids.cast(pl.Int64) if ids.dtype in wide else ids, high + 1
 
 
+def _narrowed(ids: pl.Series) -> tuple[Codes, int]:
+    """Whole numbers in 32 bits, and the highest, in one pass; one below zero counts as very
+    high."""
+    cuts, (parts,) = blocks(ids)
+    found, highest = np.empty(len(ids), np.uint32), np.zeros(len(parts), np.uint64)
+    narrow = kernel(_narrow)
+
+    def work(first: int, last: int) -> None:
+        for nth in range(first, last):
+            highest[nth] = narrow(parts[nth], found[cuts[nth] : cuts[nth + 1]])
+
+    in_blocks(work, len(parts), 1)
+    return found, int(highest.max())
+
+
 def _whole(near: pl.Series) -> Codes:
     """Numbers from 0 on as one array, however many pieces the column is in."""
     found, first = np.empty(len(near), np.uint32), 0
@@ -136,29 +158,39 @@ def _whole(near: pl.Series) -> Codes:
 
 
 def _met(near: pl.Series, size: int) -> Flags:
-    """Which numbers occur."""
-    met = np.zeros(size, np.uint8)
-    _tick_off(near, met, 1)
-    return met.view(np.bool_)
-
-
-def _tick_off(near: pl.Series, met: NDArray[np.uint8], bit: int) -> None:
-    """Set a bit of every number that occurs, piece by piece of the column."""
+    """Which numbers occur, piece by piece of the column."""
+    met = np.zeros(size, bool)
     pays = repay(len(near))
     for piece in near.get_chunks():
         if pays:
-            kernel(_tick)(frozen(piece.to_numpy()), met, np.uint8(bit))
+            kernel(_tick)(frozen(piece.to_numpy()), met)
         else:
-            met[piece.to_numpy()] |= np.uint8(bit)
+            met[piece.to_numpy()] = True
+    return met
 
 
-def _tick(numbers, met, bit):  # type: ignore[no-untyped-def]
-    """Set a bit of all these numbers."""
+def _tick(numbers, met):  # type: ignore[no-untyped-def]
+    """Note all these numbers."""
     for row in range(numbers.shape[0]):
-        met[numbers[row]] |= bit
+        met[numbers[row]] = True
 
 
 def _count(numbers, found):  # type: ignore[no-untyped-def]
     """Count without the copy in wider integers that NumPy makes."""
     for row in range(numbers.shape[0]):
         found[numbers[row]] += 1
+
+
+def _note(numbers, row):  # type: ignore[no-untyped-def]
+    """The last row of each number."""
+    for place in range(numbers.shape[0]):
+        row[numbers[place]] = place
+
+
+def _narrow(values, found):  # type: ignore[no-untyped-def]
+    """Cut values to 32 bits; the highest of them as they are, in unsigned numbers."""
+    highest = np.uint64(0)
+    for row in range(values.shape[0]):
+        highest = max(highest, np.uint64(values[row]))
+        found[row] = np.uint32(values[row])
+    return highest

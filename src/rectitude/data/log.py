@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from rectitude.compiled import repay
 from rectitude.data.aliases import COUNTS, normal
-from rectitude.data.codes import distinct_in
+from rectitude.data.codes import distinct
 from rectitude.data.ids import whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.data.table import Table
+from rectitude.data.taking import taken
 from rectitude.data.times import in_words, times
 from rectitude.data.values import require_counts
 from rectitude.errors import BadIds, BadTable
-from rectitude.threads import together
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rectitude.data.blocks import Mask
 
 ROW = "row"
 """The column that holds the number of each row in the source, from 0."""
@@ -44,10 +43,12 @@ class Log:
     """the source in words"""
     ledger: Ledger = field(default_factory=Ledger)
     """what was met when the source was read, and what each step of preparing did"""
+    counted: list[Size] = field(default_factory=list, repr=False, compare=False)
+    """its size, once somebody has counted it"""
 
     def with_frame(self, frame: pl.DataFrame) -> Log:
         """Other rows of the same source."""
-        return replace(self, frame=frame)
+        return replace(self, frame=frame, counted=[])
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for whoever takes tables: `evaluate`, Polars, Arrow."""
@@ -65,20 +66,26 @@ class Log:
     @property
     def size(self) -> Size:
         """Rows, users, items."""
-        return sizes(self)[0]
+        if not self.counted:
+            users, items = (distinct(self.frame[side]) for side in ("user", "item"))
+            self.counted.append((self.frame.height, users, items))
+        return self.counted[0]
 
 
-def sizes(log: Log, parts: Sequence[Log] = (), covered: bool = False) -> list[Size]:
-    """The sizes of a log and of parts that hold rows of it; `covered` if they hold all of them."""
-    frames = [part.frame for part in parts]
-    found: dict[str, list[int]] = {}
+def chosen(log: Log, mask: Mask) -> Log:
+    """The rows that a mask marks, in the order of the log."""
+    return parts_of(log, mask)[0]
 
-    def count(side: str) -> None:
-        found[side] = distinct_in(log.frame[side], [frame[side] for frame in frames], covered)
 
-    together([partial(count, side) for side in ("user", "item")], pays=repay(log.frame.height))
-    rows = [frame.height for frame in (log.frame, *frames)]
-    return list(zip(rows, found["user"], found["item"], strict=True))
+def parts_of(log: Log, *masks: Mask) -> list[Log]:
+    """The rows that each mask marks, in the order of the log. Where it costs little, users and
+    items of all of them are counted on the way."""
+    frames, found = taken(log.frame, masks, ("user", "item"))
+    logs = [log.with_frame(frame) for frame in frames]
+    if "user" in found and "item" in found:
+        for each, users, items in zip([*logs, log], found["user"], found["item"], strict=True):
+            each.counted[:] = [(each.frame.height, users, items)]
+    return logs
 
 
 def open_log(source: object) -> Log:

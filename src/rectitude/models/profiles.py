@@ -9,10 +9,9 @@ import numpy as np
 
 from rectitude.arrays import Flags, Integers
 from rectitude.candidates.ids import fitted, plain
-from rectitude.data.log import Log
+from rectitude.data.log import Log, chosen
 from rectitude.models.matrix import Matrix, Sparse, Weights, cells, numbers_in, worth
 from rectitude.prepare.order import Order, by_time
-from rectitude.splits.parting import chosen
 
 if TYPE_CHECKING:
     import polars as pl

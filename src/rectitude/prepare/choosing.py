@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rectitude.arrays import Flags
 from rectitude.data.codes import codes, counts, looked_up
-from rectitude.data.log import Log
+from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
 from rectitude.prepare.counting import Repeats, distinct_pairs
 from rectitude.prepare.draws import places
@@ -23,7 +24,8 @@ def popular_items(log: Log, *, n: int, repeats: Repeats = "counted") -> Log:
     if repeats == "once":
         users, most = codes(log.frame["user"])
         counted = distinct_pairs(Sides(users, items), Sides(most, size)).items
-    return _items(log, n, items, counts(counted, size))
+    rows = counts(counted, size)
+    return _items(log, n, items, rows, rows > 0)
 
 
 def recent_items(log: Log, *, n: int) -> Log:
@@ -33,47 +35,44 @@ def recent_items(log: Log, *, n: int) -> Log:
     times = log.frame["timestamp"].to_physical().to_numpy()
     last = np.full(size, times.min(initial=0))
     np.maximum.at(last, items, times)
-    return _items(log, n, items, last)
+    return _items(log, n, items, last, counts(items, size) > 0)
 
 
-def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any]) -> Log:
-    """The rows of the n items of the highest weight; the numbers of items go by their ids."""
-    import polars as pl
+def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any], there: Flags) -> Log:
+    """The rows of the n items of the highest weight; the numbers of items go by their ids, and not
+    every number is `there`."""
 
     _require(n, "n")
-    known = np.flatnonzero(counts(items, len(weight)))[::-1]
+    known = np.flatnonzero(there)[::-1]
     best = known[np.argsort(weight[known], kind="stable")[::-1][:n]]
     kept = np.zeros(len(weight), bool)
     kept[best] = True
-    return log.with_frame(log.frame.filter(pl.Series(looked_up(kept, items))))
+    return chosen(log, looked_up(kept, items))
 
 
 def latest(log: Log, *, n: int, ties: Ties = "content") -> Log:
     """The n most recent interactions of each user."""
-    import polars as pl
 
     _require(n, "n")
     log.require("timestamp", "latest")
-    return log.with_frame(log.frame.filter(pl.Series(by_time(log, "user", ties).after < n)))
+    return chosen(log, by_time(log, "user", ties).after < n)
 
 
 def earliest(log: Log, *, n: int, ties: Ties = "content") -> Log:
     """The n first interactions of each user."""
-    import polars as pl
 
     _require(n, "n")
     log.require("timestamp", "earliest")
-    return log.with_frame(log.frame.filter(pl.Series(by_time(log, "user", ties).before < n)))
+    return chosen(log, by_time(log, "user", ties).before < n)
 
 
 def sample_users(
     log: Log, *, n: int | None = None, share: float | None = None, seed: int = 0
 ) -> Log:
     """All rows of n users, or of a share of the users, drawn by the seed."""
-    import polars as pl
 
     place, size = places(log.frame["user"], seed)
-    return log.with_frame(log.frame.filter(pl.Series(place < _wanted(n, share, size))))
+    return chosen(log, place < _wanted(n, share, size))
 
 
 def _wanted(n: int | None, share: float | None, size: int) -> int:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from rectitude.data.codes import codes, looked_up
-from rectitude.data.log import Log
+from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
 from rectitude.prepare.peeling import Bounds, Order, Rounds, Sides, surviving
 
@@ -79,7 +79,6 @@ def _kept(
     log: Log, users: Bounds, items: Bounds, repeats: Repeats, rounds: Rounds, order: Order
 ) -> Log:
     """The rows of users and items that stay; a row goes only with its user or its item."""
-    import polars as pl
 
     if not log.frame.height:
         return log
@@ -89,7 +88,7 @@ def _kept(
     kept = surviving(counted, sizes, Sides(users, items), rounds, order)
     flags = looked_up(kept[0], rows.users)
     flags &= looked_up(kept[1], rows.items)
-    return log.with_frame(log.frame.filter(pl.Series(flags)))
+    return chosen(log, flags)
 
 
 def distinct_pairs(rows: Sides, sizes: Sides) -> Sides:

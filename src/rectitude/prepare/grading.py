@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rectitude.data.blocks import compared
 from rectitude.data.codes import codes, counts, looked_up
-from rectitude.data.log import ROW, Log
+from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.values import EXACT
 from rectitude.errors import BadName, BadTable
 
@@ -20,7 +21,6 @@ _DECIMALS = (1, 10, 100, 1000, 10_000)
 
 def threshold(log: Log, *, at: float | Literal["global_mean", "user_mean"]) -> Log:
     """Rows whose grade is at least a number, the mean of all grades, or the mean of their user."""
-    import polars as pl
 
     log.require("grade", "a threshold")
     _require_grades(log)
@@ -29,10 +29,10 @@ def threshold(log: Log, *, at: float | Literal["global_mean", "user_mean"]) -> L
         groups, size = np.zeros(len(grades), np.uint32), 1
         if at == "user_mean":
             groups, size = codes(log.frame["user"])
-        return log.with_frame(log.frame.filter(pl.Series(_reaches_mean(grades, groups, size))))
+        return chosen(log, _reaches_mean(grades, groups, size))
     if not np.isfinite(at):
         raise BadName(f"at is {at}.", "a number, global_mean or user_mean.")
-    return log.with_frame(log.frame.filter(grades >= at))
+    return chosen(log, compared(grades, np.greater_equal, at))
 
 
 def grade_range(
@@ -52,7 +52,7 @@ def grade_range(
     kept = grades.is_not_null()
     for bound, holds in zip(bounds, (grades.ge, grades.gt, grades.le, grades.lt), strict=True):
         kept = kept if bound is None else kept & holds(bound)
-    return log.with_frame(log.frame.filter(kept))
+    return chosen(log, kept)
 
 
 def _reaches_mean(grades: pl.Series, groups: NDArray[np.uint32], size: int) -> NDArray[np.bool_]:

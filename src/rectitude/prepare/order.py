@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
 from rectitude.compiled import frozen, kernel, repay
+from rectitude.data.blocks import plain
 from rectitude.data.codes import codes, counts, looked_up, ranks
 from rectitude.data.log import ROW, Log
 from rectitude.threads import thread_count, together
@@ -36,6 +37,7 @@ Order = Literal["time", "file"]
 _PREFIX = 16
 """A whole log is sorted in portions by so many leading bits of the key."""
 _32_BITS = 2**32
+_FEW = 16
 
 
 class Runs(NamedTuple):
@@ -89,18 +91,6 @@ def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") 
     return [frame[by], *(frame[name] for name in others)]
 
 
-def end_of(log: Log, level: Literal["user", "item"], end: Literal["first", "last"]) -> pl.Series:
-    """For each row, the first or last time of its user or item."""
-    import polars as pl
-
-    log.require("timestamp", "an order in time")
-    groups, size = codes(log.frame[level])
-    times = log.frame["timestamp"].to_physical().to_numpy()
-    found = np.full(size, times.max() if end == "first" else times.min())
-    (np.minimum if end == "first" else np.maximum).at(found, groups, times)
-    return pl.Series(looked_up(found, groups)).cast(log.frame["timestamp"].dtype)
-
-
 def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Standing:
     """Where each row stands within its group when rows go by these columns."""
     if level != "all":
@@ -113,27 +103,38 @@ def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) ->
 def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
     """The rows of each group in the order of columns: a column decides between rows that are equal
     in all before it. Without groups, all rows are one."""
-    keys = chain.from_iterable(map(_narrow, columns))
-    first = next(keys, None)
-    runs, sorted_keys = _grouped(groups, None if first is None else _numbers(first))
+    rest = iter(columns)
+    first = next(rest, None)
+    keys = [] if first is None else _narrow(first)
+    runs, sorted_keys = _grouped(groups, _numbers(keys[0]) if keys else None)
     tied, ends = _tied(sorted_keys, runs.ends)
-    for column in keys:
-        if not len(tied):
-            break
+    others = chain(keys[1:], rest)
+    second = next(others, None) if len(tied) else None
+    if second is not None:
         rows = runs.rows[tied]
-        at, sorted_keys = _sorted(rows, _numbers(column.rechunk().gather(rows)), ends)
-        runs.rows[tied] = at
-        still, ends = _tied(sorted_keys, ends)
-        tied = tied[still]
+        here = (_at(column, rows) for column in chain([second], others))
+        runs.rows[tied] = rows[ordered(_numbered(ends), here).rows]
     return runs
+
+
+def _numbered(ends: Integers) -> Groups:
+    """Rows that stand group after group, as numbers of their groups."""
+    return np.repeat(np.arange(len(ends), dtype=np.uint32), np.diff(ends, prepend=0)), len(ends)
+
+
+def _at(column: pl.Series, rows: Rows) -> pl.Series:
+    """What a column holds in these rows; times as the numbers behind them."""
+    import polars as pl
+
+    if not plain(column):
+        return column.rechunk().gather(rows)
+    return pl.Series(looked_up(column.to_physical().rechunk().to_numpy(), rows))
 
 
 def settled(runs: Runs, columns: Iterable[pl.Series]) -> Runs:
     """The same groups, with the rows of each in the order of columns."""
-    group = np.repeat(np.arange(len(runs.ends), dtype=np.uint32), runs.sizes)
-    here = (column.rechunk().gather(runs.rows) for column in columns)
-    within = ordered((group, len(runs.ends)), here)
-    return Runs(runs.rows[within.rows], runs.ends)
+    here = (_at(column, runs.rows) for column in columns)
+    return Runs(runs.rows[ordered(_numbered(runs.ends), here).rows], runs.ends)
 
 
 def equals(groups: Groups, keys: Keys) -> Runs:
@@ -165,14 +166,6 @@ def gathered(groups: Groups, keys: Keys) -> tuple[NDArray[np.uint64], Integers]:
     packed = np.empty(len(keys), np.uint64)
     kernel(_gather)(frozen(groups[0]), frozen(keys), ends - found, packed)
     return packed, ends
-
-
-def _sorted(rows: Rows, keys: Keys, ends: Integers) -> tuple[Rows, Keys]:
-    """Rows in the order of their keys, run by run, and the keys."""
-    if repay(len(rows)):
-        return _unpacked(keys.astype(np.uint64) << np.uint64(32) | rows, ends)
-    order = np.lexsort((rows, keys, np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))))
-    return rows[order], keys[order]
 
 
 def _unpacked(packed: NDArray[np.uint64], ends: Integers) -> tuple[Rows, Keys]:
@@ -252,9 +245,18 @@ def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]
 
 
 def _sort(ends, first, last, packed):  # type: ignore[no-untyped-def]
-    """Sort the numbers of some groups, each by itself."""
+    """Sort the numbers of some groups, each by itself; a few are put in their places at once."""
     for group in range(first, last):
-        packed[ends[group - 1] if group else 0 : ends[group]].sort()
+        low, high = ends[group - 1] if group else 0, ends[group]
+        if high - low > _FEW:
+            packed[low:high].sort()
+            continue
+        for place in range(low + 1, high):
+            number, at = packed[place], place
+            while at > low and packed[at - 1] > number:
+                packed[at] = packed[at - 1]
+                at -= 1
+            packed[at] = number
 
 
 def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]

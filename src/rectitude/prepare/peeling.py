@@ -38,7 +38,8 @@ class Sides(NamedTuple):
 def surviving(
     codes: Sides, sizes: Sides, bounds: Sides, rounds: Rounds, order: Order
 ) -> tuple[Flags, Flags]:
-    """Which users and which items are left; `codes` number them from 0 in every row.
+    """Which users and which items stay; a row does if both of its do. `codes` number them from 0 in
+    every row.
 
     With lower bounds alone, what is left in the end does not depend on the order in which things
     go, and one pass over what goes is enough.
@@ -46,6 +47,9 @@ def surviving(
     both_least = all(bound.at_least > 1 and bound.at_most is None for bound in bounds)
     if rounds == "until_stable" and both_least and repay(len(codes.users)):
         return _peeled(codes, sizes, bounds)
+    if rounds == 1 and order == "together":
+        users, items = _both(codes, sizes)
+        return bounds.users.hold(users), bounds.items.hold(items)
     limit = len(codes.users) + 1 if rounds == "until_stable" else rounds
     for _ in range(limit):
         left = _after_a_round(codes, sizes, bounds, order)

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log, Size, open_log
+from rectitude.data.log import ROW, Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate, RectitudeError, unknown_name
 from rectitude.prepare.kinds import in_words, require_fitting
 from rectitude.prepare.places import Lines, read_toml
@@ -50,9 +50,8 @@ def prepare(source: object, recipe: object) -> Log:
         raise NothingToEvaluate(f"{log.source} holds no rows.", "at least one interaction.")
     log = replace(log, ledger=log.ledger + Ledger())
     done = sum(name.startswith("step ") for name in log.ledger.notes)
-    size = log.size
     for number, step in enumerate(steps, done + 1):
-        log, size = _run(log, size, step, number)
+        log = _run(log, step, number)
     return log
 
 
@@ -124,8 +123,8 @@ def _signature(name: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     return {one.name: hints[one.name] for one in parameters}, needed
 
 
-def _run(log: Log, size: Size, step: Planned, number: int) -> tuple[Log, Size]:
-    """One step, its account in the ledger, and the size of what it left."""
+def _run(log: Log, step: Planned, number: int) -> Log:
+    """What one step left, with its account in the ledger."""
     try:
         left = STEPS[step.name](log, **step.parameters)
     except RectitudeError as error:
@@ -139,13 +138,13 @@ def _run(log: Log, size: Size, step: Planned, number: int) -> tuple[Log, Size]:
         )
     ledger, title = left.ledger, f"step {number}"
     ledger.note(title, str(step))
-    after = left.size
+    size, after = log.size, left.size
     for word, had, has in zip(("rows", "users", "items"), size, after, strict=True):
         ledger.count(f"{title}: {word}", has, f"{word} left by {title}, {step.name}", had)
     example = _first_removed(log.frame, left.frame) if after[0] < size[0] else ""
     about = f"rows removed by {title}, {step.name}"
     ledger.count(f"{title}: removed", size[0] - after[0], about, size[0], example)
-    return left, after
+    return left
 
 
 def _first_removed(before: pl.DataFrame, after: pl.DataFrame) -> str:

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rectitude.compiled import frozen, kernel, repay
+from rectitude.compiled import repay
 from rectitude.data.codes import codes
-from rectitude.data.log import ROW, Log
+from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
-from rectitude.prepare.order import Groups, Runs, Ties, equals, gathered, in_time, settled
+from rectitude.prepare.alike import alike
+from rectitude.prepare.order import Runs, Ties, equals, in_time, settled
+from rectitude.prepare.words import drawn
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
 Keep = Literal["first", "last", "sum", "error"]
 
@@ -27,14 +28,14 @@ def deduplicate(
 
     `sum` keeps the last row with the sum of all grades; `error` refuses repeats.
     """
-    import polars as pl
 
     again = repeats(log.frame)
     if not len(again.rows):
         return log
     if keep == "error":
         raise _repeats(log, again)
-    frame = _summed(log, again) if keep == "sum" else log.frame
+    log = log.with_frame(_summed(log, again)) if keep == "sum" else log
+    frame = log.frame
     if order == "time" and "timestamp" not in frame.columns:
         _require_equal(log, frame, again)
         order = "file"
@@ -42,38 +43,17 @@ def deduplicate(
     kept = np.ones(frame.height, bool)
     kept[runs.rows] = False
     kept[runs.rows[runs.ends - (runs.sizes if keep == "first" else 1)]] = True
-    return log.with_frame(frame.filter(pl.Series(kept)))
+    return chosen(log, kept)
 
 
 def repeats(frame: pl.DataFrame) -> Runs:
     """The rows whose user and item other rows have too, one pair after the other."""
-    (users, size), items = codes(frame["user"]), codes(frame["item"])
+    (users, size), (items, _) = codes(frame["user"]), codes(frame["item"])
     if not repay(frame.height):
-        return equals((users, size), items[0])
-    rows = _again((users, size), items)
-    runs = equals((users[rows], size), items[0][rows])
+        return equals((users, size), items)
+    rows = np.flatnonzero(alike(drawn(0, users, items))).astype(np.uint32)
+    runs = equals((users[rows], size), items[rows])
     return Runs(rows[runs.rows], runs.ends)
-
-
-def _again(users: Groups, items: Groups) -> NDArray[np.uint32]:
-    """The same rows as they stand in the log, without sorting all to find them."""
-    packed, ends = gathered(users, items[0])
-    again = np.zeros(len(packed), bool)
-    kernel(_mark)(frozen(ends), frozen(packed), np.zeros((items[1], 2), np.int64), again)
-    return np.flatnonzero(again).astype(np.uint32)
-
-
-def _mark(ends, packed, met, again):  # type: ignore[no-untyped-def]
-    """Mark the rows of items that a user has met before, and the row in which he first did."""
-    group = 0
-    for place in range(packed.shape[0]):
-        while place >= ends[group]:
-            group += 1
-        item, row = packed[place] >> np.uint64(32), packed[place] & np.uint64(2**32 - 1)
-        if met[item, 0] == group + 1:
-            again[row] = again[met[item, 1]] = True
-        else:
-            met[item, 0], met[item, 1] = group + 1, row
 
 
 def _require_equal(log: Log, frame: pl.DataFrame, again: Runs) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rectitude.data.codes import ranks
-from rectitude.data.log import Log
+from rectitude.data.log import Log, chosen
 from rectitude.data.moments import moment, span
 from rectitude.errors import BadName
 from rectitude.prepare.order import in_time, ordered
@@ -31,7 +31,7 @@ def time_window(log: Log, *, start: Moment | None = None, end: Moment | None = N
         kept = kept & (pl.col("timestamp") >= pl.lit(moment(log, start, "start")))
     if end is not None:
         kept = kept & (pl.col("timestamp") < pl.lit(moment(log, end, "end")))
-    return log.with_frame(log.frame.filter(kept))
+    return chosen(log, log.frame.select(kept.alias("kept"))["kept"])
 
 
 def last_days(log: Log, *, n: float) -> Log:
@@ -41,7 +41,7 @@ def last_days(log: Log, *, n: float) -> Log:
     newest: Any = log.frame["timestamp"].max()
     if newest is None:
         return log
-    return log.with_frame(log.frame.filter(log.frame["timestamp"] > newest - length))
+    return chosen(log, log.frame["timestamp"] > newest - length)
 
 
 def session_gap(log: Log, *, gap: Span = "30min") -> Log:

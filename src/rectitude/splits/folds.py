@@ -62,7 +62,7 @@ def fixed(log: Log, *, truth: object, fold_in: object = None, validation: object
         "pairs_in_train", again.height, "rows of truth have a pair that is in train too",
         of=pairs.height, example=example, weight="warning",
     )  # fmt: skip
-    return accounted(split, log, np.ones(log.frame.height, bool), "elsewhere")
+    return accounted(split, log, np.ones(log.frame.height, bool))
 
 
 def _require_same_ids(log: Log, part: Log | None, name: str) -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rectitude.arrays import Flags
+from rectitude.data.blocks import flags_of
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log, Size, sizes
+from rectitude.data.log import ROW, Log, parts_of
 from rectitude.errors import NothingToEvaluate
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    Mask = np.ndarray[Any, np.dtype[np.bool_]] | pl.Series
+    from rectitude.data.blocks import Mask
 
 
 def parted(
@@ -34,29 +33,18 @@ def parted(
 
     `validation` marks rows of train that are to be found while a model is being tuned.
     """
-    truth, train, fold_in, validation = map(_bits, (truth, train, fold_in, validation))
-    learnt = ~truth if train is None else train
-    inner = None
-    if validation is not None and validation.any():
-        inner = Split(chosen(log, learnt & ~validation), chosen(log, validation))
-        require_rows(log, inner)
-    shown = None if fold_in is None else chosen(log, fold_in)
-    split = Split(chosen(log, learnt), chosen(log, truth), shown, name, ledger or Ledger(), inner)
-    require_rows(log, split)
-    used = learnt | truth if fold_in is None else learnt | truth | fold_in
-    return accounted(split, log, used)
-
-
-def _bits(mask: Mask | None) -> Any:
-    """A mask as Polars holds it: one bit for each row."""
-    import polars as pl
-
-    return mask if mask is None else pl.Series(mask)
-
-
-def chosen(log: Log, mask: Mask) -> Log:
-    """The rows that a mask marks, in the order of the log."""
-    return log.with_frame(log.frame.filter(_bits(mask)))
+    truth = flags_of(truth)
+    learnt = ~truth if train is None else flags_of(train)
+    shown = [] if fold_in is None else [flags_of(fold_in)]
+    tuned = [] if validation is None else [flags_of(validation)]
+    if tuned:
+        tuned = [learnt & ~tuned[0], *tuned] if tuned[0].any() else []
+    parts = parts_of(log, learnt, truth, *shown, *tuned)
+    inner = Split(parts[-2], parts[-1]) if tuned else None
+    split = Split(parts[0], parts[1], parts[2] if shown else None, name, ledger or Ledger(), inner)
+    for each in (inner, split) if inner else (split,):
+        require_rows(log, each)
+    return accounted(split, log, reduce(np.logical_or, [learnt, truth, *shown]))
 
 
 def require_rows(log: Log, split: Split) -> None:
@@ -71,23 +59,19 @@ def require_rows(log: Log, split: Split) -> None:
             )
 
 
-def accounted(
-    split: Split, log: Log, used: Mask, origin: Literal["log", "elsewhere"] = "log"
-) -> Split:
+def accounted(split: Split, log: Log, used: Flags) -> Split:
     """The split with the sizes of the log and of its parts in the ledger, after those of before.
 
-    `used` are the rows that are in some part; `origin` says whether parts hold rows of the log.
+    `used` are the rows that are in some part.
     """
     split = replace(split, ledger=log.ledger + split.ledger)
-    unused = ~_bits(used)
-    count = int(unused.sum())
-    parts = [] if origin == "elsewhere" else [part for _, part in split.parts()]
-    own = sizes(log, parts, covered=not count and bool(parts))
-    rows, users, items = own[0]
+    unused = ~used
+    count = int(np.count_nonzero(unused))
+    rows, users, items = log.size
     ledger = split.ledger
     ledger.count("rows", rows, f"rows of {users:,} users and {items:,} items were split")
-    account_parts(split, own[1:])
-    example = _row(log, int(unused.arg_max() or 0)) if count else ""
+    account_parts(split)
+    example = _row(log, int(unused.argmax())) if count else ""
     ledger.count("rows_in_no_part", count, "rows are in no part", rows, example, "notice")
     return split
 
@@ -97,10 +81,10 @@ def _row(log: Log, at: int) -> str:
     return f"row {first[ROW] + 1}, user {first['user']!r}, item {first['item']!r}"
 
 
-def account_parts(split: Split, known: Sequence[Size] = ()) -> None:
+def account_parts(split: Split) -> None:
     """Write how much each part holds, over what was written before."""
-    for (name, part), size in zip_longest(split.parts(), known):
-        rows, users, items = size or part.size
+    for name, part in split.parts():
+        rows, users, items = part.size
         about = f"rows of {users:,} users and {items:,} items in {name.replace('_', ' ')}"
         split.ledger.count(f"{name}_rows", rows, about)
         split.ledger.count(f"{name}_users", users, f"users in {name.replace('_', ' ')}")

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rectitude.data.codes import looked_up
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.moments import span as length
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.prepare.draws import at_random, cut_at_random
-from rectitude.prepare.order import Level, Order, Standing, Ties, by_time, end_of
+from rectitude.prepare.ends import ends_of
+from rectitude.prepare.order import Level, Order, Standing, Ties, by_time
 from rectitude.splits import shares
 from rectitude.splits.parting import parted
 from rectitude.splits.registry import splitter
@@ -168,10 +170,13 @@ def leave_last(
 @splitter
 def last_span(log: Log, *, span: object, level: Literal["user", "item"] = "user") -> Split:
     """Hold out the rows of each user that are less than a length of time before his latest."""
+    import polars as pl
+
     log.require("timestamp", "last_span")
     distance = length(log, span, "span")
-    near = end_of(log, level, "last") - log.frame["timestamp"] < distance
-    return parted(log, near)
+    last, groups = ends_of(log, level, "last")
+    ends = pl.Series(looked_up(last.to_physical().to_numpy(), groups)).cast(last.dtype)
+    return parted(log, ends - log.frame["timestamp"] < distance)
 
 
 def _by_number(

@@ -46,9 +46,10 @@ def held_out(
 
 def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
     """What a function of a group's size gives for each row, computed once for each size."""
-    low, high = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
+    some = sizes[:1] if sizes.strides == (0,) else sizes
+    low, high = (int(some.min()), int(some.max())) if len(some) else (0, 0)
     if low == high:
-        return np.broadcast_to(function(np.array([low]))[0], sizes.shape)
+        return np.broadcast_to(function(np.array([low]))[0].astype(np.int32), sizes.shape)
     if high < len(sizes):
         return function(np.arange(high + 1)).astype(np.int32)[sizes]
     return function(sizes.astype(np.int64))

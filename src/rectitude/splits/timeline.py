@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rectitude.data.blocks import compared, flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.moments import moment
@@ -216,10 +217,13 @@ def _between(
 ) -> Split:
     """Truth from start to before stop, train before start and not longer before it than allowed."""
     times = log.frame["timestamp"]
-    truth = times >= start if stop is None else (times >= start) & (times < stop)
-    train = times < start
+    truth = after = flags_of(compared(times, np.greater_equal, start))
+    if stop is not None:
+        truth = after & flags_of(compared(times, np.less, stop))
+    train = ~after
     if delta_in is not None:
-        train = train & (times >= start - length_of(log, delta_in, "delta_in"))
+        first = start - length_of(log, delta_in, "delta_in")
+        train &= flags_of(compared(times, np.greater_equal, first))
     ledger = ledger or Ledger()
     ledger.note("t", str(start))
     return parted(log, truth, train=train, name=name, ledger=ledger)

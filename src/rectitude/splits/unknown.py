@@ -9,9 +9,9 @@ import numpy as np
 
 from rectitude.data.codes import members
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import Log
+from rectitude.data.log import Log, chosen
 from rectitude.errors import UnknownIds
-from rectitude.splits.parting import account_parts, chosen, require_rows
+from rectitude.splits.parting import account_parts, require_rows
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
@@ -48,12 +48,13 @@ def unknown(
         _account(ledger, truth, name, mask, policy, words[name])
         dropped |= mask if policy == "drop" else False
     ledger.note("unknown", f"users {users}, items {items}, seen pairs {seen}; known from {known}")
-    gone = truth.frame["user"].n_unique() - chosen(truth, ~dropped).frame["user"].n_unique()
+    left = chosen(truth, ~dropped)
+    gone = truth.size[1] - left.size[1]
     ledger.count("users_dropped", gone, "users have no truth left", weight="notice")
     inner = split.validation
     if inner is not None:
         inner = unknown(inner, users=users, items=items, seen=seen, known=known, least=least)
-    kept = replace(split, truth=chosen(truth, ~dropped), ledger=ledger, validation=inner)
+    kept = replace(split, truth=left, ledger=ledger, validation=inner)
     require_rows(truth, kept)
     account_parts(kept)
     return kept

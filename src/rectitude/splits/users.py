@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rectitude.data.codes import distinct, members
+from rectitude.data.blocks import compared
+from rectitude.data.codes import counts, distinct, looked_up, members
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log
+from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.moments import span
 from rectitude.errors import BadName
 from rectitude.prepare.draws import places
-from rectitude.prepare.order import Ties, by_time, end_of
+from rectitude.prepare.ends import ends_of
+from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import moments, shares
-from rectitude.splits.parting import accounted, chosen, parted, require_rows
+from rectitude.splits.parting import accounted, parted, require_rows
 from rectitude.splits.registry import single, splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split
@@ -108,19 +110,18 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
     The moment is the latest from which at least that share of users begins. Train is what happened
     before it; later rows of users who were there already are in no part.
     """
-    import polars as pl
 
     log.require("timestamp", "new_users")
     shares.require_ratio(ratio)
-    begins = end_of(log, "user", "first")
-    first_rows = log.frame.select("user", "timestamp").filter(pl.col("timestamp") == begins)
-    starts = first_rows.unique("user")["timestamp"]
+    begins, users = ends_of(log, "user", "first")
+    starts = begins.filter(counts(users, len(begins)) > 0)
     counted = starts.value_counts().sort("timestamp", descending=True)
     enough = counted["count"].cum_sum() >= ratio * len(starts)
     moment: Any = counted.filter(enough)["timestamp"].max()
     ledger = Ledger()
     ledger.note("t", str(moment))
-    return parted(log, begins >= moment, train=log.frame["timestamp"] < moment, ledger=ledger)
+    new = looked_up((begins >= moment).to_numpy(), users)
+    return parted(log, new, train=compared(log.frame["timestamp"], np.less, moment), ledger=ledger)
 
 
 @splitter
@@ -182,8 +183,8 @@ def _rows(*parts: Log) -> pl.Series:
 
 def _late(log: Log, t: object) -> Mask:
     """The rows of users whose latest row is at t or later."""
-    late: Mask = (end_of(log, "user", "last") >= moments.inside(log, t)).to_numpy()
-    return late
+    last, users = ends_of(log, "user", "last")
+    return looked_up((last >= moments.inside(log, t)).to_numpy(), users)
 
 
 def _drawn(
