@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from functools import partial
 
 import pytest
 
-from rectitude.threads import together
+from rectitude.threads import Once, in_blocks, together
 
 
 @pytest.fixture(params=["1", "2", "5"], autouse=True)
@@ -50,3 +51,66 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         together([partial(done.append, n) for n in range(100)])
         os._exit(0 if len(done) == 100 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_threads_share_is_computed_once() -> None:
+    once, made, found = Once(), list[int](), list[int]()
+
+    def compute() -> int:
+        made.append(1)
+        time.sleep(0.01)
+        return 7
+
+    together([lambda: found.append(once("key", compute)) for _ in range(20)])
+    assert (len(made), found) == (1, [7] * 20)
+
+
+def test_threads_that_wait_take_blocks_of_others() -> None:
+    once, done, lock = Once(), list[int](), threading.Lock()
+
+    def work(first: int, last: int) -> None:
+        time.sleep(0.001)
+        with lock:
+            done.extend(range(first, last))
+
+    def compute() -> int:
+        in_blocks(work, 64, 1)
+        return len(done)
+
+    together([partial(once, "key", compute) for _ in range(10)])
+    assert sorted(done) == list(range(64))
+    assert once("key", compute) == 64
+
+
+def test_where_a_computation_fails_the_next_one_tries() -> None:
+    once, tried = Once(), list[int]()
+
+    def compute() -> int:
+        tried.append(1)
+        if len(tried) == 1:
+            raise ValueError("the first")
+        return 5
+
+    with pytest.raises(ValueError, match="the first"):
+        once("key", compute)
+    assert once("key", compute) == 5
+    once.clear()
+    assert (once("key", compute), len(tried)) == (5, 3)
+
+
+def test_computations_that_need_each_other_in_blocks_end() -> None:
+    once = Once()
+
+    def deep(key: int) -> int:
+        if key == 0:
+            return 0
+
+        def work(first: int, last: int) -> None:
+            once(key - 1, partial(deep, key - 1))
+
+        in_blocks(work, 8, 1)
+        return once(key - 1, partial(deep, key - 1)) + 1
+
+    found: list[int] = []
+    together([lambda: found.append(once(4, partial(deep, 4))) for _ in range(6)])
+    assert found == [4] * 6
