@@ -82,11 +82,15 @@ def _count_pairs(
 def pair_kernel(
     theirs: Integers, its: Integers, who: Integers, item: Integers, counts: Integers
 ) -> None:
-    """Count pairs of groups, compiled."""
+    """Count pairs of groups, compiled. The same count twice in a row has to wait for itself: there
+    are two of each."""
+    twice = np.zeros((2, len(counts)), np.int64)
     for u in range(item.shape[0]):
         row = theirs[who[u, 0]]
         for place in range(item.shape[1]):
-            counts[row + its[item[u, place]]] += 1
+            twice[(u + place) & 1, row + its[item[u, place]]] += 1
+    for pair in range(len(counts)):
+        counts[pair] += twice[0, pair] + twice[1, pair]
 
 
 def _require_few(groups: Groups) -> None:

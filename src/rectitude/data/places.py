@@ -54,10 +54,17 @@ def in_order(lists: Grouped, key: NDArray[Any] | None, equals: bool) -> bool:
     other are in order if `equals` says so."""
     if key is None:
         return equals
-    falls = key[1:] <= key[:-1] if equals else key[1:] < key[:-1]
     begins = np.zeros(len(key), bool)
     begins[lists.start[lists.length > 0]] = True
-    return bool((falls | begins[1:]).all())
+    below = np.less_equal if equals else np.less
+    wrong: list[bool] = []
+
+    def work(first: int, last: int) -> None:
+        falls = below(key[first + 1 : last + 1], key[first:last])
+        wrong.append(not (falls | begins[first + 1 : last + 1]).all())
+
+    in_blocks(work, max(len(key) - 1, 0), _BLOCK)
+    return not any(wrong)
 
 
 def laid_out(lists: Grouped, number: Integers, k: int) -> Integers:

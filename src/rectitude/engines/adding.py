@@ -79,6 +79,7 @@ class _Blocks:
 
     def __init__(self, run: Run, wanted: Mapping[str, Asked], spread: bool) -> None:
         self.run, self.spread = run, spread
+        self.step = max(min(_LISTS, -(-len(run.sides.keys) // (4 * thread_count()))), 1)
         self.asked = {name: one for name, one in wanted.items() if _in_blocks(run, one)}
         self.verdicts: dict[str, Verdict] = {}
         for name, one in [*self.asked.items()]:
@@ -92,12 +93,8 @@ class _Blocks:
     def tasks(self, room: Mapping[str, Floats]) -> list[Task]:
         """What there is to be done, in any order; the values of lists go into `room`."""
         size = len(self.run.sides.keys)
-        step = min(_LISTS, -(-size // (4 * thread_count())))
-        return [
-            partial(self._add, first, min(first + step, size), room)
-            for first in range(0, size, step)
-            if self.asked
-        ]
+        starts = range(0, size if self.asked else 0, self.step)
+        return [partial(self._add, at, min(at + self.step, size), room) for at in starts]
 
     def _add(self, first: int, last: int, room: Mapping[str, Floats]) -> None:
         """Add up the values of the lists of a block; of a metric that fails, those of no other."""
@@ -106,13 +103,20 @@ class _Blocks:
         def part(judged: Judged) -> Judged:
             return parts(id(judged), lambda: judged.block(first, last))
 
-        for name, one in [*self.asked.items()]:
+        for name, one in self._in_turn(first):
             try:
                 lists = view_of(run, one, part(self.verdicts[name].judged))
                 done = tally_of(run, one, lists, self.spread, room[name][first:last])
                 self.states[name].append(done.state)
             except RectitudeError:  # said when it is computed for all lists
                 self.asked.pop(name, None)
+
+    def _in_turn(self, first: int) -> list[tuple[str, Asked]]:
+        """The metrics from one on that others do not begin with: what is computed once for all
+        lists is computed by one thread, and others would wait for it."""
+        asked, threads = [*self.asked.items()], thread_count()
+        begin = len(asked) * (first // self.step % threads) // threads
+        return asked[begin:] + asked[:begin]
 
     def totals(self, room: Mapping[str, Floats]) -> dict[str, Total]:
         """What metrics add up to that failed nowhere."""
