@@ -46,3 +46,25 @@ def test_a_name_is_taken_before_its_metric_is_entered() -> None:
         "except rt.errors.BadName as error: assert 'exists already' in str(error)\n"
         "else: raise AssertionError"
     )
+
+
+def test_a_name_is_taken_also_for_what_wraps_a_metric_of_ours() -> None:
+    run(
+        "import functools\nfrom rectitude.metrics.ranking import recall\n"
+        "try: rt.metric('Mine', name='auc')(functools.wraps(recall)(lambda lists, k: None))\n"
+        "except rt.errors.BadName as error: assert 'exists already' in str(error)\n"
+        "else: raise AssertionError"
+    )
+
+
+def test_an_object_that_cannot_be_hashed_is_a_metric_too() -> None:
+    run(
+        "import numpy as np\nfrom dataclasses import dataclass\n"
+        "from rectitude.metrics import Ratio\n"
+        "@dataclass\nclass Constant:\n    worth: float = 0.5\n"
+        "    __name__ = __qualname__ = 'constant'\n"
+        "    def __call__(self, lists, k):\n"
+        "        return Ratio.of(np.full(lists.size, self.worth))\n"
+        "rt.metric('Mine', name='mine')(Constant())\n"
+        "assert rt.evaluate({1: [1]}, {1: [2]}, metrics='mine')['mine'] == 0.5"
+    )

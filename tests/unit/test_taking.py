@@ -218,6 +218,23 @@ def test_columns_wider_than_32_bits_order_rows_by_all_their_bits(kernels: str) -
 
 
 @pytest.mark.parametrize("end", ["first", "last"])
+@pytest.mark.parametrize("kind", [pl.Int32, pl.Date, pl.Datetime("us"), pl.Float64])
+def test_ends_of_users_with_gaps_are_of_the_type_of_the_times(
+    kind: pl.DataType, end: str, kernels: str
+) -> None:
+    times = pl.Series([1, 5, 9]).cast(pl.Int32).cast(kind)
+    frame = pl.DataFrame(
+        {"user": [0, 2, 2], "item": [1, 2, 3], "timestamp": times, "row": [0, 1, 2]}
+    )
+    ends, users = ends_of(Log(frame, "a table"), "user", "first" if end == "first" else "last")
+    assert (ends.dtype, users.tolist()) == (kind, [0, 2, 2])
+    assert (
+        ends.gather(users).to_list()
+        == times.gather([0, 1, 1] if end == "first" else [0, 2, 2]).to_list()
+    )
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
 def test_ends_of_users_are_those_of_their_rows(end: str, kernels: str) -> None:
     times = RANDOM.integers(0, 10**6, ROWS)
     log = open_log({"user": IDS["small"], "item": IDS["narrow"], "timestamp": times})

@@ -43,12 +43,12 @@ class Log:
     """the source in words"""
     ledger: Ledger = field(default_factory=Ledger)
     """what was met when the source was read, and what each step of preparing did"""
-    counted: list[Size] = field(default_factory=list, repr=False, compare=False)
+    counted: list[Size] = field(default_factory=list, init=False, repr=False, compare=False)
     """its size, once somebody has counted it"""
 
     def with_frame(self, frame: pl.DataFrame) -> Log:
         """Other rows of the same source."""
-        return replace(self, frame=frame, counted=[])
+        return replace(self, frame=frame)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows for whoever takes tables: `evaluate`, Polars, Arrow."""

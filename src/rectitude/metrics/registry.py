@@ -144,11 +144,10 @@ class Registry(Mapping[str, Metric]):
         return sum(1 for _ in self)
 
     def add(self, metric: Metric) -> None:
-        """Enter a metric. A name means one thing: another function under it is refused.
-
-        The same function again, as when a notebook cell runs twice, replaces the first.
-        """
-        if not metric.function.__module__.startswith("rectitude."):
+        """Enter a metric. A name means one thing: another function under it is refused. The same
+        one again, as when a notebook cell runs twice, replaces the first."""
+        own = metric.function
+        if hasattr(own, "__wrapped__") or not own.__module__.startswith("rectitude."):
             _load_others()
         known = self._metrics.get(metric.name)
         if known is not None and _whose(known.function) != _whose(metric.function):

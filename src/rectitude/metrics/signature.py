@@ -6,13 +6,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 from rectitude.convention import SWITCHES
 from rectitude.errors import unknown_name
 
-signature_of = lru_cache(inspect.signature)
-"""The parameters of a function, read once: it takes a while."""
+_signature = lru_cache(inspect.signature)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function, read once where possible: it takes a while."""
+    return (_signature if isinstance(function, FunctionType) else inspect.signature)(function)
 
 
 def about(function: Callable[..., Any]) -> str:

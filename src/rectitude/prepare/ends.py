@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rectitude.data.log import Log
 
-_INTEGERS = np.iinfo(np.int64)
-
 
 def ends_of(
     log: Log, level: Literal["user", "item"], end: Literal["first", "last"]
@@ -31,10 +29,10 @@ def ends_of(
     log.require("timestamp", "an order in time")
     groups, size = codes(log.frame[level])
     times = log.frame["timestamp"].to_physical()
-    least, most = (-np.inf, np.inf) if times.dtype.is_float() else (_INTEGERS.min, _INTEGERS.max)
+    farthest = (times.max() if end == "first" else times.min()) if len(times) else 0
     extreme = np.minimum if end == "first" else np.maximum
     tables = stretches(len(groups), size)[0] if repay(len(groups)) else 1
-    found = np.full((tables, size), most if end == "first" else least)
+    found = np.full((tables, size), farthest, times[:1].to_numpy().dtype)
     if repay(len(groups)):
         cuts, (parts,) = blocks(times)
         fill, mine = kernel(_earliest if end == "first" else _latest), frozen(groups)

@@ -48,7 +48,8 @@ def prepare(source: object, recipe: object) -> Log:
     log = open_log(source)
     if not log.frame.height:
         raise NothingToEvaluate(f"{log.source} holds no rows.", "at least one interaction.")
-    log = replace(log, ledger=log.ledger + Ledger())
+    size, log = log.counted, replace(log, ledger=log.ledger + Ledger())
+    log.counted.extend(size)
     done = sum(name.startswith("step ") for name in log.ledger.notes)
     for number, step in enumerate(steps, done + 1):
         log = _run(log, step, number)
