@@ -31,7 +31,8 @@ def thread_count() -> int:
 
 def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) -> None:
     """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it
-    pays. Threads that wait for something take blocks of others, see `Once`."""
+    pays. Threads that wait for something take blocks of others, see `Once`; a block is to ask for
+    nothing that is computed once, and to call for no other blocks."""
     step = max(least, -(-size // (8 * thread_count())))
     tasks = [partial(work, first, min(first + step, size)) for first in range(0, size, step)]
     _share(tasks, thread_count(), _BLOCKS)
@@ -53,14 +54,16 @@ def _share(tasks: Sequence[Task], threads: int, among: list[_Tasks]) -> None:
             task()
         return
     shared = _Tasks(tasks)
-    among.append(shared)
-    for _ in tasks[1:threads]:
-        _pool(threads - 1).submit(shared.work)
     try:
+        among.append(shared)
+        for _ in tasks[1:threads]:
+            _pool(threads - 1).submit(shared.work)
         shared.work()
     finally:
-        shared.end()
-        among.remove(shared)
+        try:
+            shared.end()
+        finally:
+            among.remove(shared)
     if shared.failed:
         raise shared.failed[min(shared.failed)]
 
@@ -72,7 +75,7 @@ class _Tasks:
         self.waiting = deque(enumerate(tasks))
         self.running = 0
         self.lock, self.ended = Lock(), Event()
-        self.failed: dict[int, Exception] = {}
+        self.failed: dict[int, BaseException] = {}
 
     def work(self) -> None:
         """Run waiting tasks until none is left."""
@@ -88,8 +91,10 @@ class _Tasks:
             self.running += 1
         try:
             task()
-        except Exception as error:
+        except BaseException as error:  # whoever asked for the task must know of interruptions, too
             self.failed[place] = error
+            if not isinstance(error, Exception):
+                raise
         finally:
             with self.lock:
                 self.running -= 1
@@ -146,9 +151,13 @@ class Once:
 
     def _make(self, key: Hashable, compute: Callable[[], Made]) -> Made:
         try:
-            self.made[key] = value = compute()
+            value = compute()
+            with self.lock:
+                self.made[key] = value
         finally:
-            self.begun.pop(key).set()  # others try themselves where this failed
+            with self.lock:
+                begun = self.begun.pop(key)
+            begun.set()  # others try themselves where this failed
         return value
 
 

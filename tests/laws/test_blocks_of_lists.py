@@ -32,7 +32,9 @@ def told(found: rt.Evaluation) -> Any:
     return bits(found), ties, failures, found.per_list().to_dicts(), str(found.ledger)
 
 
-@pytest.mark.parametrize("convention", [*CONVENTIONS, {"undefined": "error"}, {"unit": "user"}])
+@pytest.mark.parametrize(
+    "convention", [*CONVENTIONS, {"undefined": "error"}, {"unit": "user"}, {"ties": "average"}]
+)
 @pytest.mark.parametrize("kind", ["lists", "scores"])
 def test_blocks_say_what_all_lists_say(kind: str, convention: Any, parted: Any) -> None:
     predictions, truth, tables = batch(world(3), np.arange(SIZE), kind)
@@ -50,3 +52,15 @@ def test_blocks_of_logits_say_what_all_say(parted: Any) -> None:
     parted()
     found = rt.evaluate(rt.Logits(logits), targets, every_metric("logits"))
     assert repr(told(found)) == repr(told(whole))
+
+
+def test_ties_that_are_averaged_are_refused_by_whatever_counts_items(parted: Any) -> None:
+    given = world(3)
+    given["scores"] = np.floor(given["scores"] * 3)
+    predictions, truth, tables = batch(given, np.arange(SIZE), "scores")
+    names = ["gini@3", "reo@3", "group_gap[of=map]@3", "calibration_js@3", "ndcg@3"]
+    for part in (lambda: None, parted):
+        part()
+        found = rt.evaluate(predictions, truth, names, {"ties": "average"}, **tables)
+        assert sorted(found.failures) == sorted(names[:4])
+        assert all("no closed form" in str(error) for error in found.failures.values())

@@ -121,3 +121,15 @@ def test_codes_are_told_apart_and_found_whatever_lies_between_them(apart: int) -
         codes = rng.integers(-9, 10, 12) * apart
         expected = [known.tolist().index(c) if c in known else -1 for c in codes]
         assert places(known, codes).tolist() == expected
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_an_empty_train_is_no_one_elses(turn: int, kernels: str) -> None:
+    tables = given(2, "few")
+    names = ["category_coverage@3", "unseen_share@3", "calibration_js@3"][::turn]
+    found = rt.evaluate(
+        **tables | {"train": tables["train"].head(0)}, metrics=names,
+        convention={"undefined": "zero"},
+    )  # fmt: skip
+    assert not found.failures
+    assert (found["calibration_js@3"], found["unseen_share@3"]) == (0.0, 1.0)

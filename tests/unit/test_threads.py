@@ -98,19 +98,22 @@ def test_where_a_computation_fails_the_next_one_tries() -> None:
     assert (once("key", compute), len(tried)) == (5, 3)
 
 
-def test_computations_that_need_each_other_in_blocks_end() -> None:
-    once = Once()
+def test_computations_that_need_others_end() -> None:
+    once, done = Once(), list[int]()
 
     def deep(key: int) -> int:
-        if key == 0:
-            return 0
-
-        def work(first: int, last: int) -> None:
-            once(key - 1, partial(deep, key - 1))
-
-        in_blocks(work, 8, 1)
-        return once(key - 1, partial(deep, key - 1)) + 1
+        in_blocks(lambda first, last: done.extend(range(first, last)), 8, 1)
+        return 1 + (once(key - 1, partial(deep, key - 1)) if key else 0)
 
     found: list[int] = []
-    together([lambda: found.append(once(4, partial(deep, 4))) for _ in range(6)])
-    assert found == [4] * 6
+    together([lambda n=n: found.append(once(n % 5, partial(deep, n % 5))) for n in range(30)])
+    assert sorted(found) == sorted(1 + n % 5 for n in range(30))
+    assert len(done) == 5 * 8
+
+
+def test_an_interruption_of_whoever_helps_is_told_to_who_asked() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        together([stop, *[threading.Event] * 10])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from math import fsum, sqrt
+from threading import Lock
 
 import numpy as np
 
@@ -50,22 +51,24 @@ def by_pair(what: str, users: Groups, items: Groups, who: Integers, item: Intege
     _require_few(users)
     _require_few(items)
     theirs, its = (np.append(side.number, -1) for side in (users, items))
-    sizes, found = (len(users.names), len(items.names)), []
+    sizes, lock = (len(users.names), len(items.names)), Lock()
     row = sizes[1] + 1  # the last column is for items in no group, the last row for users in none
     theirs, its = np.where(theirs < 0, sizes[0], theirs) * row, np.where(its < 0, sizes[1], its)
     known = (frozen(theirs.astype(np.int32)), frozen(its.astype(np.int32)))
     who, item = (side if side.ndim == 2 else side[:, None] for side in (who, item))
     count = kernel(pair_kernel) if repay(item.size) else _count_pairs
+    every = np.zeros(row * (sizes[0] + 1), np.int64)
 
     def work(first: int, last: int) -> None:
-        counts = np.zeros(row * (sizes[0] + 1), np.int64)
+        counts = np.zeros_like(every)
         for begin in range(first, last, _BLOCK):
             here = slice(begin, min(begin + _BLOCK, last))
             count(*known, who[here], item[here], counts)
-        found.append(counts)
+        with lock:
+            np.add(every, counts, out=every)
 
     in_blocks(work, len(item))
-    counts = np.sum([np.zeros(row * (sizes[0] + 1), np.int64), *found], axis=0).reshape(-1, row)
+    counts = every.reshape(-1, row)
     return {
         _named(what, user, name): counts[n, [m]]
         for n, user in enumerate(users.names)

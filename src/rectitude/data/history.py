@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -129,17 +130,17 @@ def times_wanted(stock: Stock, wanted: Wanted) -> tuple[Integers, Integers]:
         seen = item[places(whose * size + theirs, user * size + item) >= 0]
         return np.bincount(item, minlength=size), np.bincount(seen, minlength=size)
     known = tuple(map(frozen, (stock.offsets, stock.pairs[1], wanted.item)))
-    found: list[Integers] = []
+    every, lock = np.zeros((2, size), np.int64), Lock()
 
     def work(first: int, last: int) -> None:
         lists = (frozen(wanted.owner[first:last]), frozen(wanted.offsets[first : last + 1]))
         times = np.zeros((2, size), np.int64)
         kernel(wanted_kernel)(*known, *lists, times, np.full(size, -1, np.int32))
-        found.append(times)
+        with lock:
+            np.add(every, times, out=every)
 
     in_blocks(work, len(wanted.owner))
-    every, seen = np.sum(found, axis=0)
-    return every, seen
+    return every[0], every[1]
 
 
 def wanted_kernel(

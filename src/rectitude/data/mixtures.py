@@ -51,7 +51,6 @@ def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Flo
 
 def _trained(stock: Stock) -> Rows:
     """The rows of train by user, found once for all metrics."""
-
     if stock.pairs[1] is stock.item:  # no row repeats another
         return Rows(stock.offsets, stock.item)
 
@@ -72,7 +71,8 @@ def _over(
     start = offsets_of(members.entry, len(stock.ids))
     most = int(np.diff(start).max(initial=1))
     compiled = repay(shown.size) and len(members.names) * most <= _CELLS
-    groups = _few(stock, rows, by) if compiled and most == 1 and len(members.names) <= FEW else None
+    few_of_one = compiled and most == 1 and len(members.names) <= FEW
+    groups = _few(stock, rows, by) if few_of_one else None
     known = groups or tuple(map(frozen, (*rows, start, members.number, stock.listed)))
     can = table(groups, shown, terms) if groups else None
     sums = np.zeros((len(ends), len(terms), len(owner)))
@@ -112,7 +112,8 @@ def _few(stock: Stock, rows: Rows, by: str) -> Few:
     def found() -> Few:
         return few(rows, stock.memberships(by), stock.listed, len(stock.ids))
 
-    return stock.kept(("few", by, len(rows.item)), found)
+    # without rows there is no telling whose they would be, and little to be found
+    return stock.kept(("few", by), found) if len(rows.item) else found()
 
 
 def _pair(

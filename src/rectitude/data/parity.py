@@ -5,7 +5,7 @@ Everything is counted for the lists that count; functions of these counts are me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -45,17 +45,8 @@ class Chances(NamedTuple):
     """(items,) lists whose user had it in training"""
 
 
-def chances(stock: Stock, told: Callable[[], Wanted], of: tuple[object, object] | None) -> Chances:
-    """How often items could have been hits or shown; `told` are the relevant items of lists. Found
-    once for all cutoffs `of` the same truth, under the same threshold."""
-    if of is None:
-        return _chances(stock, told())
-    truth, threshold = of
-    key = ("chances", id(truth), threshold)  # the truth is kept, so that no other has its id
-    return stock.kept(key, lambda: (truth, _chances(stock, told())))[1]
-
-
-def _chances(stock: Stock, told: Wanted) -> Chances:
+def chances(stock: Stock, told: Wanted) -> Chances:
+    """How often items could have been hits or shown; `told` are the relevant items of lists."""
     (user, item), size = stock.pairs, len(stock.ids)
     times = np.bincount(told.owner, minlength=int(user.max(initial=-1)) + 1)
     relevant, again = times_wanted(stock, told)

@@ -21,6 +21,7 @@ from rectitude.arrays import Floats
 from rectitude.engines.compute import (
     Run,
     has_values,
+    require_closed_form,
     settled_total,
     tally_of,
     total_of,
@@ -86,6 +87,8 @@ class _Blocks:
             try:
                 run.facts.require(one.metric)
                 self.verdicts[name] = verdict_of(run, one)
+                if one.convention.ties == "average":  # no block is to begin what another refuses
+                    require_closed_form(one, view_of(run, one, self.verdicts[name].judged))
             except RectitudeError:  # said when it is computed for all lists
                 del self.asked[name]
         self.states: dict[str, list[State]] = {name: [] for name in self.asked}

@@ -128,18 +128,13 @@ def total_of(run: Run, asked: Asked, spread: bool, room: Floats | None = None) -
     run.facts.require(asked.metric)
     verdict = verdict_of(run, asked)
     lists = view_of(run, asked, verdict.judged)
+    require_closed_form(asked, lists)
     if asked.metric.kind == "counts":
         _require_no_weights(run, asked)
         return Total(counts_of(asked, lists))
     if asked.by:
         return Total(_by_group(run, asked, lists, spread))
     return settled_total(run, asked, verdict, tally_of(run, asked, lists, spread, room))
-
-
-def tally_of(run: Run, asked: Asked, lists: Judged, spread: bool, room: Floats | None) -> Tally:
-    """The values of lists, seen as the metric wants them, added up."""
-    require_closed_form(asked, lists)
-    return _tally(run, asked, lists, spread, room)
 
 
 def settled_total(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> Total:
@@ -195,7 +190,7 @@ def _by_group(run: Run, asked: Asked, lists: Judged, spread: bool) -> ByGroup:
     return by_group(ratio_of(run, asked, lists), flags, groups, asked.convention, run.sides, spread)
 
 
-def _tally(
+def tally_of(
     run: Run,
     asked: Asked,
     lists: Judged,
@@ -254,7 +249,7 @@ def _own(run: Run, asked: Asked, ties: Ties, done: Tally) -> State:
 
 
 def _among(run: Run, asked: Asked, lists: Judged, ties: Ties) -> State:
-    return _tally(run, asked, view_of(run, asked, lists), among=ties.lists).state
+    return tally_of(run, asked, view_of(run, asked, lists), among=ties.lists).state
 
 
 def require_closed_form(asked: Asked, lists: Judged) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from rectitude.aggregate.evaluation import Keys, Result
 from rectitude.arrays import Floats
 from rectitude.data.ledger import Ledger
-from rectitude.engines.compute import Run, total_of, verdict_of, view_of
+from rectitude.engines.compute import Run, has_values, total_of, verdict_of, view_of
 from rectitude.engines.opening import Given, opened
 from rectitude.engines.part import Part, computed, facts_of, results_of
 from rectitude.engines.unknown import settled_when_opened
@@ -76,7 +76,11 @@ class Trials:
             name: total_of(run, one, False, own)
             for (name, one), own in zip(wanted.items(), room, strict=True)
         }
-        values = dict(zip(wanted, room, strict=True))
+        values = {
+            name: own
+            for (name, one), own in zip(wanted.items(), room, strict=True)
+            if has_values(one)
+        }
         part = Part(totals, values, {}, Ledger(), self.keys(asked), {}, run.facts)
         results, failures = results_of([asked], profile, part, intervals=False)
         for error in failures.values():

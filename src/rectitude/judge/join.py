@@ -77,8 +77,9 @@ def judge(
     judged, parts = under(ranked.rule), dict[str, Any]()
 
     def show() -> None:
-        rank = ranks(matches, grades, ranked.rule)
-        parts["shown"] = shown and _shown(sides, ranked, rank, convention, shown)
+        if shown:
+            rank = ranks(matches, grades, ranked.rule)
+            parts["shown"] = _shown(sides, ranked, rank, convention, shown)
 
     tasks = (show, lambda: parts.update(behind(sides, ranked.ranking, truth, needs)))
     together(tasks, len(sides.keys) > _MANY_LISTS and bool(shown and needs))

@@ -18,6 +18,7 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.exposure import times_shown
 from rectitude.metrics.needs import needed
 from rectitude.metrics.registry import Counts, count_metric
+from rectitude.threads import Once
 
 _NEEDS = ("wanted", "people")
 
@@ -41,8 +42,8 @@ def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Cou
     rows, found = lists.within(k)
     hits = wanted[lists.where[rows][lists.hit[rows] & counts[found]]]
     places = np.zeros(len(stock.ids), int) if lists.shown is None else times_shown(lists, counts)
-    of = (wanted, lists.relevant_from) if counts.all() else None
-    could = chances(stock, lambda: relevant_items(lists, counts), of)
+    once = lists.places.kept if counts.all() else Once()  # for all cutoffs
+    could = once("chances", lambda: chances(stock, relevant_items(lists, counts)))
     return counts_of(stock, groups, hits, could, places, int(counts.sum()), lists.size)
 
 
