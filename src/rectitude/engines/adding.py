@@ -31,6 +31,7 @@ from rectitude.engines.compute import (
 from rectitude.errors import RectitudeError
 from rectitude.judge.join import Verdict
 from rectitude.judge.judged import Judged
+from rectitude.metrics.signature import is_ours
 from rectitude.profiles import Asked
 from rectitude.threads import Once, Task, thread_count, together
 
@@ -136,8 +137,8 @@ class _Blocks:
 def _in_blocks(run: Run, asked: Asked) -> bool:
     """Whether a metric is computed in blocks: it has values for lists, looks at one list at a time
     as ours do, and its lists have nothing to do with one another."""
-    ours = asked.metric.function.__module__.startswith("rectitude.")
     alone = asked.convention.unit != "user" and asked.metric.at_once == "some lists"
+    ours = is_ours(asked.metric.function)
     return len(run.sides.keys) >= _PARTED and has_values(asked) and ours and alone
 
 

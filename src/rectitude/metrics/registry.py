@@ -22,7 +22,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import require_switch
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
-from rectitude.metrics.signature import about, keywords, signature_of
+from rectitude.metrics.signature import about, is_ours, keywords, signature_of
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
@@ -146,8 +146,7 @@ class Registry(Mapping[str, Metric]):
     def add(self, metric: Metric) -> None:
         """Enter a metric. A name means one thing: another function under it is refused. The same
         one again, as when a notebook cell runs twice, replaces the first."""
-        own = metric.function
-        if hasattr(own, "__wrapped__") or not own.__module__.startswith("rectitude."):
+        if not is_ours(metric.function):
             _load_others()
         known = self._metrics.get(metric.name)
         if known is not None and _whose(known.function) != _whose(metric.function):
@@ -273,7 +272,7 @@ def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **o
         require_switch(switch)
     if not own.get("of"):  # the parameters of those are other metrics
         own["switches"], own["parameters"] = keywords(function, own.get("counts"))
-    if function.__module__.startswith("rectitude."):  # tested to look no deeper; others may
+    if is_ours(function):  # tested to look no deeper; others may
         facts.setdefault("reach", "cutoff")
     METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))
 

@@ -20,6 +20,11 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     return (_signature if isinstance(function, FunctionType) else inspect.signature)(function)
 
 
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether a function is one of this library; what wraps one says that it is, and is not."""
+    return function.__module__.startswith("rectitude.") and not hasattr(function, "__wrapped__")
+
+
 def about(function: Callable[..., Any]) -> str:
     """The first paragraph of the docstring, on one line."""
     return (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
