@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -142,7 +142,16 @@ def whole_numbers(series: pl.Series) -> pl.Series | None:
         numbers = series.cast(pl.UInt64, strict=False)
     if numbers.null_count():
         return None
-    return numbers if bool((numbers.cast(pl.String) == series).all()) else None
+    return numbers if _plainly_written(series, cast("int", numbers.min())) else None
+
+
+def _plainly_written(integers: pl.Series, least: int) -> bool:
+    """Whether no text of an integer has a plus or zeros before it; the least of them is told."""
+    odd = integers.str.starts_with("+")
+    if least <= 0:
+        odd = odd | integers.str.starts_with("-0")
+    zeros = integers.str.starts_with("0") & (integers.str.len_bytes() > 1)
+    return not (odd | zeros).any()
 
 
 def _common_kind(columns: Mapping[str, Column], what: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rectitude.data.aliases import COUNTS, normal
@@ -15,12 +17,14 @@ from rectitude.data.taking import taken
 from rectitude.data.times import in_words, times
 from rectitude.data.values import require_counts
 from rectitude.errors import BadIds, BadTable
+from rectitude.threads import together
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rectitude.data.blocks import Mask
 
+_MANY_ROWS = 100_000
 ROW = "row"
 """The column that holds the number of each row in the source, from 0."""
 
@@ -102,12 +106,21 @@ def open_log(source: object) -> Log:
         ledger.note("read", f"{table.source} as {table.recognised}")
     if table.left:
         ledger.note("columns left out", ", ".join(table.left))
-    columns = [_ids(frame[role], table) for role in ("user", "item")]
+    made: dict[str, pl.Series] = {}
+
+    def make(name: str, how: Callable[[pl.Series], pl.Series]) -> None:
+        made[name] = how(frame[name])
+
+    tasks = [partial(make, role, partial(_ids, table=table)) for role in ("user", "item")]
     if "grade" in frame.columns:
-        columns.append(_grades(frame["grade"], table, ledger))
+        tasks.append(partial(make, "grade", partial(_grades, table=table, ledger=ledger)))
     if "timestamp" in frame.columns:
-        columns.append(times(frame["timestamp"], f"log ({table.source})"))
-        ledger.note("timestamps", in_words(columns[-1]))
+        title = f"log ({table.source})"
+        tasks.append(partial(make, "timestamp", partial(times, title=title)))
+    together(tasks, frame.height > _MANY_ROWS)
+    if "timestamp" in made:
+        ledger.note("timestamps", in_words(made["timestamp"]))
+    columns = [made[name] for name in ("user", "item", "grade", "timestamp") if name in made]
     frame = frame.with_columns(columns)
     return Log(frame.with_row_index(ROW).select(*frame.columns, ROW), table.source, ledger)
 

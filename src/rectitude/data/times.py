@@ -23,7 +23,9 @@ def times(column: pl.Series, title: str) -> pl.Series:
 
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         _require(column, column.is_null(), title, "are missing")
-        return _from_text(column.cast(pl.String).str.strip_chars(), title)
+        text = column.cast(pl.String)
+        whole = text.cast(pl.Int64, strict=False)  # what most files hold
+        return _from_text(text.str.strip_chars(), title) if whole.null_count() else whole
     read = _typed(column, title)
     missing = read.is_null()
     if read.dtype.is_float():
