@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rectitude.data.ids import whole_numbers
 from rectitude.errors import BadIds
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ def fitted(ids: pl.Series, dtype: pl.DataType, source: str, text: bool = False) 
         ids = ids.cast(pl.String)
     if ids.dtype == dtype:
         return ids
-    if dtype.is_integer() and (ids.dtype.is_integer() or text):
-        cast = ids.cast(dtype, strict=False)
+    if text and dtype == pl.String:
+        return ids.cast(pl.String)
+    numbers = whole_numbers(ids) if text or ids.dtype.is_integer() else None
+    if numbers is not None and dtype.is_integer():
+        cast = numbers.cast(dtype, strict=False)
         if cast.null_count() == ids.null_count():
             return cast
     raise BadIds(

@@ -10,6 +10,7 @@ import numpy as np
 from rectitude.arrays import Flags, Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.blocks import blocks, plain
+from rectitude.data.ids import has_128_bits
 from rectitude.threads import in_blocks, thread_count, together
 
 if TYPE_CHECKING:
@@ -121,16 +122,16 @@ def _near_zero(ids: pl.Series) -> tuple[pl.Series | None, int]:
     for other ids. They are counted and ranked by a table of all numbers up to the highest."""
     import polars as pl
 
-    wide = (pl.UInt64, pl.Int128)
     if not (ids.dtype.is_integer() and len(ids)):
         return None, 0
     low, high = cast("tuple[int, int]", (ids.min(), ids.max()))
-    room = len(ids) + _SPARE
+    room, wide = len(ids) + _SPARE, ids.dtype == pl.UInt64 or has_128_bits(ids)
     if high - low > room:
         return None, 0
     if not 0 <= low <= room:  # a longer table is cheaper than another copy of the column
-        ids, high = (ids if ids.dtype in wide else ids.cast(pl.Int64)) - low, high - low
-    return ids.cast(pl.Int64) if ids.dtype in wide else ids, high + 1
+        first = pl.Series([low], dtype=ids.dtype if wide else pl.Int64)
+        ids, high = ids.cast(first.dtype) - first, high - low
+    return ids.cast(pl.Int64) if wide else ids, high + 1
 
 
 def _narrowed(ids: pl.Series) -> tuple[Codes, int]:

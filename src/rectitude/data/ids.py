@@ -130,11 +130,18 @@ def kind_of(series: pl.Series) -> str:
     return str(dtype)
 
 
+def has_128_bits(series: pl.Series) -> bool:
+    """Whether ids are integers of a width that NumPy does not have."""
+    return str(series.dtype) in ("Int128", "UInt128")
+
+
 def whole_numbers(series: pl.Series) -> pl.Series | None:
     """Text ids as integers, if every one is an integer written the plain way (`7`, not `07` or
-    `+7`)."""
+    `+7`); readers of large files may have seen to that."""
     import polars as pl
 
+    if series.dtype.is_integer():
+        return series
     if not len(series):
         return series.cast(pl.Int64)
     numbers = series.cast(pl.Int64, strict=False)
@@ -172,8 +179,10 @@ def _common_kind(columns: Mapping[str, Column], what: str) -> str:
 
 
 def _differ(columns: Mapping[str, Column], kinds: Mapping[str, str], what: str) -> BadIds:
+    firsts = {side: columns[side].ids[0] for side in kinds}
     shown = [
-        f"{kind} in {side} ({columns[side].source}, first: {columns[side].ids[0]!r})"
+        f"{kind} in {side} ({columns[side].source}, first:"
+        f" {(str(firsts[side]) if kind == 'text' else firsts[side])!r})"
         for side, kind in kinds.items()
     ]
     hint = next((column.hint for column in columns.values() if column.hint), "")
@@ -202,9 +211,11 @@ def _typed(column: Column, kind: str) -> pl.Series:
 def _integers(typed: Mapping[str, pl.Series]) -> Ids:
     import polars as pl
 
-    large = (s for s in typed.values() if s.dtype in (pl.UInt64, pl.Int128))
-    if any(bool((series > 2**63 - 1).any()) for series in large):
-        return _sorted_codes("integer", {s: v.cast(pl.Int128) for s, v in typed.items()})
+    large = [s for s in typed.values() if len(s) and (s.dtype == pl.UInt64 or has_128_bits(s))]
+    ends: list[Any] = [end for series in large for end in (series.min(), series.max())]
+    if max(ends, default=0) >= 2**63 or min(ends, default=0) < -(2**63):
+        wide = pl.UInt128 if max(ends) >= 2**127 else pl.Int128
+        return _sorted_codes("integer", {s: v.cast(wide) for s, v in typed.items()})
     codes = {side: pieces(series.cast(pl.Int64)) for side, series in typed.items()}
     return Ids("integer", typed, codes)
 

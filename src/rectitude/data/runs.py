@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rectitude.arrays import Integers, run_starts
-from rectitude.data.ids import Column, pieces
+from rectitude.data.ids import Column, has_128_bits, pieces
 from rectitude.data.table import ROW_NUMBER
 from rectitude.threads import together
 
@@ -54,10 +54,9 @@ def single_runs(column: pl.Series, table: Table) -> Runs:
 
 
 def _starts(column: pl.Series) -> Integers:
-    import polars as pl
 
     physical = column if column.dtype.is_integer() else column.to_physical()
-    if not physical.dtype.is_integer() or physical.dtype == pl.Int128:
+    if not physical.dtype.is_integer() or has_128_bits(physical):
         changed = (physical != physical.shift(1)).fill_null(value=True)
         return changed.arg_true().to_numpy().astype(np.int64)
     keys = pieces(physical)

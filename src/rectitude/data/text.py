@@ -13,14 +13,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
+import numpy as np
+
+from rectitude.data.ids import whole_numbers
+from rectitude.data.plainly import written_plainly
 from rectitude.data.values import EXACT, IDS, NUMBERS
 from rectitude.errors import BadTable, UnreadableFile
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
 
 Rest = Literal["refused", "ignored"]
+Ids = Literal["text", "integers or text"]
+_HEAD = 1 << 16
+"""Bytes that tell which columns hold integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,17 @@ class Text:
     """What a line must hold, in words, where the format says so."""
     rest: Rest = "refused"
     """What happens to fields beyond the names."""
+    ids: Ids = "integers or text"
+    """What ids are; integers only if all of them are written the plain way."""
+
+    @property
+    def content(self) -> NDArray[np.uint8]:
+        """The bytes of the text, not copied."""
+        size = self.path.stat().st_size if self.data is None else len(self.data)
+        if not size:
+            return np.empty(0, np.uint8)
+        data = np.memmap(self.path, np.uint8, "r") if self.data is None else self.data
+        return np.frombuffer(data, np.uint8)
 
     def open(self) -> BinaryIO:
         """The bytes of the text, from the file or from memory."""
@@ -53,13 +72,16 @@ class Text:
 
 
 def parse(text: Text, chosen: Mapping[str, str]) -> pl.DataFrame:
-    """The chosen columns: ids as they are written, numbers as numbers."""
+    """The chosen columns: numbers as numbers, ids as they are written, timestamps as integers or as
+    text."""
     import polars as pl
 
     at = {new: list(text.names).index(name) for new, name in chosen.items()}
     numbers = {} if text.whole else {role: at[role] for role in NUMBERS if role in at}
     kinds = {at[role]: pl.Int64() if role == "rank" else pl.Float64() for role in numbers}
-    frame = _quickly(text, at, kinds)
+    whole = {} if text.whole or text.ids == "text" else _integers(text, at)
+    frame = _quickly(text, at, kinds | whole) if whole else None
+    frame = _quickly(text, at, kinds) if frame is None else frame
     if frame is None and text.loose:
         return parse(_single_spaced(text), chosen)
     if frame is None:
@@ -174,6 +196,30 @@ def _quickly(
     if frame is not None and text.loose and any(column.null_count() for column in frame):
         return None
     return frame
+
+
+def _integers(text: Text, at: Mapping[str, int]) -> dict[int, pl.DataType]:
+    """The columns of ids and timestamps that begin with integers, in a text that has all its
+    integers written the plain way."""
+    import polars as pl
+
+    content = text.content
+    lines = content[:_HEAD].tobytes().split(b"\n")
+    if content.size > _HEAD:
+        lines.pop()
+    before = sum(len(line) + 1 for line in lines[: text.skip])
+    if (
+        text.late
+        or len(lines) <= text.skip
+        or not written_plainly(content[before:], text.separator)
+    ):
+        return {}
+    places = [at[role] for role in (*IDS, "timestamp") if role in at]
+    first = _quickly(replace(text, data=b"\n".join(lines)), at, {})
+    if first is None:
+        return {}
+    integers = (place for place in places if whole_numbers(first[_column(place)]) is not None)
+    return dict.fromkeys(integers, pl.Int64())
 
 
 def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:

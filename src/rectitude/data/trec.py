@@ -49,7 +49,7 @@ def open_trec(path: Path, data: bytes | None, head: bytes, want: Wanted) -> Sour
     separator = "\t" if b"\t" in head else " "
     text = Text(
         path, data, names, separator,
-        quote=None, comment="#", loose=True, layout=LAYOUTS[names], rest=rest,
+        quote=None, comment="#", loose=True, layout=LAYOUTS[names], rest=rest, ids="text",
     )  # fmt: skip
     return Source(path.name, names, partial(parse, text), ROLES[names])
 

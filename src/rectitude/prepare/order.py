@@ -19,6 +19,7 @@ from rectitude.arrays import Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.blocks import plain
 from rectitude.data.codes import codes, counts, looked_up, ranks
+from rectitude.data.ids import has_128_bits
 from rectitude.data.log import ROW, Log
 from rectitude.threads import thread_count, together
 
@@ -212,7 +213,7 @@ def _narrow(column: pl.Series) -> list[pl.Series]:
     if physical.dtype.is_float():
         bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
         physical = pl.Series((bits ^ ((bits >> 63) | np.int64(-(2**63)))).view(np.uint64))
-    if not physical.dtype.is_integer() or physical.dtype == pl.Int128 or not len(physical):
+    if not physical.dtype.is_integer() or has_128_bits(physical) or not len(physical):
         return [physical]
     low, high = cast("tuple[int, int]", (physical.min(), physical.max()))
     if high - low < _32_BITS:
@@ -228,7 +229,7 @@ def _numbers(column: pl.Series) -> Keys:
     """Numbers from 0 on in the order of a column that `_narrow` gave."""
     import polars as pl
 
-    if not column.dtype.is_integer() or column.dtype == pl.Int128:
+    if not column.dtype.is_integer() or has_128_bits(column):
         return ranks(column)
     low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
     if not 0 <= low <= high < _32_BITS:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rectitude.compiled import kernel, repay
 from rectitude.data.blocks import blocks, plain
+from rectitude.data.ids import has_128_bits
 from rectitude.threads import in_blocks
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def words(column: pl.Series) -> Words:
     if physical.dtype.is_float():
         values = physical.cast(pl.Float64).fill_null(float("nan")).to_numpy() + 0.0
         return values.view(np.uint64)
+    if has_128_bits(physical):
+        return _long(physical)
     numbers = physical.cast(pl.UInt64 if physical.dtype == pl.UInt64 else pl.Int64).fill_null(0)
     return numbers.to_numpy().view(np.uint64)
 
@@ -94,6 +97,18 @@ def _stir(states, part):  # type: ignore[no-untyped-def]
         state = (state ^ (state >> np.uint64(30))) * _FIRST
         state = (state ^ (state >> np.uint64(27))) * _SECOND
         states[row] = state ^ (state >> np.uint64(31))
+
+
+def _long(numbers: pl.Series) -> Words:
+    """Integers of 128 bits as those of 64 where they fit, the others by the hash of their text."""
+    import polars as pl
+
+    signed, unsigned = (numbers.cast(kind, strict=False) for kind in (pl.Int64, pl.UInt64))
+    found = _hashed(numbers.cast(pl.String)).copy()
+    for fitting in (unsigned, signed):
+        fits = fitting.is_not_null().to_numpy()
+        found[fits] = fitting.drop_nulls().to_numpy().view(np.uint64)
+    return found
 
 
 def _hashed(texts: pl.Series) -> Words:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers
 from rectitude.data.dense import Cells, Dense
-from rectitude.data.ids import kind_of
+from rectitude.data.ids import has_128_bits, kind_of
 from rectitude.data.known import Known
 from rectitude.data.sources import Sources
 from rectitude.data.table import Table
@@ -133,7 +133,7 @@ def _plain(ids: pl.Series) -> pl.Series:
     kind = kind_of(ids)
     if ids.dtype == pl.UInt64:  # the same bits: two of them stay two
         return ids.reinterpret(signed=True)
-    if kind == "integer" and ids.dtype not in (pl.Int128, pl.UInt128):
+    if kind == "integer" and not has_128_bits(ids):
         return ids.cast(pl.Int64)
     if kind == "text":
         return ids.cast(pl.String)

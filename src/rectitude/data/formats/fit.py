@@ -81,7 +81,8 @@ def _ids(frame: pl.DataFrame, guess: bool, form: Format) -> tuple[pl.DataFrame, 
                 f"{_word(role)} ids are of the type {column.dtype} (first: {column[0]!r}).",
                 "ids that such a file can hold: integers, text, dates or floats.",
             )
-        numbers = whole_numbers(column) if guess and column.dtype == pl.String else None
+        told = column.dtype == pl.String or column.dtype.is_integer()
+        numbers = whole_numbers(column) if guess and told else None
         if numbers is not None and len(column):
             frame = frame.with_columns(numbers.alias(role))
             said.append(f"{_word(role)} ids are written as integers: every one of them is one")
