@@ -21,26 +21,26 @@ Writer = Callable[[str, str | bytes], Path]
 
 INTER = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
 TEXTS: list[tuple[str, str, str, What, list[tuple[object, ...]]]] = [
-    ("recbole", "ml.inter", INTER + "1\t7\t4\t978300760\n", "truth", [("1", "7", 4.0)]),
-    ("recbole", "ml.test.inter", INTER + "1\t7\t4\t9\n", "truth", [("1", "7", 4.0)]),
-    ("tsv", "test.tsv", "1\t7\t4\t9\n2\t8\t3\t9\n", "truth", [("1", "7", 4.0), ("2", "8", 3.0)]),
+    ("recbole", "ml.inter", INTER + "1\t7\t4\t978300760\n", "truth", [(1, 7, 4.0)]),
+    ("recbole", "ml.test.inter", INTER + "1\t7\t4\t9\n", "truth", [(1, 7, 4.0)]),
+    ("tsv", "test.tsv", "1\t7\t4\t9\n2\t8\t3\t9\n", "truth", [(1, 7, 4.0), (2, 8, 3.0)]),
     (
         "tsv",
         "a_it=1.tsv",
         "1\t7\t0.5\n1\t8\t0.25\n",
         "predictions",
-        [("1", "7", 0.5), ("1", "8", 0.25)],
+        [(1, 7, 0.5), (1, 8, 0.25)],
     ),
-    ("tsv", "warp.tsv", "user_id\titem_id\trating\n1\t7\t0.5\n", "predictions", [("1", "7", 0.5)]),
-    ("csv", "ms.csv", "userID,itemID,prediction\n1,7,0.5\n", "predictions", [("1", "7", 0.5)]),
-    ("csv", "replay.csv", "query_id,item_id,rating\n1,7,0.5\n", "predictions", [("1", "7", 0.5)]),
-    ("recpack", "rp.csv", "iid,uid,interactionid,ts\n7,1,0,99\n", "log", [("1", "7", "99")]),
+    ("tsv", "warp.tsv", "user_id\titem_id\trating\n1\t7\t0.5\n", "predictions", [(1, 7, 0.5)]),
+    ("csv", "ms.csv", "userID,itemID,prediction\n1,7,0.5\n", "predictions", [(1, 7, 0.5)]),
+    ("csv", "replay.csv", "query_id,item_id,rating\n1,7,0.5\n", "predictions", [(1, 7, 0.5)]),
+    ("recpack", "rp.csv", "iid,uid,interactionid,ts\n7,1,0,99\n", "log", [(1, 7, 99)]),
     (
         "movielens",
         "ratings.dat",
         "1::7::5::978\n1::8::3::979\n",
         "truth",
-        [("1", "7", 5.0), ("1", "8", 3.0)],
+        [(1, 7, 5.0), (1, 8, 3.0)],
     ),
     (
         "ncf",
@@ -50,7 +50,7 @@ TEXTS: list[tuple[str, str, str, What, list[tuple[object, ...]]]] = [
         [("0", "25"), ("0", "10"), ("0", "11"), ("0", "10"), ("1", "3"), ("1", "4")],
     ),
     ("ncf", "ml.test.negative", "(0,25)\t10\t11\n(1,3)\n", "truth", [("0", "25"), ("1", "3")]),
-    ("tsv", "ml.test.rating", "0\t25\t5\t978824351\n", "truth", [("0", "25", 5.0)]),
+    ("tsv", "ml.test.rating", "0\t25\t5\t978824351\n", "truth", [(0, 25, 5.0)]),
     ("adjacency", "train.txt", "0 5 6\n1\n2 7\n", "truth", [("0", "5"), ("0", "6"), ("2", "7")]),
     (
         "adjacency",
@@ -179,7 +179,7 @@ def test_the_properties_of_recpack_lead_to_its_table(write: Writer) -> None:
     write("p.csv", "iid,uid,interactionid,ts\n7,1,0,99\n")
     path = write("p_properties.yaml", "num_users: 2\nnum_items: 8\nhas_timestamps: true\n")
     table = read(path, "log")
-    assert table.frame.rows() == [("1", "7", "99")]
+    assert table.frame.rows() == [(1, 7, 99)]
     assert "num_users 2" in table.recognised
 
 
@@ -195,11 +195,11 @@ def test_the_wrappers_take_a_format(write: Writer) -> None:
     ("form", "text", "key", "what", "rows"),
     [
         ("sessions", "s1\ta\t9\ns1\tb\t8\n", "session", "truth", [("s1", "a"), ("s1", "b")]),
-        ("sessions", "s1\ta\t9\n", "user", "log", [("s1", "a", "9")]),
+        ("sessions", "s1\ta\t9\n", "user", "log", [("s1", "a", 9)]),
         ("baskets", "u\tb1\ta\t9\n", "basket", "truth", [("b1", "u", "a")]),
-        ("baskets", "u\tb1\ta\t9\n", "user", "log", [("u", "a", "9")]),
+        ("baskets", "u\tb1\ta\t9\n", "user", "log", [("u", "a", 9)]),
         ("baskets", "u\tb1\ta\n", "user", "truth", [("u", "a")]),
-        ("cornac", "u\ta\t4\t9\n", "user", "log", [("u", "a", 4.0, "9")]),
+        ("cornac", "u\ta\t4\t9\n", "user", "log", [("u", "a", 4.0, 9)]),
     ],
 )
 def test_columns_of_sessions_and_baskets_go_by_their_places(
@@ -214,7 +214,7 @@ def test_a_named_format_gives_its_columns_their_meaning(write: Writer) -> None:
     assert read(write("a.csv", text), "predictions").columns["score"] == "score"
     named = read(write("a.csv", text), "predictions", form="warprec")
     assert named.columns["score"] == "rating"
-    assert named.frame.rows() == [("1", "7", 3.0)]
+    assert named.frame.rows() == [(1, 7, 3.0)]
 
 
 def test_a_named_format_whose_columns_are_missing_is_an_error(write: Writer) -> None:
@@ -244,7 +244,7 @@ def test_a_format_is_that_of_a_file() -> None:
 
 def test_lines_of_one_length_are_rows_and_not_adjacency(write: Writer) -> None:
     table = read(write("r.txt", "1 7 5\n1 8 3\n"), "truth")
-    assert table.frame.rows() == [("1", "7", 5.0), ("1", "8", 3.0)]
+    assert table.frame.rows() == [(1, 7, 5.0), (1, 8, 3.0)]
 
 
 def test_a_broken_row_does_not_turn_rows_into_adjacency(write: Writer) -> None:

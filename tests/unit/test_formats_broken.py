@@ -148,7 +148,7 @@ def test_archives_are_never_written_to_disk(tmp_path: Path) -> None:
             read(inside / name, "truth")
     with zipfile.ZipFile(inside / "c.zip", "w") as archive:
         archive.writestr("in/it.csv", "user,item\n1,2\n")
-    assert read(inside / "c.zip", "truth").frame.rows() == [("1", "2")]
+    assert read(inside / "c.zip", "truth").frame.rows() == [(1, 2)]
     with zipfile.ZipFile(inside / "c.zip", "a") as archive:
         archive.writestr("other.csv", "user,item\n1,2\n")
     with pytest.raises(UnreadableFile, match="is an archive"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +55,14 @@ def test_a_wrong_line_in_compressed_text_is_named(write: Writer) -> None:
 def test_a_name_that_promises_compression_must_keep_it(write: Writer) -> None:
     with pytest.raises(UnreadableFile, match="is not gzip"):
         read(write("r.csv.gz", CSV), "predictions")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are there on Unix only")
+def test_a_pipe_is_refused_before_anything_is_read_from_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "lists.csv")
+    with pytest.raises(UnreadableFile, match="is a pipe or a device") as caught:
+        read(tmp_path / "lists.csv", "predictions")
+    assert "to a file" in str(caught.value)
 
 
 def test_parquet_within_gzip_is_refused(write: Writer, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_quoted_fields_may_hold_separators(write: Writer) -> None:
 def test_a_typed_header_of_recbole_is_understood(write: Writer) -> None:
     content = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n1\t2\t4.5\t99\n"
     table = read(write("x.inter", content), "truth")
-    assert table.frame.rows() == [("1", "2", 4.5)]
+    assert table.frame.rows() == [(1, 2, 4.5)]
     assert table.columns["grade"] == "rating:float"
 
 
@@ -76,14 +76,14 @@ def test_a_typed_header_of_recbole_is_understood(write: Writer) -> None:
 def test_a_file_without_header_is_read_by_position(write: Writer, what: str) -> None:
     table = read(write("recs.tsv", "1\t10\t0.5\t978\n2\t11\t0.25\t978\n"), what)  # type: ignore[arg-type]
     number = "score" if what == "predictions" else "grade"
-    assert table.frame.rows() == [("1", "10", 0.5), ("2", "11", 0.25)]
+    assert table.frame.rows() == [(1, 10, 0.5), (2, 11, 0.25)]
     assert table.columns == {"list": "column 1", "item": "column 2", number: "column 3"}
 
 
 def test_columns_without_header_may_be_named(write: Writer) -> None:
     names = {"user": "column 2", "item": "column 1"}
     table = read(write("recs.tsv", "1\t10\t0.5\n"), "truth", columns=names)
-    assert table.frame.rows() == [("10", "1", 0.5)]
+    assert table.frame.rows() == [(10, 1, 0.5)]
 
 
 def test_ids_of_text_without_header_are_told_by_the_number_beside_them(write: Writer) -> None:

@@ -124,6 +124,12 @@ def packed(data: bytes, path: Path) -> bytes:
 
 def _start(path: Path) -> bytes:
     """The first bytes of a file that is there and not empty."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UnreadableFile(
+            f"{path} is a pipe or a device, and files are read twice: to tell their format first.",
+            "a file, which may be compressed.",
+            "write what comes through the pipe to a file.",
+        )
     try:
         with path.open("rb") as file:
             start = file.read(HEAD)
