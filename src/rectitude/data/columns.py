@@ -90,6 +90,7 @@ def recognise(source: Source, want: Wanted) -> dict[str, str]:
     """Canonical name -> column of the source, for every column that is taken."""
     if source.roles is not None:
         chosen = {**source.roles, **_named(source, want)}
+        _require_all(source, want, chosen)
     else:
         chosen = _by_name(source, want)
     _refuse_shared(source, want, chosen)
@@ -142,6 +143,20 @@ def _by_name(source: Source, want: Wanted) -> dict[str, str]:
         elif role not in chosen and _needs(role, want, {*chosen, *_users(free, want)}):
             raise _missing(source, want, role, free)
     return chosen
+
+
+def _require_all(source: Source, want: Wanted, chosen: Mapping[str, str]) -> None:
+    """An error if columns that go by their places are too few for what is needed."""
+    missing = [role for role in NEEDED[want.what] if role not in chosen]
+    if not missing:
+        return
+    order = POSITIONS[want.what]
+    least = order[: order.index(missing[0]) + 1]
+    raise BadTable(
+        f"{title(source, want)} has no names of columns, and too few of them: {len(source.names)}.",
+        f"{len(least)} or more, in this order: {', '.join(map(want.word, order))}.",
+        source.hint,
+    )
 
 
 def _users(names: Sequence[str], want: Wanted) -> list[str]:

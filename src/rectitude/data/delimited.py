@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -54,8 +55,9 @@ def open_delimited(
 
 
 def separator_of(line: str, suffix: str) -> str:
-    """A tab if there is one; else what splits the first line most often; else spaces."""
-    usual = SEPARATORS.get(suffix, ",")
+    """A tab if there is one; else what splits the first line most often; else spaces. What stands
+    in quotes does not count."""
+    usual, line = SEPARATORS.get(suffix, ","), re.sub(r'"[^"]*"', '""', line)
     if "\t" in line:
         return "\t"
     found = max((usual, ",", ";", "|"), key=line.count)

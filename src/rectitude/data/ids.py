@@ -36,6 +36,8 @@ class Column:
     text: bool = False
     hint: str = ""
     """what to do where these ids do not fit the others"""
+    first: object = None
+    """the first of them in the source, where these are its distinct ids in any order"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ def _common_kind(columns: Mapping[str, Column], what: str) -> str:
 
 
 def _differ(columns: Mapping[str, Column], kinds: Mapping[str, str], what: str) -> BadIds:
-    firsts = {side: columns[side].ids[0] for side in kinds}
+    told = {side: columns[side].first for side in kinds}
+    firsts = {side: columns[side].ids[0] if told[side] is None else told[side] for side in kinds}
     shown = [
         f"{kind} in {side} ({columns[side].source}, first:"
         f" {(str(firsts[side]) if kind == 'text' else firsts[side])!r})"

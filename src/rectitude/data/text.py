@@ -168,10 +168,17 @@ def _lines(text: Text) -> Iterator[tuple[int, list[str]]]:
     for _ in range(text.skip):
         next(lines, None)
     reader = csv.reader(lines, delimiter=text.separator, quotechar=text.quote)
-    for fields in reader:
-        comment = text.comment and fields and fields[0].startswith(text.comment)
-        if any(fields) and not comment:
-            yield text.skip + reader.line_num, fields
+    try:
+        for fields in reader:
+            comment = text.comment and fields and fields[0].startswith(text.comment)
+            if any(fields) and not comment:
+                yield text.skip + reader.line_num, fields
+    except csv.Error as error:  # a carriage return inside a line, or a field without end
+        raise BadTable(
+            f"{text.path.name}, line {text.skip + reader.line_num} cannot be split ({error}).",
+            "fields that hold no line breaks, or stand in quotes.",
+            "fix this line.",
+        ) from error
 
 
 def _column(place: int) -> str:

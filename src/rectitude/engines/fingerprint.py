@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Pieces
 from rectitude.compiled import HASH, frozen, kernel, repay
-from rectitude.data.ids import kind_of, pieces
+from rectitude.data.ids import has_128_bits, kind_of, pieces
 from rectitude.grouping import Grouped
 from rectitude.judge.dense import recorded
 from rectitude.judge.match import Stretch, share, stretches
@@ -35,7 +35,8 @@ def fingerprint(sides: Sides, side: str) -> str:
         return _standings(sides)
     frame = getattr(sides.sources, side).frame
     worth = next((c for c in ("rank", "score", "grade") if c in frame.columns), None)
-    words = None if sides.items.names is None else Pieces(_words(frame["item"]))
+    ids = sides.items.columns[side]  # as they were brought together, whatever they were read from
+    words = None if sides.items.names is None else Pieces(_words(ids))
     if side == "predictions":
         rows = sides.lists
         items = sides.column("item") if words is None else rows.take(words)
@@ -46,7 +47,7 @@ def fingerprint(sides: Sides, side: str) -> str:
         key = rows.take(pieces(frame[worth]) if worth else Pieces(np.zeros(frame.height)))
     sums = _sums(rows, items, key, _names(sides))
     nameless = {"rows"} if _nameless(sides) else {_scheme(sides.keys)}
-    scheme = {_scheme(frame["item"]), *nameless}
+    scheme = {_scheme(ids), *nameless}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))
     return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
 
@@ -77,7 +78,12 @@ def _names(sides: Sides) -> Words:
 def _scheme(ids: pl.Series) -> str:
     import polars as pl
 
-    return "int" if kind_of(ids) == "integer" else f"polars{pl.__version__}"
+    return "int" if _fits_64_bits(ids) else f"polars{pl.__version__}"
+
+
+def _fits_64_bits(ids: pl.Series) -> bool:
+    low, high = (ids.min(), ids.max()) if has_128_bits(ids) and len(ids) else (0, 0)
+    return kind_of(ids) == "integer" and bool(low >= -(2**63) and high < 2**64)  # type: ignore[operator]
 
 
 def _words(ids: pl.Series) -> Words:
@@ -88,13 +94,14 @@ def _words(ids: pl.Series) -> Words:
     if ids.dtype == pl.Int64 and not ids.null_count():
         whole: Words = ids.to_numpy().view(np.uint64)
         return whole
-    if kind == "integer":
+    if _fits_64_bits(ids):
         small, large = (ids.cast(t, strict=False) for t in (pl.Int64, pl.UInt64))
         words = small.fill_null(0).to_numpy().view(np.uint64)
         return np.where(small.is_null().to_numpy(), large.fill_null(0).to_numpy(), words)
     if kind == "object":
         return pl.Series([repr(value) for value in ids.to_list()]).hash().to_numpy()
-    return ids.cast(pl.String).hash().to_numpy() if kind == "text" else ids.hash().to_numpy()
+    written = ids.cast(pl.String) if kind in ("text", "integer") else ids
+    return written.hash().to_numpy()
 
 
 def _sums(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -> Words:

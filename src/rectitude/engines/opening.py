@@ -21,7 +21,7 @@ from rectitude.data.table import Table, What
 from rectitude.engines.cells import competing, named, outside, scores_beside, table_made
 from rectitude.engines.offered import Offered, offered_by, restricted
 from rectitude.engines.unknown import relevant_cells, relevant_of, relevant_rows, with_unknown
-from rectitude.errors import BadName, BadTable
+from rectitude.errors import BadName, BadTable, unknown_name
 from rectitude.predictions.dense import Embeddings, Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
@@ -62,6 +62,8 @@ class Given:
 def given_of(predictions: object, truth: object, inputs: Inputs, padding: object = None) -> Given:
     """What was handed over, from the keywords of a function."""
     known: dict[str, Any] = {**inputs}
+    for name in known.keys() - Inputs.__annotations__:
+        raise unknown_name("argument", name, Inputs.__annotations__)
     ranking, columns = known.pop("ranking", None), known.pop("columns", None)
     list_key = known.pop("list_key", "user")
     tables = dict.fromkeys(("train", "items", "users", "weights", "candidates")) | known

@@ -7,7 +7,7 @@ for both; with another key (a session, a query) lists and users are coded apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -271,7 +271,7 @@ def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None
         if side in sides:
             ids = sides[side].ids
             once = ids if kind_of(ids) == "object" else ids.unique()
-            sides[side] = Column(once, sides[side].source, sides[side].text)
+            sides[side] = replace(sides[side], ids=once, first=next(iter(ids), None))
     items = align(sides, "item", exact or sources.dense is not None)
     known_by = ("items", "train", *(() if sources.dense is None else ("predictions",)))
     reference = next((side for side in known_by if side in sides), None)

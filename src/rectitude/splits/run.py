@@ -73,6 +73,12 @@ def _changed(plan: Plan, validation: object, unknown: Mapping[str, Any] | None) 
         return plan
     if isinstance(validation, Mapping) and "how" in validation:
         return replace(plan, validation=validation)
+    if "validation" not in parameters(plan.how):
+        raise BadName(
+            f"validation is {validation!r}, and split {plan.how!r} has no validation of its own.",
+            "how its train is to be split again.",
+            f"say for example: validation={{'how': {plan.how!r}}}.",
+        )
     return replace(plan, options={**plan.options, "validation": validation})
 
 

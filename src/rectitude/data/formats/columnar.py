@@ -93,17 +93,27 @@ def scanned(path: Path, pieces: Sequence[Path]) -> Source:
         try:
             return renamed(lazy.select(chosen.values()).collect(), chosen)
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise _broken(path, error, "Parquet") from error
+            raise _broken(path, error, "Parquet", len(pieces)) from error
 
     try:
         return Source(path.name, lazy.collect_schema().names(), take)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _broken(path, error, "Parquet") from error
+        raise _broken(path, error, "Parquet", len(pieces)) from error
 
 
-def _broken(path: Path, error: Exception, kind: str) -> UnreadableFile:
+def _broken(path: Path, error: Exception, kind: str, pieces: int = 1) -> UnreadableFile:
+    import polars as pl
+
     size = path.stat().st_size
     said = (str(error).splitlines() or [type(error).__name__])[0]
+    if pieces > 1 and isinstance(
+        error, pl.exceptions.SchemaError | pl.exceptions.ColumnNotFoundError
+    ):
+        return UnreadableFile(
+            f"the {pieces} pieces of {path} have different columns: {said}.",
+            "the same columns in each of them, of the same types.",
+            "write them again as one table.",
+        )
     return UnreadableFile(
         f"{path} is truncated or damaged ({size} bytes): {said}.",
         f"a complete {kind} file.",

@@ -31,6 +31,7 @@ MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
 }
 PARQUET = b"PAR1"
 HEAD = 1 << 16
@@ -99,9 +100,16 @@ def require_text(file: File) -> None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnreadableFile(f"{path} is not UTF-8 but UTF-16 (line 1, byte 0).", "text in UTF-8.",
                              "convert it, for example with: iconv -f utf-16 -t utf-8")  # fmt: skip
-    if head.startswith(b"PK\x03\x04"):
-        raise UnreadableFile(f"{path} is an archive (zip).", f"one file in it, or {READ}",
-                             "unpack it and name a file.")  # fmt: skip
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        raise UnreadableFile(
+            f"{path} is an archive (zip) that {_held(path)}.", f"one file in it, or {READ}",
+            "unpack it and name a file.",
+        )  # fmt: skip
+    if b"\r" in head and b"\n" not in head and head.lstrip()[:1] not in (b"{", b"["):
+        raise UnreadableFile(
+            f"lines of {path} end in a carriage return alone.", "lines that end in a newline.",
+            "convert it, for example with: tr '\\r' '\\n'",
+        )  # fmt: skip
     if b"\0" in head:
         at = head.index(b"\0")
         raise UnreadableFile(f"{path} is not text (a zero at byte {at}).", READ)
@@ -175,13 +183,30 @@ def _unpacked(path: Path, packing: str) -> bytes:
 def _lone_member(path: Path) -> str | None:
     """The name of the one file of an archive; None if it holds several, arrays, or names that lead
     out of it. It is read and never written anywhere."""
+    names = _members(path)
+    safe = len(names) == 1 and not _leads_out(names[0])
+    return names[0] if safe and not names[0].endswith(".npy") else None
+
+
+def _members(path: Path) -> list[str]:
     try:
         with ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not name.endswith("/")]
+            return [name for name in archive.namelist() if not name.endswith("/")]
     except (BadZipFile, OSError):
-        return None
-    safe = len(names) == 1 and ".." not in Path(names[0]).parts and names[0][0] not in "/\\"
-    return names[0] if safe and not names[0].endswith(".npy") else None
+        return []
+
+
+def _leads_out(name: str) -> bool:
+    return ".." in Path(name).parts or name[0] in "/\\"
+
+
+def _held(path: Path) -> str:
+    """Why an archive is not read, in words."""
+    names = _members(path)
+    unsafe = [name for name in names if _leads_out(name)]
+    if unsafe:
+        return f"holds an unsafe path, which leads out of it ({unsafe[0]!r})"
+    return f"holds {len(names)} files"
 
 
 def _zipped(name: str, data: bytes) -> bytes:
