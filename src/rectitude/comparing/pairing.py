@@ -11,6 +11,7 @@ import numpy as np
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Floats
+from rectitude.data.ids import kind_of
 from rectitude.errors import BadIds, BadName, MissingNeed, NothingToEvaluate, UndefinedValue
 from rectitude.reports.improvement import differing, other_truth
 
@@ -144,9 +145,9 @@ def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
     """The values by model, run, user and metric; NaN where a user does not count."""
     import polars as pl
 
-    frames = [[one.per_user() for one in evaluations] for evaluations in runs.values()]
-    every = [frame for of_model in frames for frame in of_model]
-    _require_same_ids(runs, every)
+    found = [one.per_user() for evaluations in runs.values() for one in evaluations]
+    every, seeds = _with_same_ids(runs, found), len(next(iter(runs.values())))
+    frames = [every[first : first + seeds] for first in range(0, len(every), seeds)]
     users = pl.concat([frame["user"] for frame in every]).unique(maintain_order=True)
     values = np.empty((len(frames), len(frames[0]), len(users), len(metrics)))
     for model, of_model in enumerate(frames):
@@ -167,13 +168,22 @@ def _require_finite(values: Floats, runs: Runs, metrics: Sequence[str]) -> None:
         )
 
 
-def _require_same_ids(runs: Runs, frames: Sequence[pl.DataFrame]) -> None:
-    kinds = {frame["user"].dtype for frame in frames}
-    if len(kinds) > 1:
+def _with_same_ids(runs: Runs, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Values per user with users of one type; integers of all widths are one."""
+    import polars as pl
+
+    kinds = {str(frame["user"].dtype): kind_of(frame["user"]) for frame in frames}
+    if len(kinds) == 1:
+        return frames
+    if {*kinds.values()} != {"integer"}:
         raise BadIds(
-            f"users of {', '.join(runs)} are of types {', '.join(sorted(map(str, kinds)))}.",
+            f"users of {', '.join(runs)} are of types {', '.join(sorted(kinds))}.",
             "users of one type in all evaluations.",
+            "ids in files without types are integers where all of them are, else text: hand over"
+            " all users as text, or in Parquet.",
         )
+    wide = pl.Int128 if {"UInt64", "Int128", "UInt128"} & {*kinds} else pl.Int64
+    return [frame.with_columns(pl.col("user").cast(wide)) for frame in frames]
 
 
 def _values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str]) -> Floats:

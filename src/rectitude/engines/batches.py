@@ -92,6 +92,8 @@ def _require_alike(parts: list[pl.Series]) -> None:
         raise BadIds(
             f"ids have different types in different batches: {', '.join(kinds.values())}.",
             "the same type in every batch.",
+            "ids in files without types are integers where all of them are, else text: hand over"
+            " all of them as text, or in Parquet.",
         )
 
 
