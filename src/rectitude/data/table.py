@@ -30,7 +30,8 @@ class Table:
     given: bool
     """Rows of one list stand in the order of the list."""
     text: bool
-    """Ids come from untyped text: they are String, and may take the type of the other side."""
+    """Ids come from untyped text: they are String, or integers where all of them are written the
+    plain way, and may take the type of the other side."""
     handed: pl.Series | None
     """Keys of all lists handed over, also empty ones; None if unknown."""
     recognised: str = ""
