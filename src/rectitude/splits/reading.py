@@ -9,7 +9,7 @@ from rectitude.data.formats.folders import PartFiles, part_files
 from rectitude.data.interactions import Interactions
 from rectitude.data.log import Log, open_log
 from rectitude.errors import UnreadableFile
-from rectitude.splits.folds import fixed
+from rectitude.splits.given import of_parts
 from rectitude.splits.split import Split
 from rectitude.splits.writing import FORMAT, JSON
 from rectitude.storage import read_stored
@@ -30,17 +30,7 @@ def open_parts(folder: str | Path, form: str = "") -> Split | list[Split]:
 
 
 def _opened(found: PartFiles, form: str) -> Split:
-    logs = {part: _log(path, form) for part, path in found.files.items()}
-    split = fixed(
-        logs["train"], truth=logs["truth"], fold_in=logs.get("fold_in"),
-        validation=logs.get("validation_truth"),
-    )  # fmt: skip
-    if split.validation is not None:
-        inner = replace(
-            split.validation, train=logs.get("validation_train", logs["train"]),
-            fold_in=logs.get("validation_fold_in"),
-        )  # fmt: skip
-        split = replace(split, validation=inner)
+    split = of_parts({part: _log(path, form) for part, path in found.files.items()})
     split = replace(split, name=found.name)
     _require_same(split, found)
     files = ", ".join(f"{part} = {path.name}" for part, path in found.files.items())
