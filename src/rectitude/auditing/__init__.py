@@ -68,6 +68,7 @@ def _audited(handed: Handed, metrics: str | Iterable[str] | None, convention: ob
         relaxed=parts.relaxed,
         sizes=_sizes(parts),
         measured_on=_measured_on(parts),
+        left_out=handed.left_out,
     )
 
 

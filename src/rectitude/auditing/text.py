@@ -4,7 +4,7 @@ checked."""
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rectitude.tables import aligned, number
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _NONE = "none"
+_NAMES = 12
 
 
 def report(audit: Audit) -> str:
@@ -47,6 +48,8 @@ def _in_short(name: str, audit: Audit) -> list[str]:
 def _heading(audit: Audit) -> Iterator[str]:
     sizes = ", ".join(f"{name} {size:,}" for name, size in audit.sizes.items())
     yield f"rows: {sizes}"
+    if audit.left_out:
+        yield from _wrapped(f"files of the folder left out: {_some(audit.left_out)}")
     if audit.others:
         yield f"split {audit.name}; {len(audit.others)} others at the end"
     if audit.values:
@@ -58,6 +61,12 @@ def _heading(audit: Audit) -> Iterator[str]:
     changed = [f"{name}={done}" for name, (_, done) in audit.relaxed.items()]
     if changed:
         yield f"what would be refused is let through and counted: {', '.join(changed)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
 
 
 def _titles(audit: Audit) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rectitude.data.formats.folders import PartFiles, part_files
+from rectitude.data.formats.folders import PartFiles, files_left, part_files
 from rectitude.data.interactions import Interactions
 from rectitude.data.log import Log, open_log
 from rectitude.errors import UnreadableFile
@@ -25,7 +25,10 @@ def open_parts(folder: str | Path, form: str = "") -> Split | list[Split]:
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UnreadableFile(f"{path} is no folder.", "a folder that holds the parts of a split.")
-    splits = [_opened(one, form) for one in part_files(path)]
+    found = part_files(path)
+    splits, left = [_opened(one, form) for one in found], files_left(path, found)
+    for split in splits if left else ():
+        split.ledger.note("files left out", ", ".join(left))
     return splits[0] if len(splits) == 1 else splits
 
 
