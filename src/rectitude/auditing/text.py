@@ -23,9 +23,10 @@ def report(audit: Audit) -> str:
     lines = [*_heading(audit), ""]
     if found:
         lines += [aligned([_titles(audit), *(_cells(audit, one) for one in found)]), ""]
-        lines += [line for one in found for line in _told(one)]
-    else:
+    elif not audit.failures:
         lines += ["Nothing was found.", ""]
+    lines += _unmeasured(audit)
+    lines += [line for one in found for line in _told(one)]
     fine = [one.name for one in audit.findings if one.severity == "fine"]
     lines += _wrapped(f"Fine: {', '.join(fine) or 'nothing'}.")
     reasons: dict[str, list[str]] = {}
@@ -35,6 +36,16 @@ def report(audit: Audit) -> str:
         lines += _wrapped(f"Not checked, {reason}: {', '.join(names)}.")
     lines += [line for name, one in audit.others.items() for line in _in_short(name, one)]
     return "\n".join(lines)
+
+
+def _unmeasured(audit: Audit) -> Iterator[str]:
+    """That metrics have no value, which is as serious as a finding; why stands in the heading."""
+    if audit.failures:
+        failed, of = len(audit.failures), len(audit.failures) + len(audit.values)
+        yield "without a value (serious)"
+        yield f"  {failed} of {of} metrics have no value (first: {next(iter(audit.failures))})."
+        yield "  Advice: see above why; ask for metrics that what was handed over allows."
+        yield ""
 
 
 def _in_short(name: str, audit: Audit) -> list[str]:
