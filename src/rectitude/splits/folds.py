@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from rectitude.data.log import Log, open_log
+from rectitude.data.numbers import require_whole
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Order, Ties, by_time
-from rectitude.splits import shares
 from rectitude.splits.given import of_parts
 from rectitude.splits.parting import parted
 from rectitude.splits.registry import splitter
@@ -32,7 +32,7 @@ def k_fold(
     Rows are dealt out evenly, over the whole log or within each user, in a random order or
     ("round_robin") as they stand.
     """
-    shares.require_whole(folds, "folds", 2)
+    require_whole(folds, "folds", 2)
     random = draw == "random"
     if random and level == "all":
         ends = [log.frame.height * nth // folds for nth in range(1, folds)]
