@@ -80,6 +80,17 @@ def test_a_folder_of_parts_is_audited_as_it_was_written(run: Run, shop: Path) ->
         assert json.loads(said.out)["sizes"] == {"train": 6, "validation": 2, "truth": 2}
 
 
+def test_a_validation_inside_train_is_found_under_another_name(run: Run, shop: Path) -> None:
+    parts = {"train": "1,7\n1,8\n2,7\n", "test": "1,9\n2,8\n", "valid_id": "1,7\n2,7\n"}
+    (shop / "parts").mkdir()
+    for name, rows in {**parts, "pairs": "7,8\n"}.items():
+        (shop / "parts" / f"{name}.csv").write_text(f"user,item\n{rows}")
+    said = run("audit", "--split", "parts")
+    assert said.code == 1
+    assert "2 of 2 validation rows are in train as well" in said.out
+    assert "files of the folder left out: pairs.csv" in said.out
+
+
 def test_logits_are_audited_with_their_targets(run: Run, shop: Path) -> None:
     np.save(shop / "logits.npy", np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
     np.save(shop / "targets.npy", np.array([0, 1, 1]))

@@ -307,3 +307,27 @@ def test_an_empty_truth_is_told_not_raised(times: dict[str, Any]) -> None:
     found = audited(truth=empty)
     assert set(found.failures) == set(METRICS)
     assert found["truth_in_train"].count == 0
+    assert (found["empty_parts"].severity, found.exit_code) == ("serious", 1)
+    assert "1 of 3 parts have no rows: truth." in str(found)
+    assert "Nothing was found" not in str(rt.audit(TRAIN, empty, metrics=METRICS))
+
+
+def test_parts_without_rows_are_found_and_an_empty_validation_is_a_notice() -> None:
+    none = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+    found = audited(validation=none)["empty_parts"]
+    assert (found.severity, found.count, found.of) == ("notice", 1, 4)
+    both = audited(none, none)["empty_parts"]
+    assert (both.severity, str(both)) == ("serious", "2 of 3 parts have no rows: train, truth")
+    assert audited()["empty_parts"].severity == "fine"
+
+
+def test_the_report_says_what_the_exit_code_says() -> None:
+    lists = {"ann": ["c", "d"], "bob": ["a", "c"], "cid": ["a", "b"]}
+    train = {"ann": ["a", "b"], "bob": ["b", "d"], "cid": ["c", "d"]}
+    truth = {"ann": ["c"], "bob": ["a"], "cid": ["a"]}
+    fine = rt.audit(train, truth, lists, metrics="recall@2")
+    assert (fine.exit_code, "Nothing was found." in str(fine)) == (0, True)
+    found = rt.audit(train, truth, lists, metrics=["auc", "recall@2"])
+    assert (found.exit_code, found.serious) == (1, ())
+    assert "Nothing was found" not in str(found)
+    assert "without a value (serious)\n  1 of 2 metrics have no value (first: auc)." in str(found)

@@ -124,6 +124,34 @@ def test_other_folders_of_train_and_truth_are_read(files: dict[str, str], tmp_pa
     assert sorted(set(pairs(split.truth))) == [(1, 9), (2, 7)]
 
 
+def test_words_may_end_with_id_and_bare_words_come_first(tmp_path: Path) -> None:
+    table = "user,item\n1,7\n2,8\n"
+    ids = {f"{word}_id.csv": table for word in ("train", "valid", "test")}
+    found = open_parts(folder(tmp_path / "ids", ids))
+    assert isinstance(found, Split) and found.validation is not None
+    assert "files left out" not in found.ledger.notes
+    both = {**ids, "train.csv": "user,item\n1,9\n", "test.csv": "user,item\n2,9\n"}
+    mixed = open_parts(folder(tmp_path / "both", {**both, "README.md": "", "pairs.txt": "1\n"}))
+    assert isinstance(mixed, Split) and mixed.validation is not None
+    assert (pairs(mixed.train), pairs(mixed.truth)) == ([(1, 9)], [(2, 9)])
+    assert pairs(mixed.validation.truth) == [(1, 7), (2, 8)]
+    assert mixed.ledger.notes["files left out"] == "pairs.txt, test_id.csv, train_id.csv"
+    twice = folder(tmp_path / "twice", {**ids, "valid_id.tsv": "user\titem\n1\t7\n"})
+    with pytest.raises(UnreadableFile, match="two files for validation_truth: valid_id"):
+        open_parts(twice)
+
+
+def test_an_audit_says_which_files_of_a_folder_were_left_out(tmp_path: Path) -> None:
+    table = "user,item\n1,7\n2,8\n"
+    files = {"0/train.csv": table, "0/test.csv": "user,item\n1,9\n", "0/vaild.csv": table}
+    found = rt.audit(folder(tmp_path, files | {"other.train.csv": table}), metrics="recall@1")
+    assert found.as_dict()["left_out"] == ["other.train.csv", "0/vaild.csv"]
+    assert "files of the folder left out: other.train.csv, 0/vaild.csv" in str(found)
+    many = folder(tmp_path / "many", {"train.csv": table, "test.csv": table})
+    folder(many, {f"{number:02}.txt": "" for number in range(30)})
+    assert "11.txt and 18 more" in str(rt.audit(many, metrics="recall@1"))
+
+
 def test_two_benchmark_files_are_train_and_truth(tmp_path: Path) -> None:
     files = {
         "s.part1.inter": rows(*TRAIN, header=TYPED),

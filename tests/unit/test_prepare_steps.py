@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -76,6 +78,22 @@ def test_negative_counts_are_not_summed() -> None:
         STEPS["deduplicate"](returned, keep="sum")
 
 
+@pytest.mark.parametrize(
+    ("grade", "kind"), [(float("nan"), ""), (None, ""), (float("inf"), "finite ")]
+)
+@pytest.mark.parametrize("item", ["x", "y"])
+def test_grades_that_are_no_numbers_are_not_summed(grade: Any, kind: str, item: str) -> None:
+    rows = log([("a", "x", 5.0, 10), ("a", "x", 1.0, 20), ("a", item, grade, 30)])
+    with pytest.raises(BadTable, match=rf"1 of 3 rows have no {kind}grade \(first: row 3\)"):
+        STEPS["deduplicate"](rows, keep="sum")
+
+
+def test_sums_that_no_number_holds_are_refused() -> None:
+    large = log([("a", "x", 1.7e308, 10), ("a", "x", 1.7e308, 20), ("b", "x", 1.0, 1)])
+    with pytest.raises(BadTable, match=r"1 of 1 repeated pairs .*user 'a', item 'x'"):
+        STEPS["deduplicate"](large, keep="sum")
+
+
 def test_without_times_repeats_of_different_grades_need_a_choice() -> None:
     untimed = log([("a", "x", 5.0), ("a", "x", 1.0)], "user", "item", "grade")
     with pytest.raises(BadTable, match=r"1 pairs .* different grades"):
@@ -113,6 +131,57 @@ def test_a_threshold_needs_a_grade_in_every_row() -> None:
     holes = log([("a", "x", 1.0, 1), ("a", "y", None, 2), ("a", "z", float("nan"), 3)])
     with pytest.raises(BadTable, match=r"2 of 3 rows have no grade \(first: row 2\)"):
         STEPS["threshold"](holes, at=1)
+
+
+@pytest.mark.parametrize("at", [1, "user_mean", "global_mean"])
+def test_infinite_grades_are_refused(at: Any) -> None:
+    grades = [1.0, 2.0, 3.0, 1.0, 5.0, float("inf")]
+    endless = log([("a", place, grade, 1) for place, grade in enumerate(grades)])
+    with pytest.raises(BadTable, match=r"1 of 6 rows have no finite grade \(first: row 6\)"):
+        STEPS["threshold"](endless, at=at)
+    with pytest.raises(BadTable, match="no finite grade"):
+        STEPS["grade_range"](endless, at_least=2)
+
+
+def reaching_mean(grades: list[float], users: list[Any]) -> list[int]:
+    """The rows that reach the mean of their user, in fractions."""
+    values = [Fraction(grade) for grade in grades]
+    own = {user: [v for v, u in zip(values, users, strict=True) if u == user] for user in users}
+    means = {user: sum(mine) / len(mine) for user, mine in own.items()}
+    return [row for row, value in enumerate(values) if value >= means[users[row]]]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "grades",
+    [
+        [1e308, 1.7e308, 1.7e308, 1.0, 2.0, 3.0],
+        [1.7976931348623157e308, -1.7976931348623157e308, 5e-324, 0.0, -5e-324],
+        [1 / 3, 1 / 3, 1 / 3, 1e300, 1e300, 5e-324],
+        [1.0 + 2**-52, 1.0, 1.0 - 2**-53],
+        [2.0**53 + 2, 2.0**53, 2.0**53 - 1, 0.5],
+        [1e16 + 2, 1e16, 1e16 + 4, 0.1],
+    ],
+)
+def test_means_are_exact_whatever_the_size_of_grades(grades: list[float]) -> None:
+    rows = log([("a", place, grade, 1) for place, grade in enumerate(grades)])
+    expected = reaching_mean(grades, ["a"] * len(grades))
+    assert left(rows, "threshold", at="global_mean") == expected
+    assert left(rows, "threshold", at="user_mean") == expected
+
+
+@pytest.mark.parametrize("highest", [1.0, 1e9, 1e12, 1e200])
+def test_one_large_grade_leaves_the_means_of_others_exact(highest: float) -> None:
+    random = np.random.default_rng(5)
+    grades, users = random.random(20_000), random.integers(0, 40, 20_000)
+    near = grades[(users == 1) & (np.arange(20_000) > 0)]
+    grades[1], users[1] = near.mean(), 1  # all but the mean of the user
+    grades[0], users[0] = highest, 0
+    table = open_log({"user": users, "item": users, "grade": grades})
+    expected = reaching_mean(grades.tolist(), users.tolist())
+    assert left(table, "threshold", at="user_mean") == expected
+    everybody = reaching_mean(grades.tolist(), [0] * 20_000)
+    assert left(table, "threshold", at="global_mean") == everybody
 
 
 def test_an_n_filter_counts_both_sides_once() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,7 @@ from rectitude.data.synthetic import (
     Habits,
     purchase_chunks,
     purchases,
+    shop,
     write_purchases,
 )
 from rectitude.errors import BadName, UnwritableFile
@@ -41,9 +44,70 @@ def test_there_are_as_many_rows_as_asked_for(rows: int) -> None:
     assert purchases(rows).height == rows
 
 
-def test_no_rows_are_refused() -> None:
-    with pytest.raises(BadName, match="0 rows"):
-        purchases(0)
+@pytest.mark.parametrize("rows", [0, -1, 1.5, "x", None, True])
+def test_rows_that_cannot_be_made_are_refused(rows: Any, tmp_path: Path) -> None:
+    said = rf"rows is {rows!r}\.\s+expected a whole number of at least 1\."
+    for make in (purchases, purchase_chunks, partial(write_purchases, tmp_path / "p.parquet")):
+        with pytest.raises(BadName, match=said):
+            make(rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True])
+def test_seeds_that_are_no_whole_numbers_are_refused(seed: Any, tmp_path: Path) -> None:
+    makers = (purchases, purchase_chunks, partial(write_purchases, tmp_path / "p.parquet"))
+    for make in (*(partial(one, 10) for one in makers), shop):
+        with pytest.raises(BadName, match=rf"seed is {seed!r}\.\s.*whole number of at least 0"):
+            make(seed=seed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numpys_numbers_are_numbers() -> None:
+    assert purchases(np.int64(10), np.uint8(3)).equals(purchases(10, 3))
+    assert Habits(repeats=np.float32(0.5)).repeats == 0.5
+
+
+@pytest.mark.parametrize("sizes", [{"users": 0}, {"items": 1.5}, {"users": "x"}])
+def test_a_shop_without_users_or_items_is_refused(sizes: dict[str, Any]) -> None:
+    with pytest.raises(BadName, match="whole number of at least 1"):
+        shop(**sizes)
+
+
+@pytest.mark.parametrize("name", ["late_items", "retired_items", "loyalty", "repeats"])
+@pytest.mark.parametrize("share", [2, 5.0, -0.1, float("nan"), "x", None, True])
+def test_habits_that_are_shares_lie_between_0_and_1(name: str, share: Any) -> None:
+    with pytest.raises(BadName, match=rf"{name} is {share!r}\.\s.*a number from 0 to 1\."):
+        Habits(**{name: share})
+
+
+@pytest.mark.parametrize("name", ["skew", "drift"])
+@pytest.mark.parametrize("spread", [-1, 51, float("nan"), float("inf"), "x"])
+def test_spreads_are_not_below_0_nor_beyond_what_floats_hold(name: str, spread: Any) -> None:
+    with pytest.raises(BadName, match=rf"{name} is {spread!r}\.\s.*a number from 0 to 50\."):
+        Habits(**{name: spread})
+
+
+@pytest.mark.parametrize(
+    "habit", [{"days": 0}, {"days": 1.5}, {"start": "soon"}, {"start": 20211201}]
+)
+def test_a_year_begins_on_a_day_and_lasts_some(habit: dict[str, Any]) -> None:
+    with pytest.raises(BadName, match=f"{next(iter(habit))} is "):
+        Habits(**habit)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "habits",
+    [
+        {"late_items": 1.0, "retired_items": 1.0},
+        {"skew": 50.0, "drift": 50.0},
+        {"repeats": 1.0, "loyalty": 1.0, "days": 1},
+        {"skew": 0, "drift": 0, "late_items": 0, "retired_items": 0, "loyalty": 0, "repeats": 0},
+    ],
+)
+def test_the_ends_of_every_range_make_a_shop(habits: dict[str, Any]) -> None:
+    for seed in range(40):
+        assert purchases(30, seed, Habits(**habits)).height == 30
 
 
 def test_purchases_are_a_log_in_the_order_of_time(log: pl.DataFrame) -> None:

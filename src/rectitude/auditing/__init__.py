@@ -66,21 +66,10 @@ def _audited(handed: Handed, metrics: str | Iterable[str] | None, convention: ob
         failures=base.failures,
         profile=parts.asked.label,
         relaxed=parts.relaxed,
-        sizes=_sizes(parts),
+        sizes=parts.sizes(),
         measured_on=_measured_on(parts),
+        left_out=handed.left_out,
     )
-
-
-def _sizes(parts: Parts) -> dict[str, int]:
-    """The rows of every part that was handed over."""
-    tables = {
-        "train": parts.learnt, "validation": parts.validation, "truth": parts.truth,
-        "predictions": parts.lists,
-    }  # fmt: skip
-    sizes = {name: table.height for name, table in tables.items() if table is not None}
-    if parts.scored is not None:
-        sizes["predictions"] = parts.scored.cells
-    return sizes | {f"fold {name}": fold.height for name, fold in parts.folds.items()}
 
 
 def _measured_on(parts: Parts) -> str:

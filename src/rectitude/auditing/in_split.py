@@ -15,8 +15,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 NOUNS = {"item": "items", "class": "classes"}
+NEEDED = {"train", "truth", "predictions"}
+"""parts without which no number means anything"""
 NEARLY_ALL = 0.9
 """where so many rows of one part are in another, they have not just come back"""
+
+
+@check(
+    advice="hand over its rows, or leave the part out: what is fine about a part without rows says "
+    "nothing.",
+)
+def empty_parts(parts: Parts) -> Found:
+    """Parts without a single row, or without one of the users to evaluate."""
+    rows = parts.sizes()
+    empty = [name for name, size in rows.items() if not size]
+    severity: Severity = "serious" if NEEDED & {*empty} else "notice"
+    about = f"parts have no rows{': ' if empty else ''}{', '.join(empty)}"
+    return Found(len(empty), len(rows), about, severity)
 
 
 @check(

@@ -14,7 +14,7 @@ from rectitude.auditing.parts import Case, Parts
 from rectitude.auditing.ranked import cleaned, once, placed, popular_lists, sound_weights
 from rectitude.auditing.reading import Handed, tables_of
 from rectitude.data.dense import Dense
-from rectitude.data.formats.folders import holds_table, part_files
+from rectitude.data.formats.folders import files_left, holds_table, part_files
 from rectitude.data.table import Table
 from rectitude.errors import BadName
 from rectitude.metrics.names import Name, parse_all
@@ -88,7 +88,9 @@ def unpacked(handed: Handed) -> dict[str, Handed]:
     """What is audited, by name: one thing, or every split of a series or of a folder with folds."""
     held = handed.train
     if isinstance(held, (str, PathLike)) and Path(held).is_dir() and not holds_table(Path(held)):
-        return _series(handed, {one.name: one.files for one in part_files(Path(held))})
+        found = part_files(Path(held))
+        told = replace(handed, left_out=files_left(Path(held), found))
+        return _series(told, {one.name: one.files for one in found})
     splits = [held] if isinstance(held, Split) else held if isinstance(held, list) else []
     if splits and all(isinstance(one, Split) for one in splits):
         names = [one.name for one in splits]

@@ -144,6 +144,17 @@ class Parts:
         }
         return told[need] if need in told else getattr(self, need) is not None
 
+    def sizes(self) -> dict[str, int]:
+        """The rows of every part that was handed over."""
+        tables = {
+            "train": self.learnt, "validation": self.validation, "truth": self.truth,
+            "predictions": self.lists,
+        }  # fmt: skip
+        sizes = {name: table.height for name, table in tables.items() if table is not None}
+        if self.scored is not None:
+            sizes["predictions"] = self.scored.cells
+        return sizes | {f"fold {name}": fold.height for name, fold in self.folds.items()}
+
     def wanted(self) -> pl.DataFrame:
         """The lists that the truth asks for."""
         return present(self.truth).select("list").unique(maintain_order=True)

@@ -38,6 +38,8 @@ class Handed:
     """what is shown of the evaluated users: it counts as train"""
     noun: str = "item"
     """what is ranked: items, or classes"""
+    left_out: tuple[str, ...] = ()
+    """files of the folder that was given which are no part"""
 
     @property
     def keyed(self) -> bool:

@@ -106,6 +106,8 @@ class Audit:
     """part -> rows"""
     measured_on: str
     """what the effects were measured on, in words"""
+    left_out: tuple[str, ...] = ()
+    """files of the folder that was audited which are no part of a split"""
     name: str = ""
     """of the split, if it is the first of several"""
     others: Mapping[str, Audit] = field(default_factory=dict)
@@ -148,6 +150,7 @@ class Audit:
             },
             "sizes": dict(self.sizes),
             "measured_on": self.measured_on,
+            "left_out": list(self.left_out),
             "name": self.name,
             "others": {name: one.as_dict() for name, one in self.others.items()},
         }

@@ -4,7 +4,7 @@ checked."""
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rectitude.tables import aligned, number
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _NONE = "none"
+_NAMES = 12
 
 
 def report(audit: Audit) -> str:
@@ -22,9 +23,10 @@ def report(audit: Audit) -> str:
     lines = [*_heading(audit), ""]
     if found:
         lines += [aligned([_titles(audit), *(_cells(audit, one) for one in found)]), ""]
-        lines += [line for one in found for line in _told(one)]
-    else:
+    elif not audit.failures:
         lines += ["Nothing was found.", ""]
+    lines += _unmeasured(audit)
+    lines += [line for one in found for line in _told(one)]
     fine = [one.name for one in audit.findings if one.severity == "fine"]
     lines += _wrapped(f"Fine: {', '.join(fine) or 'nothing'}.")
     reasons: dict[str, list[str]] = {}
@@ -34,6 +36,16 @@ def report(audit: Audit) -> str:
         lines += _wrapped(f"Not checked, {reason}: {', '.join(names)}.")
     lines += [line for name, one in audit.others.items() for line in _in_short(name, one)]
     return "\n".join(lines)
+
+
+def _unmeasured(audit: Audit) -> Iterator[str]:
+    """That metrics have no value, which is as serious as a finding; why stands in the heading."""
+    if audit.failures:
+        failed, of = len(audit.failures), len(audit.failures) + len(audit.values)
+        yield "without a value (serious)"
+        yield f"  {failed} of {of} metrics have no value (first: {next(iter(audit.failures))})."
+        yield "  Advice: see above why; ask for metrics that what was handed over allows."
+        yield ""
 
 
 def _in_short(name: str, audit: Audit) -> list[str]:
@@ -47,6 +59,8 @@ def _in_short(name: str, audit: Audit) -> list[str]:
 def _heading(audit: Audit) -> Iterator[str]:
     sizes = ", ".join(f"{name} {size:,}" for name, size in audit.sizes.items())
     yield f"rows: {sizes}"
+    if audit.left_out:
+        yield from _wrapped(f"files of the folder left out: {_some(audit.left_out)}")
     if audit.others:
         yield f"split {audit.name}; {len(audit.others)} others at the end"
     if audit.values:
@@ -58,6 +72,12 @@ def _heading(audit: Audit) -> Iterator[str]:
     changed = [f"{name}={done}" for name, (_, done) in audit.relaxed.items()]
     if changed:
         yield f"what would be refused is let through and counted: {', '.join(changed)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
 
 
 def _titles(audit: Audit) -> list[str]:

@@ -50,8 +50,8 @@ def run(
 ) -> int:
     """Check a split and predictions, and measure what each finding does to the metrics.
 
-    Exits 1 if something serious was found. Without predictions, effects are measured on the most
-    popular items of the training data.
+    Exits 1 if something serious was found, or a metric has no value. Without predictions, effects
+    are measured on the most popular items of the training data.
     """
     from rectitude.auditing import audit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rectitude.data.numbers import require_between, require_whole
 from rectitude.errors import BadName
 from rectitude.storage import write_all
 
@@ -36,6 +38,9 @@ def shop(users: int = 300, items: int = 120, seed: int = 7) -> Shop:
     Popularity falls with the item's rank as it does in shops, and each customer prefers some
     shelves. The last item is new: it is in the truth only.
     """
+    for number, name in ((users, "users"), (items, "items")):
+        require_whole(number, name)
+    require_whole(seed, "seed", 0)
     random = np.random.default_rng(seed)
     who, what = np.nonzero(_chosen(random, users, items))
     grade = random.choice([1, 2, 3], size=len(who), p=[0.6, 0.25, 0.15])
@@ -78,6 +83,8 @@ CATEGORIES = (
 )  # fmt: skip
 GROUPS = ("private", "trade", "abroad")
 EPOCHS = 26
+WIDEST = 50
+"""The widest spread of a logarithm of which floats still hold the exponential."""
 USERS = 4_000
 """How many customers are made in one go: about 400,000 rows, which bounds the memory."""
 
@@ -100,6 +107,18 @@ class Habits:
     """share of the purchases that come from a customer's three favourite categories"""
     repeats: float = 0.3
     """share of the purchases of a returning customer that he made before"""
+
+    def __post_init__(self) -> None:
+        """An error for a habit that no shop can have."""
+        require_whole(self.days, "days")
+        for name in ("skew", "drift"):
+            require_between(getattr(self, name), name, 0, WIDEST)
+        for name in ("late_items", "retired_items", "loyalty", "repeats"):
+            require_between(getattr(self, name), name, 0, 1)
+        try:
+            datetime.fromisoformat(self.start)
+        except (TypeError, ValueError) as error:
+            raise BadName(f"start is {self.start!r}.", "a date such as '2021-12-01'.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +152,7 @@ def write_purchases(
     """Write purchases to a Parquet file, customer by customer, in memory that does not grow."""
     from polars.io.plugins import register_io_source
 
+    _require(rows, seed)
     empty = next(purchase_chunks(1, seed, habits)).clear()
 
     def chunks(*_: object) -> Iterator[pl.DataFrame]:
@@ -146,9 +166,16 @@ def purchase_chunks(
     rows: int, seed: int = 7, habits: Habits | None = None
 ) -> Iterator[pl.DataFrame]:
     """The same purchases in portions of whole customers; only the last one may be cut short."""
-    if rows < 1:
-        raise BadName(f"{rows} rows were asked for.", "a number from 1 on.")
-    chosen = Habits() if habits is None else habits
+    _require(rows, seed)
+    return _chunks(rows, seed, Habits() if habits is None else habits)
+
+
+def _require(rows: int, seed: int) -> None:
+    require_whole(rows, "rows")
+    require_whole(seed, "seed", 0)
+
+
+def _chunks(rows: int, seed: int, chosen: Habits) -> Iterator[pl.DataFrame]:
     shelf = _shelf(np.random.default_rng([seed, 0]), max(40, round(6.4 * rows**0.5)), chosen)
     left, first = rows, 1
     while left > 0:
@@ -169,6 +196,7 @@ def _shelf(random: np.random.Generator, items: int, habits: Habits) -> _Shelf:
     ends = np.where(ends <= begins, 1.0, ends)
     middle = ((np.arange(EPOCHS) + 0.5) / EPOCHS)[:, None]
     sold = (begins < middle + 0.5 / EPOCHS) & (ends > middle - 0.5 / EPOCHS)
+    sold |= ~sold.any(axis=1, keepdims=True)  # a shop is never without anything
     trend = habits.drift * random.normal(size=items) * (2.0 * middle - 1.0)
     appeal = np.exp(habits.skew * random.normal(size=items) + trend) * sold
     upto = np.cumsum(appeal, axis=1)

@@ -16,13 +16,14 @@ from rectitude.aggregate.state import State
 from rectitude.data.codes import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, open_log
+from rectitude.data.numbers import require_whole
 from rectitude.engines.local import evaluate
 from rectitude.errors import BadName, NothingToEvaluate, unknown_name
 from rectitude.models import Model, Predicted, learnt_from, predicted
 from rectitude.models.predicting import Seen
 from rectitude.models.profiles import order_of
 from rectitude.prepare.order import by_time
-from rectitude.splits.shares import require_ratio, require_whole
+from rectitude.splits.shares import require_ratio
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rectitude.arrays import Floats
 from rectitude.compiled import repay
 from rectitude.data.codes import codes
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
 from rectitude.prepare.alike import alike
+from rectitude.prepare.grading import require_grades
 from rectitude.prepare.order import Runs, Ties, equals, in_time, settled
 from rectitude.prepare.words import drawn
 
@@ -29,6 +31,8 @@ def deduplicate(
     `sum` keeps the last row with the sum of all grades; `error` refuses repeats.
     """
 
+    if keep == "sum" and "grade" in log.frame.columns:
+        require_grades(log)
     again = repeats(log.frame)
     if not len(again.rows):
         return log
@@ -79,21 +83,35 @@ def _summed(log: Log, again: Runs) -> pl.DataFrame:
 
     log.require("grade", "keep = 'sum'")
     rows = log.frame[np.sort(again.rows)]
-    wrong = rows.filter(~(pl.col("grade") >= 0).fill_null(value=False) | pl.col("grade").is_nan())
+    wrong = rows.filter(pl.col("grade") < 0)
     if wrong.height:
         first = wrong.row(0, named=True)
         raise BadTable(
             f"{log.source}: {wrong.height:,} of {rows.height:,} grades to be summed are below zero"
-            f" or missing (first: row {first[ROW] + 1}, {first['grade']}).",
+            f" (first: row {first[ROW] + 1}, {first['grade']}).",
             "counts of 0 or more.",
             "remove these rows first, or keep the first or last.",
         )
     # Floats are added from the smallest on, so that the order of rows plays no part.
     runs = settled(again, [log.frame["grade"]])
     grades = log.frame["grade"].to_numpy().copy()
-    sums = np.add.reduceat(grades[runs.rows], runs.ends - runs.sizes)
+    with np.errstate(over="ignore"):
+        sums = np.add.reduceat(grades[runs.rows], runs.ends - runs.sizes)
+    if not np.isfinite(sums).all():
+        raise _too_large(log, runs, sums)
     grades[runs.rows] = np.repeat(sums, runs.sizes)
     return log.frame.with_columns(pl.Series("grade", grades))
+
+
+def _too_large(log: Log, runs: Runs, sums: Floats) -> BadTable:
+    wrong = np.flatnonzero(np.isinf(sums))
+    first = log.frame.row(int(runs.rows[runs.ends[wrong] - 1].min()), named=True)
+    return BadTable(
+        f"{log.source}: the grades of {len(wrong):,} of {len(sums):,} repeated pairs add up to more"
+        f" than a number can hold (first: user {first['user']!r}, item {first['item']!r}).",
+        "counts.",
+        "keep the first or last.",
+    )
 
 
 def _repeats(log: Log, again: Runs) -> BadTable:

@@ -6,14 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rectitude.data.ids import kind_of
-from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, open_log
-from rectitude.errors import BadIds
+from rectitude.data.numbers import require_whole
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Order, Ties, by_time
-from rectitude.splits import shares
-from rectitude.splits.parting import accounted, parted, require_rows
+from rectitude.splits.given import of_parts
+from rectitude.splits.parting import parted
 from rectitude.splits.registry import splitter
 from rectitude.splits.split import Split
 
@@ -34,7 +32,7 @@ def k_fold(
     Rows are dealt out evenly, over the whole log or within each user, in a random order or
     ("round_robin") as they stand.
     """
-    shares.require_whole(folds, "folds", 2)
+    require_whole(folds, "folds", 2)
     random = draw == "random"
     if random and level == "all":
         ends = [log.frame.height * nth // folds for nth in range(1, folds)]
@@ -48,33 +46,6 @@ def k_fold(
 @splitter
 def fixed(log: Log, *, truth: object, fold_in: object = None, validation: object = None) -> Split:
     """Parts that were given: the log is train, the others are tables."""
-    found = open_log(truth)
-    shown = None if fold_in is None else open_log(fold_in)
-    inner = None if validation is None else Split(log, open_log(validation))
-    split = Split(log, found, shown, ledger=Ledger(), validation=inner)
-    for name, part in {"truth": found, "fold_in": shown}.items():
-        _require_same_ids(log, part, name)
-    require_rows(log, split)
-    pairs = found.frame.select("user", "item")
-    again = pairs.join(log.frame.select("user", "item").unique(), ["user", "item"], "semi")
-    example = f"user {again['user'][0]}, item {again['item'][0]}" if again.height else ""
-    split.ledger.count(
-        "pairs_in_train", again.height, "rows of truth have a pair that is in train too",
-        of=pairs.height, example=example, weight="warning",
-    )  # fmt: skip
-    return accounted(split, log, np.ones(log.frame.height, bool))
-
-
-def _require_same_ids(log: Log, part: Log | None, name: str) -> None:
-    """Ids of a part that can be those of the log: texts are never numbers."""
-    if part is None or part.frame.is_empty():
-        return
-    for side in ("user", "item"):
-        mine, theirs = log.frame[side], part.frame[side]
-        if kind_of(mine) != kind_of(theirs):
-            raise BadIds(
-                f"{side} ids are {kind_of(mine)} in {log.source} (first: {mine[0]!r}) but"
-                f" {kind_of(theirs)} in {name} ({part.source}, first: {theirs[0]!r}).",
-                "the same type in all parts: 1 and '1' are different ids.",
-                "cast one of them first.",
-            )
+    given = {"truth": truth, "fold_in": fold_in, "validation_truth": validation}
+    opened = {name: open_log(part) for name, part in given.items() if part is not None}
+    return of_parts({"train": log, **opened})

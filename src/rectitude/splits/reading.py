@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from rectitude.data.formats.folders import PartFiles, part_files
+from rectitude.data.formats.folders import PartFiles, files_left, part_files
 from rectitude.data.interactions import Interactions
 from rectitude.data.log import Log, open_log
 from rectitude.errors import UnreadableFile
-from rectitude.splits.folds import fixed
+from rectitude.splits.given import of_parts
 from rectitude.splits.split import Split
 from rectitude.splits.writing import FORMAT, JSON
 from rectitude.storage import read_stored
@@ -25,22 +25,15 @@ def open_parts(folder: str | Path, form: str = "") -> Split | list[Split]:
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise UnreadableFile(f"{path} is no folder.", "a folder that holds the parts of a split.")
-    splits = [_opened(one, form) for one in part_files(path)]
+    found = part_files(path)
+    splits, left = [_opened(one, form) for one in found], files_left(path, found)
+    for split in splits if left else ():
+        split.ledger.note("files left out", ", ".join(left))
     return splits[0] if len(splits) == 1 else splits
 
 
 def _opened(found: PartFiles, form: str) -> Split:
-    logs = {part: _log(path, form) for part, path in found.files.items()}
-    split = fixed(
-        logs["train"], truth=logs["truth"], fold_in=logs.get("fold_in"),
-        validation=logs.get("validation_truth"),
-    )  # fmt: skip
-    if split.validation is not None:
-        inner = replace(
-            split.validation, train=logs.get("validation_train", logs["train"]),
-            fold_in=logs.get("validation_fold_in"),
-        )  # fmt: skip
-        split = replace(split, validation=inner)
+    split = of_parts({part: _log(path, form) for part, path in found.files.items()})
     split = replace(split, name=found.name)
     _require_same(split, found)
     files = ", ".join(f"{part} = {path.name}" for part, path in found.files.items())

@@ -10,6 +10,7 @@ from rectitude.data.codes import looked_up
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.moments import span as length
+from rectitude.data.numbers import require_whole
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.ends import ends_of
@@ -50,7 +51,7 @@ def random_ratio(
     one order that share no row. `size` is a number of rows in place of a ratio.
     """
     given = (ratio, size, rounding, of, arithmetic, minimum, keep)
-    shares.require_whole(repeats, "repeats")
+    require_whole(repeats, "repeats")
     if repeats == 1:
         order = _drawn(log, level, seed, validation, *given)
         return _by_share(log, order, *given, validation=validation)
@@ -125,7 +126,7 @@ def leave_random(
     seed: int = 0,
 ) -> Split | list[Split]:
     """Hold out n random rows of each user; `short` as in `leave_last`."""
-    shares.require_whole(repeats, "repeats")
+    require_whole(repeats, "repeats")
     splits = []
     for nth in range(repeats):
         standing = at_random(log, level, seed + nth)
@@ -154,7 +155,7 @@ def leave_last(
     out the earliest n, and what comes later is in no part. `shown` gives each user's latest rows of
     train as fold-in.
     """
-    shares.require_whole(folds, "folds")
+    require_whole(folds, "folds")
     standing = by_time(log, level, ties, order)
     if n is None:
         n = max(int(standing.size.max(initial=0)) - keep, 1)
@@ -190,8 +191,8 @@ def _by_number(
     shown: int | None = None,
     level: str = "user",
 ) -> Split:
-    shares.require_whole(n, "n")
-    shares.require_whole(keep, "keep", 0)
+    require_whole(n, "n")
+    require_whole(keep, "keep", 0)
     sizes = np.maximum(standing.size - skip, 0)
     longest = int(standing.size.max(initial=0))
     if n + keep + skip > longest:
@@ -216,7 +217,7 @@ def _by_number(
     train = after >= held
     fold_in = None
     if shown is not None:
-        shares.require_whole(shown, "shown")
+        require_whole(shown, "shown")
         fold_in = train & (after < held + min(shown, longest)) & (held > 0)
     return parted(log, truth, train=train, fold_in=fold_in, name=name, ledger=ledger)
 
@@ -266,7 +267,7 @@ def _held(
 ) -> Any:  # fmt: skip
     """How many rows of groups of these sizes are held out."""
     if size is not None:
-        shares.require_whole(size, "size")
+        require_whole(size, "size")
         return np.minimum(sizes, size)
     shares.require_ratio(ratio)
     held = shares.held_out(sizes, ratio, rounding, of, arithmetic)

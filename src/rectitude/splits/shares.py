@@ -98,13 +98,6 @@ def limited(held: Numbers, sizes: Numbers, minimum: int, keep: int) -> Numbers:
     return np.minimum(held, np.maximum(sizes - keep, 0))
 
 
-def require_whole(number: object, name: str, least: int = 1) -> None:
-    """A count that makes sense."""
-    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    if not whole or int(number) < least:  # type: ignore[call-overload]
-        raise BadName(f"{name} is {number!r}.", f"a whole number of at least {least}.")
-
-
 def refuse_unused(because: str, **given: object) -> None:
     """An error for parameters that would change nothing; None, 0 and 0.0 are not given."""
     for name, value in given.items():

@@ -12,6 +12,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.moments import moment
 from rectitude.data.moments import span as length_of
+from rectitude.data.numbers import require_whole
 from rectitude.errors import BadName
 from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import moments, shares
@@ -52,7 +53,7 @@ def at_time(
             "only t='best' looks at it", min_before=min_before, min_after=min_after
         )
     if isinstance(t, Sequence) and not isinstance(t, str):
-        shares.require_whole(len(t), "the number of moments in t")
+        require_whole(len(t), "the number of moments in t")
         shares.refuse_unused("each truth ends where the next begins", delta_out=delta_out)
         return _at_times(log, sorted(moments.inside(log, one) for one in t), delta_in, end)
     ledger = Ledger()
@@ -207,7 +208,7 @@ def _starts(
                 "write a length such as span='10D', or say how many windows with folds=.",
             )
         return [first + nth * step for nth in range(most if folds is None else folds)]
-    shares.require_whole(folds, "folds")
+    require_whole(folds, "folds")
     stop = moments.next_border(log, span) if end == "unit" else moments.just_after(last)
     return [stop - length - nth * step for nth in reversed(range(folds or 1))]
 
@@ -237,8 +238,8 @@ def best_time(log: Log, min_before: int, min_after: int) -> Any:
     """
     import polars as pl
 
-    shares.require_whole(min_before, "min_before")
-    shares.require_whole(min_after, "min_after")
+    require_whole(min_before, "min_before")
+    require_whole(min_after, "min_after")
     times = pl.col("timestamp").sort()
     long = pl.len() >= min_before + min_after
     ends = log.frame.group_by("user").agg(

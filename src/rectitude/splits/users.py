@@ -12,6 +12,7 @@ from rectitude.data.codes import counts, distinct, looked_up, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.moments import span
+from rectitude.data.numbers import require_whole
 from rectitude.errors import BadName
 from rectitude.prepare.draws import places
 from rectitude.prepare.ends import ends_of
@@ -91,7 +92,7 @@ def k_fold_users(
     seed: int = 0,
 ) -> list[Split]:
     """Every user is evaluated in one of the folds, as in `strong_generalisation`."""
-    shares.require_whole(folds, "folds", 2)
+    require_whole(folds, "folds", 2)
     place, users = places(log.frame["user"], seed)
     if users < folds:
         raise BadName(f"there are {users} users for {folds} folds.", "a user for each fold.")
@@ -155,7 +156,7 @@ def next_after(
     """
     import polars as pl
 
-    shares.require_whole(n, "n")
+    require_whole(n, "n")
     start = moments.inside(log, t)
     times = log.frame["timestamp"]
     inside = np.ones(len(times), bool)
@@ -196,7 +197,7 @@ def _drawn(
     if size is None:
         shares.require_ratio(ratio)
         size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
-    shares.require_whole(size, "size")
+    require_whole(size, "size")
     if among is not None and distinct(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)

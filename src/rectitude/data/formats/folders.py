@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,6 +38,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Part -> the words that files bear for it."""
 PART = {word: part for part, words in WORDS.items() for word in words}
+OF_IDS = "_id"
+"""What such a word may end with; where there is a file of the bare word too, that one is meant."""
 NAMES: Mapping[str, Mapping[str, str]] = {
     "recbole": {
         "train": "{name}.train.inter", "validation_truth": "{name}.valid.inter",
@@ -85,6 +87,23 @@ def part_files(folder: Path) -> list[PartFiles]:
     )
 
 
+def files_left(folder: Path, found: Iterable[PartFiles]) -> tuple[str, ...]:
+    """The files of a folder that are no part of any of its splits and might be taken for one."""
+    used = {path for one in found for path in one.files.values()}
+    left = [path for path in _entries(folder) if path not in used]
+    names = [path.relative_to(folder).as_posix() for path in left]
+    return tuple(name for name in names if not name.lower().endswith(BESIDE))
+
+
+def _entries(folder: Path, levels: int = LEVELS) -> Iterator[Path]:
+    """The tables and other files of a folder and of those within."""
+    for entry in sorted(filter(_visible, folder.iterdir()), key=_place):
+        if entry.is_file() or holds_table(entry):
+            yield entry
+        elif levels:
+            yield from _entries(entry, levels - 1)
+
+
 def _within(folder: Path, name: str, levels: int = LEVELS) -> list[PartFiles]:
     """Own splits, and those of the folders within: without a truth they are folds of validation."""
     entries = sorted((entry for entry in folder.iterdir() if _visible(entry)), key=_place)
@@ -116,18 +135,18 @@ def _validated(outer: PartFiles, fold: PartFiles) -> PartFiles:
 def _grouped(folder: Path, tables: Iterable[Path]) -> dict[str, dict[str, Path]]:
     """Files by what stands before the word for their part, so that u1 and u2 are two splits."""
     groups: dict[str, dict[str, Path]] = {}
-    for path in tables:
-        prefix, part = _part(path)
-        if not part:
-            continue
+    parts = {path: found for path in tables if (found := _part(path))[1]}
+    for path in sorted(parts, key=_of_ids):
+        prefix, part = parts[path]
         held = groups.setdefault(prefix, {})
-        if part in held:
+        if part not in held:
+            held[part] = path
+        elif _of_ids(path) == _of_ids(held[part]):
             raise UnreadableFile(
                 f"{folder} has two files for {part}: {held[part].name} and {path.name}.",
                 "one of each part.",
                 "name the files one by one.",
             )
-        held[part] = path
     for files in groups.values():
         last = files.get("validation_truth")
         if last is not None and "truth" not in files and ".part2." in f"{last.name}.":
@@ -137,15 +156,26 @@ def _grouped(folder: Path, tables: Iterable[Path]) -> dict[str, dict[str, Path]]
 
 def _part(path: Path) -> tuple[str, str]:
     """What stands before the word for a part in the name of a file, and the part; or nothing."""
-    bare = path.name if path.suffix.lower() not in PACKED else path.stem
+    bare = _bare(path)
     if bare.lower().endswith(BESIDE):
         return "", ""
     pieces = bare.split(".")
     for place in (-2, -1):
         word = pieces[place].lower() if len(pieces) >= -place else ""
-        if word in PART:
-            return ".".join(pieces[:place]), PART[word]
+        part = PART.get(word) or PART.get(word.removesuffix(OF_IDS))
+        if part:
+            return ".".join(pieces[:place]), part
     return "", ""
+
+
+def _of_ids(path: Path) -> bool:
+    """Whether the word in the name of a file ends so."""
+    return any(piece.lower().endswith(OF_IDS) for piece in _bare(path).split(".")[-2:])
+
+
+def _bare(path: Path) -> str:
+    """The name of a file without the ending of a compressed one."""
+    return path.name if path.suffix.lower() not in PACKED else path.stem
 
 
 def _visible(entry: Path) -> bool:
