@@ -53,6 +53,21 @@ def test_candidates_are_drawn_written_and_named(run: Run, parts: Path) -> None:
     assert Candidates.load("c.parquet").hash == wanted.hash
 
 
+def test_parts_of_different_widths_are_one_split_and_text_is_no_number(
+    run: Run, parts: Path
+) -> None:
+    ids = {"user": [1, 1, 2, 2], "item": [1, 2, 3, 4]}
+    pl.DataFrame(ids).write_csv("log.csv")
+    truth = pl.DataFrame({"user": [1, 2], "item": [3, 1]})
+    truth.cast({"user": pl.Int32, "item": pl.UInt64}).write_parquet("narrow.parquet")
+    truth.cast(pl.String).write_parquet("text.parquet")
+    given = ("candidates", "--train", "log.csv", "--set", "count=1", "--output", "c.parquet")
+    assert run(*given, "--truth", "narrow.parquet").code == 0
+    said = run(*given, "--truth", "text.parquet")
+    assert said.code == 2
+    assert "1 and '1' are different ids" in said.err
+
+
 def test_json_says_how_they_were_made(run: Run, parts: Path) -> None:
     said = run("candidates", *SPLIT, "--protocol", "elliot", "--set", "num_items=5", "--json")
     told = json.loads(said.out)

@@ -114,8 +114,8 @@ def _split(
     fold_in: str | None,
     columns: dict[str, str],
 ) -> Split:
+    from rectitude.splits.given import of_parts
     from rectitude.splits.reading import open_parts
-    from rectitude.splits.split import Split
 
     if (folder is None) == (train is None and truth is None):
         raise BadName("candidates need a split.", "a folder, or --train and --truth, not both.")
@@ -126,8 +126,8 @@ def _split(
         return found
     if train is None or truth is None:
         raise BadName("one part of the split was given.", "both --train and --truth.")
-    shown = None if fold_in is None else _log(fold_in, columns)
-    return Split(_log(train, columns), _log(truth, columns), shown)
+    files = {"train": train, "truth": truth, "fold_in": fold_in}
+    return of_parts({part: _log(file, columns) for part, file in files.items() if file})
 
 
 def _log(word: str, columns: dict[str, str]) -> Log:
