@@ -39,10 +39,12 @@ def at_least_mean(values: Floats, groups: Groups, size: int) -> Flags:
     left, ahead, unit = values, np.zeros(len(values)), 2048
     while left.any():
         lower = min(unit, _exponent(left)) - (_BITS - rows_bits)
-        digits = np.trunc(np.ldexp(left, -lower))
+        digits = np.ldexp(left, -lower)
+        np.trunc(digits, out=digits)
         left = left - np.ldexp(digits, lower)
-        higher = np.ldexp(ahead, min(unit - lower, 64)).clip(-_EDGE, _EDGE)
-        ahead, unit = higher + _ahead(digits, groups, sizes), lower
+        np.clip(np.ldexp(ahead, min(unit - lower, 64), out=ahead), -_EDGE, _EDGE, out=ahead)
+        ahead += _ahead(digits, groups, sizes)
+        unit = lower
         reaches[rows] = ahead >= 0
         kept = _open(np.abs(ahead) < decided, groups, size)
         rows, groups, left, ahead = rows[kept], groups[kept], left[kept], ahead[kept]
@@ -55,10 +57,11 @@ def _exponent(values: Floats) -> int:
 
 
 def _ahead(digits: Floats, groups: Groups, sizes: Floats) -> Floats:
-    """Each digit times the rows of its group, less the sum of the group's digits."""
+    """Each digit times the rows of its group, less the sum of the group's digits, in its place."""
     sums = np.bincount(groups, weights=digits, minlength=len(sizes))
-    difference: Floats = digits * looked_up(sizes, groups) - looked_up(sums, groups)
-    return difference
+    digits *= looked_up(sizes, groups)
+    digits -= looked_up(sums, groups)
+    return digits
 
 
 def _open(undecided: Flags, groups: Groups, size: int) -> NDArray[np.int64]:
