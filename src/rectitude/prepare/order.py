@@ -20,7 +20,7 @@ from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.blocks import plain
 from rectitude.data.codes import codes, counts, looked_up
 from rectitude.data.log import Log
-from rectitude.prepare.introsort import STABLE, introsorted, whole
+from rectitude.prepare.introsort import STABLE, introsort, introsorted, whole
 from rectitude.prepare.narrow import narrow, numbers
 from rectitude.threads import thread_count, together
 
@@ -115,17 +115,18 @@ def _introsorted(frame: pl.DataFrame, level: Level, ties: Ties) -> Runs:
     only in long groups with equal times, so that no others are sorted again."""
     import polars as pl
 
-    runs, times = _arranged(frame, level, in_time(frame, ties)), whole(frame["timestamp"])
-    tied, _ = _tied(times[runs.rows], runs.ends)
+    times, came = whole(frame["timestamp"]), in_time(frame, ties)[1:]
+    if level == "all":
+        rows = _arranged(frame, level, came).rows
+        return Runs(rows[introsort(times[rows])], np.array([frame.height]))
+    runs = _arranged(frame, level, in_time(frame, ties))
     sizes = runs.sizes
     again = np.zeros(len(sizes), bool)
-    again[np.searchsorted(runs.ends, tied, "right")] = True
+    again[np.searchsorted(runs.ends, _tied(times[runs.rows], runs.ends)[0], "right")] = True
     again &= sizes > STABLE
     places = np.flatnonzero(np.repeat(again, sizes))
-    start = [pl.int_range(frame.height, eager=True)]
-    if ties == "content_introsort":
-        start = in_time(frame, ties)[1:]
-    some = settled(Runs(runs.rows[places], np.cumsum(sizes[again])), start)
+    some = Runs(runs.rows[places], np.cumsum(sizes[again]))
+    some = settled(some, came or [pl.int_range(frame.height, eager=True)])
     runs.rows[places] = introsorted(some.rows, some.ends, times)
     return runs
 
