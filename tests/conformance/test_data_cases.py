@@ -122,6 +122,7 @@ def test_filters_of_a_framework_are_a_recipe() -> None:
         {"step": "deduplicate", "keep": "last", "order": "file"},
         {"step": "threshold", "at": 3},
         {"step": "k_core", "users": 5, "items": 5},
+        {"step": "sort_rows", "ties": "introsort", "no_times": "as_is"},
     ]
     interval = {"user_inter_num_interval": "(2,8]", "item_inter_num_interval": "[0,inf)"}
     (step,) = steps("recbole", interval)

@@ -2,51 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags
+from rectitude.arrays import Flags, Integers
 from rectitude.data.codes import codes, counts, looked_up
 from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
 from rectitude.prepare.counting import Repeats, distinct_pairs
 from rectitude.prepare.draws import places
+from rectitude.prepare.introsort import introsort, whole
 from rectitude.prepare.order import Ties, by_time
 from rectitude.prepare.peeling import Sides
 
+Equals = Literal["id", "introsort"]
 
-def popular_items(log: Log, *, n: int, repeats: Repeats = "counted") -> Log:
-    """The n items with the most rows (or users); of equally popular ones, those of lower id."""
+
+def popular_items(log: Log, *, n: int, repeats: Repeats = "counted", ties: Equals = "id") -> Log:
+    """The n items with the most rows (or users); of equally popular ones, those of lower id.
+
+    `ties` "introsort" takes those that NumPy's introsort leaves first when it sorts items that come
+    in the order of their first rows, as pandas counts them.
+    """
     items, size = codes(log.frame["item"])
     counted = items
     if repeats == "once":
         users, most = codes(log.frame["user"])
         counted = distinct_pairs(Sides(users, items), Sides(most, size)).items
     rows = counts(counted, size)
-    return _items(log, n, items, rows, rows > 0)
+    if ties == "id":
+        return _items(log, n, items, _by_weight(rows, rows > 0))
+    met = _met(items, size)[::-1]
+    return _items(log, n, items, met[introsort(rows[met].astype(np.int64))[::-1]])
 
 
-def recent_items(log: Log, *, n: int) -> Log:
-    """The n items whose last interaction is the most recent; of equals, those of lower id."""
+def recent_items(log: Log, *, n: int, ties: Equals = "id") -> Log:
+    """The n items whose last interaction is the most recent; of equals, those of lower id.
+
+    `ties` "introsort" takes those that come first when NumPy's introsort puts the latest rows
+    first, as pandas does.
+    """
     log.require("timestamp", "recent_items")
     items, size = codes(log.frame["item"])
+    if ties == "introsort":
+        backwards = introsort(whole(log.frame["timestamp"])[::-1])[::-1]
+        return _items(log, n, items, _met(items[::-1][backwards], size))
     times = log.frame["timestamp"].to_physical().to_numpy()
     last = np.full(size, times.min(initial=0))
     np.maximum.at(last, items, times)
-    return _items(log, n, items, last, counts(items, size) > 0)
+    return _items(log, n, items, _by_weight(last, counts(items, size) > 0))
 
 
-def _items(log: Log, n: int, items: NDArray[np.uint32], weight: NDArray[Any], there: Flags) -> Log:
-    """The rows of the n items of the highest weight; the numbers of items go by their ids, and not
-    every number is `there`."""
+def _by_weight(weight: NDArray[Any], there: Flags) -> Integers:
+    """The numbers of items by weight from the highest on, equals from the lowest on: they go by
+    their ids. Not every number is `there`."""
+    known = np.flatnonzero(there)[::-1]
+    return known[np.argsort(weight[known], kind="stable")[::-1]]
+
+
+def _met(items: NDArray[np.uint32], size: int) -> Integers:
+    """Every item once, in the order in which they are met."""
+    first = np.full(size, len(items))
+    first[items[::-1]] = np.arange(len(items))[::-1]
+    known = np.flatnonzero(first < len(items))
+    return known[np.argsort(first[known])]
+
+
+def _items(log: Log, n: int, items: NDArray[np.uint32], best: NDArray[Any]) -> Log:
+    """The rows of the n items that come first among the best."""
 
     _require(n, "n")
-    known = np.flatnonzero(there)[::-1]
-    best = known[np.argsort(weight[known], kind="stable")[::-1][:n]]
-    kept = np.zeros(len(weight), bool)
-    kept[best] = True
+    kept = np.zeros(int(best.max(initial=0)) + 1, bool)
+    kept[best[:n]] = True
     return chosen(log, looked_up(kept, items))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from rectitude.arrays import Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.blocks import plain
-from rectitude.data.codes import codes, counts, looked_up, ranks
-from rectitude.data.ids import has_128_bits
-from rectitude.data.log import ROW, Log
+from rectitude.data.codes import codes, counts, looked_up
+from rectitude.data.log import Log
+from rectitude.prepare.introsort import STABLE, introsort, introsorted, whole
+from rectitude.prepare.narrow import narrow, numbers
 from rectitude.threads import thread_count, together
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ Groups = tuple[Keys, int]
 """The number of the group of each row, from 0 on, and a bound that they stay below."""
 
 Level = Literal["user", "item", "all"]
-Ties = Literal["content", "first", "last"]
+StableTies = Literal["content", "first", "last"]
+Ties = Literal[StableTies, "introsort", "content_introsort"]
 Order = Literal["time", "file"]
 _PREFIX = 16
 """A whole log is sorted in portions by so many leading bits of the key."""
-_32_BITS = 2**32
 _FEW = 16
 
 
@@ -72,11 +73,15 @@ def by_time(
 
     Rows of equal time go by item, user and grade, so that the order of the file plays no part;
     "first" and "last" go by the file instead, and say which of the rows counts as the latest.
-    `order` "file" forgets time altogether.
+    "introsort" is as NumPy's introsort leaves the rows of a group that come in the order of the
+    file, "content_introsort" those that come by item, user and grade. `order` "file" forgets time
+    altogether.
     """
     if order == "file":
         return standing(log.frame, level, [])
     log.require("timestamp", "an order in time")
+    if ties in ("introsort", "content_introsort"):
+        return _standing(_introsorted(log.frame, level, ties))
     return standing(log.frame, level, in_time(log.frame, ties))
 
 
@@ -84,21 +89,46 @@ def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") 
     """The columns that put rows in the order of time, the later ones for rows of equal time."""
     import polars as pl
 
-    if ties == "last":
+    if ties in ("last", "introsort"):
         return [frame[by]]
     if ties == "first":
-        return [frame[by], -frame[ROW].cast(pl.Int64)]
+        return [frame[by], pl.int_range(frame.height, 0, -1, eager=True)]
     others = [name for name in ("item", "user", "grade") if name in frame.columns]
     return [frame[by], *(frame[name] for name in others)]
 
 
 def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Standing:
     """Where each row stands within its group when rows go by these columns."""
+    return _standing(_arranged(frame, level, columns))
+
+
+def _arranged(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Runs:
     if level != "all":
-        return _standing(ordered(codes(frame[level]), columns))
+        return ordered(codes(frame[level]), columns)
     every = np.arange(frame.height, dtype=np.uint32)
     rows = every if columns == [] else ordered(None, columns).rows
-    return _standing(Runs(rows, np.array([frame.height])))
+    return Runs(rows, np.array([frame.height]))
+
+
+def _introsorted(frame: pl.DataFrame, level: Level, ties: Ties) -> Runs:
+    """The rows of each group as introsort leaves them: another order than that of a stable sort
+    only in long groups with equal times, so that no others are sorted again."""
+    import polars as pl
+
+    times, came = whole(frame["timestamp"]), in_time(frame, ties)[1:]
+    if level == "all":
+        rows = _arranged(frame, level, came).rows
+        return Runs(rows[introsort(times[rows])], np.array([frame.height]))
+    runs = _arranged(frame, level, in_time(frame, ties))
+    sizes = runs.sizes
+    again = np.zeros(len(sizes), bool)
+    again[np.searchsorted(runs.ends, _tied(times[runs.rows], runs.ends)[0], "right")] = True
+    again &= sizes > STABLE
+    places = np.flatnonzero(np.repeat(again, sizes))
+    some = Runs(runs.rows[places], np.cumsum(sizes[again]))
+    some = settled(some, came or [pl.int_range(frame.height, eager=True)])
+    runs.rows[places] = introsorted(some.rows, some.ends, times)
+    return runs
 
 
 def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
@@ -106,8 +136,8 @@ def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
     in all before it. Without groups, all rows are one."""
     rest = iter(columns)
     first = next(rest, None)
-    keys = [] if first is None else _narrow(first)
-    runs, sorted_keys = _grouped(groups, _numbers(keys[0]) if keys else None)
+    keys = [] if first is None else narrow(first)
+    runs, sorted_keys = _grouped(groups, numbers(keys[0]) if keys else None)
     tied, ends = _tied(sorted_keys, runs.ends)
     others = chain(keys[1:], rest)
     second = next(others, None) if len(tied) else None
@@ -180,7 +210,7 @@ def _unpacked(packed: NDArray[np.uint64], ends: Integers) -> tuple[Rows, Keys]:
     return rows, packed.astype(np.uint32)
 
 
-def _tied(keys: Keys, ends: Integers) -> tuple[Integers, Integers]:
+def _tied(keys: NDArray[Any], ends: Integers) -> tuple[Integers, Integers]:
     """The places whose key a neighbour in the run has too, and where runs of them end."""
     if len(keys) < 2:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -202,39 +232,6 @@ def _standing(runs: Runs) -> Standing:
     size[rows] = np.repeat(runs.sizes, runs.sizes)
     after[rows] = np.repeat(ends, runs.sizes) - 1 - np.arange(len(rows))
     return Standing(after, size)
-
-
-def _narrow(column: pl.Series) -> list[pl.Series]:
-    """Columns of whole numbers that span no more than 32 bits, in the same order: one, or two of
-    which the second decides where the first is equal. Text and the like stay as they are."""
-    import polars as pl
-
-    physical = column.to_physical() if column.dtype.is_temporal() else column
-    if physical.dtype.is_float():
-        bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
-        physical = pl.Series((bits ^ ((bits >> 63) | np.int64(-(2**63)))).view(np.uint64))
-    if not physical.dtype.is_integer() or has_128_bits(physical) or not len(physical):
-        return [physical]
-    low, high = cast("tuple[int, int]", (physical.min(), physical.max()))
-    if high - low < _32_BITS:
-        return [physical]
-    whole = physical.cast(pl.UInt64 if physical.dtype == pl.UInt64 else pl.Int64).to_numpy()
-    wide = whole.view(np.uint64) - np.array(low, whole.dtype).view(np.uint64)  # wraps if it must
-    over = (high - low).bit_length() - 32
-    halves = wide >> np.uint64(over), wide & np.uint64((1 << over) - 1)
-    return [pl.Series(half.astype(np.uint32)) for half in halves]
-
-
-def _numbers(column: pl.Series) -> Keys:
-    """Numbers from 0 on in the order of a column that `_narrow` gave."""
-    import polars as pl
-
-    if not column.dtype.is_integer() or has_128_bits(column):
-        return ranks(column)
-    low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
-    if not 0 <= low <= high < _32_BITS:
-        column = (column if column.dtype == pl.UInt64 else column.cast(pl.Int64)) - low
-    return column.cast(pl.UInt32).to_numpy()
 
 
 def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]

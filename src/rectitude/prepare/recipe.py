@@ -149,7 +149,7 @@ def _run(log: Log, step: Planned, number: int) -> Log:
 
 
 def _first_removed(before: pl.DataFrame, after: pl.DataFrame) -> str:
-    """The first row that a step removed, in words; steps keep the order of rows."""
+    """The first row that a step removed, in words; steps that remove rows keep their order."""
     rows, left, place = before[ROW].to_numpy(), after[ROW].to_numpy(), 0
     while place < len(left) and rows[place] == left[place]:
         differ = rows[place : len(left)][:_NEAR] != left[place:][:_NEAR]

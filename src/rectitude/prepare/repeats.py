@@ -13,7 +13,7 @@ from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
 from rectitude.prepare.alike import alike
 from rectitude.prepare.grading import require_grades
-from rectitude.prepare.order import Runs, Ties, equals, in_time, settled
+from rectitude.prepare.order import Runs, StableTies, equals, in_time, settled
 from rectitude.prepare.words import drawn
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Keep = Literal["first", "last", "sum", "error"]
 
 def deduplicate(
     log: Log, *, keep: Keep = "last", order: Literal["time", "file"] = "time",
-    ties: Ties = "content",
+    ties: StableTies = "content",
 ) -> Log:  # fmt: skip
     """One row of each user and item: the first or the last, by time or in the file.
 

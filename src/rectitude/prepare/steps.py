@@ -22,6 +22,7 @@ from rectitude.prepare.counting import (
 )
 from rectitude.prepare.grading import grade_range, threshold
 from rectitude.prepare.repeats import deduplicate
+from rectitude.prepare.sorting import sort_rows
 from rectitude.prepare.timing import last_days, session_gap, time_window
 
 Step = Callable[..., Log]
@@ -46,5 +47,6 @@ STEPS: Mapping[str, Step] = {
         last_days,
         session_gap,
         sample_users,
+        sort_rows,
     )
 }

@@ -36,12 +36,18 @@ class Plan:
 
 @cache
 def protocols() -> Mapping[str, Mapping[str, Any]]:
-    """All protocols by name; a framework's releases share one file under several names."""
+    """All protocols by name; a framework's releases share one file under several names, or one
+    file is `like` another and says what is otherwise."""
+    stored = {
+        file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8"))
+        for file in sorted(files(__name__).iterdir(), key=lambda one: one.name)
+        if file.name.endswith(".toml")
+    }
     found: dict[str, Mapping[str, Any]] = {}
-    for file in sorted(files(__name__).iterdir(), key=lambda one: one.name):
-        if file.name.endswith(".toml"):
-            stored = tomllib.loads(file.read_text("utf-8"))
-            found |= dict.fromkeys([file.name.removesuffix(".toml"), *stored["also"]], stored)
+    for name, one in stored.items():
+        other = stored.get(one.get("like", ""), {})
+        whole = {**other, **one, "split": [*one["split"], *other.get("split", ())]}
+        found |= dict.fromkeys([name, *one["also"]], whole)
     return found
 
 
