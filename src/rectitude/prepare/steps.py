@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from rectitude.data.log import Log
 from rectitude.prepare.choosing import (
     earliest,
+    in_intervals,
     latest,
     popular_items,
     recent_items,
@@ -32,6 +33,7 @@ STEPS: Mapping[str, Step] = {
         deduplicate,
         threshold,
         grade_range,
+        in_intervals,
         n_filter,
         k_core,
         between,

@@ -9,7 +9,7 @@ import numpy as np
 from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, open_log
-from rectitude.errors import BadIds
+from rectitude.errors import BadIds, BadName
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Order, Ties, by_time
 from rectitude.splits import shares
@@ -35,6 +35,10 @@ def k_fold(
     ("round_robin") as they stand.
     """
     shares.require_whole(folds, "folds", 2)
+    if log.frame.height < folds:
+        raise BadName(
+            f"there are {log.frame.height} rows for {folds} folds.", "a row for each fold."
+        )
     random = draw == "random"
     if random and level == "all":
         ends = [log.frame.height * nth // folds for nth in range(1, folds)]

@@ -194,7 +194,7 @@ def _by_number(
     shares.require_whole(keep, "keep", 0)
     sizes = np.maximum(standing.size - skip, 0)
     longest = int(standing.size.max(initial=0))
-    if n + keep + skip > longest:
+    if short in ("some", "error") and n + keep + skip > longest:
         raise NothingToEvaluate(
             f"n is {n}, and the longest profile of {log.source} has {longest:,} rows: none has {n}"
             f" to hold out, {skip} to leave after them and {keep} to keep.",

@@ -17,7 +17,7 @@ from rectitude.prepare.draws import places
 from rectitude.prepare.ends import ends_of
 from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import moments, shares
-from rectitude.splits.parting import accounted, parted, require_rows
+from rectitude.splits.parting import accounted, parted
 from rectitude.splits.registry import single, splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split
@@ -170,7 +170,6 @@ def next_after(
     most = standing.size if shown is None else wanted + min(shown, log.frame.height)
     fold_in = chosen(evaluated, (standing.after >= wanted) & (standing.after < most))
     split = Split(chosen(log, (times < start).to_numpy()), truth, fold_in)
-    require_rows(log, split)
     used = members(log.frame[ROW], _rows(split.train, truth, fold_in))
     return accounted(split, log, used)
 

@@ -1,0 +1,94 @@
+"""What frameworks do with words, values and tables that golden cases do not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rectitude as rt
+from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.prepare import prepare
+from rectitude.splits.protocols import CONVERTERS, resolve, steps
+from rectitude.splits.split import Split
+
+LOG = {
+    "user": [1, 1, 1, 1, 2, 2, 2, 3], "item": [1, 2, 3, 4, 1, 2, 3, 9],
+    "rating": [1, 2, 3, 4, 5, 2, 4, 5], "timestamp": [5, 5, 7, 7, 1, 2, 3, 4],
+}  # fmt: skip
+DAY = 86_400
+
+
+def left(framework: str, **words: Any) -> list[int]:
+    """Rows that a framework's filter leaves."""
+    return prepare(pl.DataFrame(LOG), steps(framework, words)).frame["row"].to_list()
+
+
+def one(framework: str, table: object = LOG, **words: Any) -> Split:
+    found = rt.split(table, protocol=framework, **words)
+    assert isinstance(found, Split)
+    return found
+
+
+def test_recbole_divides_its_shares_by_their_sum() -> None:
+    first, second, third = CONVERTERS["ratios"]("TS_721")
+    assert sum([0.7, 0.2, 0.1]) < 1  # in floats
+    assert (first, second, third) == (0.7 / 0.9999999999999999, 0.2 / 0.9999999999999999,
+                                      0.1 / 0.9999999999999999)  # fmt: skip
+    assert CONVERTERS["first_of_rest"]([first, second, third]) == first / (1 - third)
+
+
+@pytest.mark.parametrize("order", ["TO", "RO"])
+@pytest.mark.parametrize("method", ["TS_802", "RS_802_user", "RS_80_0_20_none"])
+def test_recboles_second_share_may_be_nothing(method: str, order: str) -> None:
+    split = one("recbole", method=method, order=order)
+    assert split.validation is None
+    assert split.train.frame.height + split.truth.frame.height == 8
+
+
+def test_recboles_intervals_of_ratings_and_times_hold_together() -> None:
+    assert left("recbole", val_interval={"timestamp": "[2,5]"}) == [0, 1, 5, 6, 7]
+    both = {"rating": "[2,4]", "timestamp": "[2,5);(5,9]"}
+    assert left("recbole", val_interval=both) == [2, 3, 5, 6]
+
+
+def test_null_means_that_a_word_was_not_given() -> None:
+    interval = {"user_inter_num_interval": "[4,inf)", "item_inter_num_interval": None}
+    assert left("recbole", **interval, val_interval=None, rm_dup_inter=None) == [0, 1, 2, 3]
+    words = {"method": "RatioSplit", "test_size": 0.25, "exclude_unknowns": False}
+    assert resolve("cornac", {**words, "val_size": None}) == resolve("cornac", words)
+    timed = {"scenario": "Timed", "t": 5, "validation": False}
+    assert resolve("recpack", {**timed, "t_validation": None}) == resolve("recpack", timed)
+
+
+def windows(**words: Any) -> list[Split]:
+    times = [0, 1, 2, 3, 7, 7, 8, 9]
+    table = {**LOG, "timestamp": [DAY * day for day in times]}
+    found = rt.split(table, protocol="rectools", method="TimeRangeSplitter", **words)
+    assert isinstance(found, list)
+    return found
+
+
+KEEP = {"filter_cold_users": False, "filter_cold_items": False, "filter_already_seen": False}
+
+
+def test_windows_of_rectools_that_are_empty_keep_the_numbers_of_the_others() -> None:
+    series = windows(test_size="2D", n_splits=4, **KEEP)  # days 2-3, 4-5, 6-7, 8-9
+    assert [split.name for split in series] == ["window-1", "window-3", "window-4"]
+
+
+def test_a_window_that_filters_leave_empty_is_left_out_and_said() -> None:
+    series = windows(test_size="2D", n_splits=4, filter_cold_items=False, filter_already_seen=False)
+    assert [split.name for split in series] == ["window-1", "window-4"]
+    assert series[0].ledger["empty_splits"] == 1
+    with pytest.raises(NothingToEvaluate, match="nothing to find"):
+        windows(test_size="1D")  # of the one user of day 9 nothing was learnt
+
+
+def test_windows_of_rectools_may_begin_before_the_data() -> None:
+    series = windows(test_size="4D", n_splits=4, **KEEP)
+    assert [split.name for split in series] == ["window-3", "window-4"]
+    assert series[0].ledger["empty_splits"] == 1
+    with pytest.raises(BadName, match="the start of a window"):
+        rt.split(LOG, "windows", span=4, folds=4)
