@@ -92,3 +92,89 @@ def test_windows_of_rectools_may_begin_before_the_data() -> None:
     assert series[0].ledger["empty_splits"] == 1
     with pytest.raises(BadName, match="the start of a window"):
         rt.split(LOG, "windows", span=4, folds=4)
+
+
+def series(framework: str, **words: Any) -> list[Split]:
+    found = rt.split(LOG, protocol=framework, **words)
+    assert isinstance(found, list)
+    return found
+
+
+HOLDOUT = {"method": "LastN", "n": 1}
+
+
+def test_lenskit_samples_users_again_without_meeting_any_twice() -> None:
+    words = {"method": "sample_users", "holdout": HOLDOUT}
+    users = [
+        set(split.truth.frame["user"]) for split in series("lenskit", size=1, repeats=2, **words)
+    ]
+    assert [len(some) for some in users] == [1, 1]
+    assert not users[0] & users[1]
+    every = series("lenskit", size=2, repeats=2, **words)  # not enough: all are dealt out
+    assert sorted(split.truth.frame.height for split in every) == [1, 2]
+    assert one("lenskit", size=2, repeats=1, **words).truth.frame.height == 2
+
+
+def test_lenskit_samples_records_with_and_without_overlap() -> None:
+    words = {"method": "sample_records", "size": 3, "repeats": 2}
+    rows = [set(split.truth.frame["row"]) for split in series("lenskit", **words)]
+    assert [len(some) for some in rows] == [3, 3]
+    assert not rows[0] & rows[1]
+    again = series("lenskit", **{**words, "repeats": 3}, disjoint=False)
+    assert [split.truth.frame.height for split in again] == [3, 3, 3]
+    dealt = series("lenskit", **{**words, "repeats": 3}, disjoint=True)
+    assert sorted(split.truth.frame.height for split in dealt) == [2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"method": "sample_users", "size": 2},
+        {"method": "sample_users", "size": 2, "holdout": "LastN"},
+        {"method": "sample_users", "size": 2, "holdout": {"method": "LastN"}},
+        {"method": "sample_users", "size": 2, "holdout": {**HOLDOUT, "field": "rating"}},
+        {"method": "sample_users", "size": 4, "holdout": HOLDOUT},
+        {"method": "sample_users", "holdout": HOLDOUT},
+        {"method": "crossfold_users", "partitions": 2, "holdout": {"method": "SampleFrac"}},
+        {"method": "crossfold_records"},
+    ],
+)
+def test_what_lenskit_refuses_is_refused(words: dict[str, Any]) -> None:
+    with pytest.raises(BadName):
+        rt.split(LOG, protocol="lenskit", **words)
+
+
+def test_cornac_deals_out_rows_that_are_left_over_by_its_own_draw() -> None:
+    words = {"method": "CrossValidation", "n_folds": 3, "exclude_unknowns": False, "seed": 1}
+    sizes = [split.truth.frame.height for split in series("cornac", **words)]
+    assert sizes == [2, 4, 2]  # as Cornac's own CrossValidation deals out eight rows
+    assert one("cornac", fold=1, **words).truth.frame.height == 4
+
+
+@pytest.mark.parametrize("fold", [3, -1])
+def test_a_fold_that_does_not_exist_is_refused(fold: int) -> None:
+    with pytest.raises(BadName, match=f"fold is {fold}, and there are 3 folds"):
+        one("cornac", method="CrossValidation", n_folds=3, fold=fold)
+
+
+@pytest.mark.parametrize(("test", "valid", "sizes"), [
+    (0.25, 3, (3, 3, 2)), (3, 0.2, (3, 2, 3)), (2, 3, (3, 3, 2)), (0.25, 0.2, (4, 2, 2)),
+])  # fmt: skip
+def test_cornacs_sizes_may_be_numbers_or_shares(
+    test: float, valid: float, sizes: tuple[int, ...]
+) -> None:
+    words = {"method": "RatioSplit", "exclude_unknowns": False}
+    split = one("cornac", test_size=test, val_size=valid, **words)
+    assert split.validation is not None
+    inner = split.validation
+    parts = (inner.train, inner.truth, split.truth)
+    assert tuple(part.frame.height for part in parts) == sizes
+
+
+@pytest.mark.parametrize("chrono", [True, False])
+def test_cornac_takes_numbers_of_rows_of_each_user_for_validation_too(chrono: bool) -> None:
+    words = {"method": "StratifiedSplit", "chrono": chrono, "exclude_unknowns": False}
+    split = one("cornac", test_size=1, val_size=1, **words)
+    assert split.validation is not None
+    assert sorted(split.truth.frame["user"]) == [1, 2, 3]
+    assert sorted(split.validation.truth.frame["user"]) == [1, 2]

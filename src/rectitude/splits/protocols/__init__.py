@@ -62,11 +62,11 @@ def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Pla
     require_known(entry, name, given)
     options: dict[str, Any] = deepcopy(dict(entry.get("set", {})))
     options["unknown"] = {**stored.get("unknown", {}), **options.get("unknown", {})}
+    require_given(entry, name, given)
     for target, source in entry.get("take", {}).items():
-        names = [source] if isinstance(source, str) else source
-        present = [one for one in names if one.partition("|")[0] in given]
-        if present:
-            _put(options, target.split("."), taken(stored, name, present[0], given))
+        found = _present(source, given)
+        if found is not None:
+            _put(options, target.split("."), taken(stored, name, found, given))
     unknown, seed, fold = (options.pop(key, None) for key in ("unknown", "seed", "fold"))
     validation: Mapping[str, Any] = {}
     if isinstance(options.get("validation"), dict):
@@ -78,6 +78,28 @@ def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Pla
 def _given(words: Mapping[str, Any]) -> dict[str, Any]:
     """The words that say something: None is how frameworks write that nothing was given."""
     return {key: value for key, value in words.items() if value is not None}
+
+
+def _present(source: str | list[str], given: Mapping[str, Any]) -> str | None:
+    """The first of the words for a value that is given, with its converters."""
+    names = [source] if isinstance(source, str) else source
+    return next((one for one in names if one.partition("|")[0] in given), None)
+
+
+def require_given(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
+    """Refuse an entry of whose `must`, values that the framework has no default for, one is missing;
+    and a word that is none of those `allowed`."""
+    for target in entry.get("must", ()):
+        source = entry["take"][target]
+        if _present(source, given) is None:
+            words = [source] if isinstance(source, str) else source
+            asked = " or ".join(one.partition("|")[0] for one in words)
+            raise BadName(
+                f"protocol {name!r}, {_shown(entry)}, was given no {asked}.", "a value for it."
+            )
+    for word, allowed in entry.get("allowed", {}).items():
+        if word in given and not any(_same(given[word], one) for one in allowed):
+            raise BadName(f"{word} is {given[word]!r}.", f"one of: {', '.join(map(str, allowed))}.")
 
 
 def _put(tree: dict[str, Any], path: list[str], value: object) -> None:
@@ -182,18 +204,23 @@ def steps(name: str, words: Mapping[str, Any]) -> list[dict[str, Any]]:
     matched = {key: "" for step in entry["steps"] for key in step.get("match", {})}
     known = {**entry, "take": takes, "match": {**matched, **entry.get("match", {})}}
     require_known(known, name, given)
-    return [
-        {"step": step["step"], **step.get("set", {})}
-        | {
-            key: taken(stored, name, one, given)
-            for key, one in step.get("take", {}).items()
-            if one.partition("|")[0] in given
-        }
-        for step in fitting
-    ]
+    require_given(entry, name, given)
+    return [_step(stored, name, step, given) for step in fitting]
 
 
-def _takes(step: Mapping[str, Any]) -> dict[str, str]:
+def _step(
+    stored: Mapping[str, Any], name: str, step: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    require_given(step, name, given)
+    found: dict[str, Any] = {"step": step["step"], **step.get("set", {})}
+    for key, source in step.get("take", {}).items():
+        word = _present(source, given)
+        if word is not None:
+            found[key] = taken(stored, name, word, given)
+    return found
+
+
+def _takes(step: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{step['step']}.{key}": one for key, one in step.get("take", {}).items()}
 
 
@@ -230,8 +257,6 @@ def _values(intervals: Mapping[str, Any], column: str) -> Any:
     return intervals.get(column)
 
 
-EVERY = 2**31
-"""A number beyond that of any user's rows, or of users."""
 CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "complement": lambda share: 1 - share,
     "drop": lambda chosen: "drop" if chosen else "keep",
@@ -239,7 +264,6 @@ CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "third": lambda ratios: ratios[2],
     "second": lambda ratios: ratios[1],
     "first_of_rest": _first_of_rest,
-    "every": lambda size: EVERY if size == "all" else size,
     "latest": lambda n: None if n < 0 else n,
     "earliest": lambda n: max(-n, 0),
     "whole": int,
