@@ -26,6 +26,8 @@ EVERY_STEP: list[tuple[str, dict[str, Any]]] = [
     ("threshold", {"at": "global_mean"}),
     ("threshold", {"at": "user_mean"}),
     ("grade_range", {"above": 0.1, "at_most": 0.3}),
+    ("consecutive", {"keep": "last"}),
+    ("first_days", {"n": 0.0001, "level": "user"}),
     ("in_intervals", {"grade": "[0.1,0.2);(0.2,0.9]"}),
     ("n_filter", {"users": 2, "items": 2}),
     ("k_core", {"users": 2, "items": 3}),

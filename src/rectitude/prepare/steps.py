@@ -22,8 +22,8 @@ from rectitude.prepare.counting import (
     users_per_item,
 )
 from rectitude.prepare.grading import grade_range, threshold
-from rectitude.prepare.repeats import deduplicate
-from rectitude.prepare.timing import last_days, session_gap, time_window
+from rectitude.prepare.repeats import consecutive, deduplicate
+from rectitude.prepare.timing import first_days, last_days, session_gap, time_window
 
 Step = Callable[..., Log]
 
@@ -31,6 +31,7 @@ STEPS: Mapping[str, Step] = {
     step.__name__: step
     for step in (
         deduplicate,
+        consecutive,
         threshold,
         grade_range,
         in_intervals,
@@ -46,6 +47,7 @@ STEPS: Mapping[str, Step] = {
         earliest,
         time_window,
         last_days,
+        first_days,
         session_gap,
         sample_users,
     )

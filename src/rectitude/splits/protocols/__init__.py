@@ -87,8 +87,8 @@ def _present(source: str | list[str], given: Mapping[str, Any]) -> str | None:
 
 
 def require_given(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
-    """Refuse an entry of whose `must`, values that the framework has no default for, one is missing;
-    and a word that is none of those `allowed`."""
+    """Refuse words that lack one of the values that the framework has no default for (`must`), or
+    give one that is not `allowed`."""
     for target in entry.get("must", ()):
         source = entry["take"][target]
         if _present(source, given) is None:
