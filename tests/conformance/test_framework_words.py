@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rectitude as rt
+from rectitude.candidates.protocols import candidates_of
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.prepare import prepare
 from rectitude.splits.protocols import CONVERTERS, resolve, steps
@@ -178,3 +179,72 @@ def test_cornac_takes_numbers_of_rows_of_each_user_for_validation_too(chrono: bo
     assert split.validation is not None
     assert sorted(split.truth.frame["user"]) == [1, 2, 3]
     assert sorted(split.validation.truth.frame["user"]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("framework", "words"),
+    [
+        ("elliot", {"strategy": "n_rounds_k_core", "core": 2}),
+        ("daisyrec", {"name": "preprocess", "prepro": "abc"}),
+        ("daisyrec", {"name": "preprocess", "prepro": "5core", "level": "x"}),
+        ("recpack", {"filter": "MinItemsPerUser"}),
+        ("recpack", {"filter": "MaxItemsPerUser", "count_duplicates": True}),
+        ("recpack", {"filter": "NMostPopular"}),
+    ],
+)
+def test_filters_that_a_framework_refuses_are_refused(
+    framework: str, words: dict[str, Any]
+) -> None:
+    with pytest.raises(BadName):
+        left(framework, **words)
+
+
+def test_splits_without_the_number_of_rows_are_refused() -> None:
+    with pytest.raises(BadName, match="was given no n"):
+        one("recpack", splitter="MostRecentSplitter")
+
+
+def test_elliots_negatives_from_files_are_not_drawn() -> None:
+    split = one("elliot", strategy="temporal_hold_out", leave_n_out=1)
+    assert candidates_of(split, "elliot", strategy="random", num_items=1).frame.height == 3
+    with pytest.raises(BadName, match="strategy of elliot"):
+        candidates_of(split, "elliot", strategy="fixed")
+
+
+def test_recpacks_filters_take_their_own_names() -> None:
+    assert left("recpack", filter="MinItemsPerUser", min_items_per_user=4) == [0, 1, 2, 3]
+    assert left("recpack", filter="MinUsersPerItem", min_users_per_item=2) == [0, 1, 2, 4, 5, 6]
+    assert left("recpack", filter="NMostRecent", N=2) == left("recpack", filter="NMostRecent", n=2)
+
+
+def test_replays_days_are_counted_from_either_end() -> None:
+    table = {**LOG, "timestamp": [DAY * day for day in (0, 1, 5, 9, 4, 4, 8, 9)]}
+
+    def kept(**words: Any) -> list[int]:
+        return prepare(pl.DataFrame(table), steps("replay", words)).frame["row"].to_list()
+
+    assert kept(filter="GlobalDaysFilter", days=5) == [0, 1, 4, 5]
+    assert kept(filter="GlobalDaysFilter", days=2, first=False) == [3, 6, 7]
+    assert kept(filter="EntityDaysFilter", days=2) == [0, 1, 4, 5, 7]
+    assert kept(filter="EntityDaysFilter", days=1, first=False) == [3, 6, 7]
+    item = {"filter": "EntityDaysFilter", "days": 4, "entity_column": "item_id"}
+    assert kept(**item) == [0, 1, 2, 3, 5, 6, 7]
+    dates = {"start_date": "1970-01-05 00:00:00", "end_date": "1970-01-09 00:00:00"}
+    assert kept(filter="TimePeriodFilter", **dates) == [2, 4, 5]
+    assert kept(filter="TimePeriodFilter", start_date=None, end_date=dates["end_date"]) == [
+        0, 1, 2, 4, 5,
+    ]  # fmt: skip
+
+
+def test_replay_leaves_one_of_items_that_follow_each_other() -> None:
+    table = {**LOG, "item": [1, 1, 2, 1, 1, 1, 1, 1], "timestamp": [1, 2, 3, 4, 7, 6, 5, 8]}
+    words = {"filter": "ConsecutiveDuplicatesFilter"}
+    for keep, rows in (("first", [0, 2, 3, 6, 7]), ("last", [1, 2, 3, 4, 7])):
+        recipe = steps("replay", {**words, "keep": keep})
+        assert prepare(pl.DataFrame(table), recipe).frame["row"].to_list() == rows
+
+
+def test_replay_settles_equal_times_by_item_if_it_is_named() -> None:
+    words = {"filter": "NumInteractionsFilter", "num_interactions": 1, "item_column": "item_id"}
+    assert left("replay", first=True, **words) == [0, 4, 7]
+    assert left("replay", first=False, **words) == [3, 6, 7]

@@ -136,6 +136,8 @@ def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> Outcome:
     words = {key: value for key, value in operation.items() if key not in ("base", "row_order")}
     name = words.pop("name")
     if name == "negative_sampling":
+        if "base" not in operation:
+            raise BadName("negative_sampling has no base.", "the split that it is for.")
         made = _performed(log, operation["base"], profile)
         return _sampled(made, words, profile)
     if "base" in operation:
@@ -211,6 +213,6 @@ def _shown(split: Split) -> pl.DataFrame:
 def _sampled(made: Outcome, words: Mapping[str, Any], profile: str) -> Outcome:
     if profile not in CANDIDATES:
         return made
-    settings = {word: value for word, value in words.items() if word != "strategy"}
+    settings = {word: value for word, value in words.items() if value is not None}
     drawn = candidates_of(made.splits[0][1], profile, **settings)
     return replace(made, candidates=drawn.frame)
