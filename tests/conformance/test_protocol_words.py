@@ -110,13 +110,13 @@ def test_shares_may_be_written_as_digits_or_as_numbers() -> None:
     assert found[0].fingerprint == found[1].fingerprint
 
 
-def golden(folder: Path, operation: dict[str, Any], **stated: Any) -> Path:
-    """A golden tree with one data case of Elliot."""
-    inputs, cases = folder / "inputs" / "log", folder / "cases" / "elliot"
+def golden(folder: Path, operation: dict[str, Any], profile: str = "elliot", **stated: Any) -> Path:
+    """A golden tree with one data case."""
+    inputs, cases = folder / "inputs" / "log", folder / "cases" / profile
     inputs.mkdir(parents=True)
     cases.mkdir(parents=True)
     LOG.write_parquet(inputs / "interactions.parquet")
-    whole = {"profile": "elliot", "kind": "data", "input": "log", "check": "rows", **stated}
+    whole = {"profile": profile, "kind": "data", "input": "log", "check": "rows", **stated}
     (cases / "log.json").write_text(json.dumps({**whole, "operation": operation}))
     return folder
 
@@ -159,6 +159,14 @@ def test_parts_that_come_out_empty_are_compared(tmp_path: Path) -> None:
     assert (standing.agree, standing.wrong) == (2, [])
     with pytest.raises(NothingToEvaluate, match="nothing to learn from"):
         split("elliot", strategy="temporal_hold_out", leave_n_out=4)
+
+
+def test_a_test_part_of_no_share_is_empty(tmp_path: Path) -> None:
+    operation = {"name": "split", "method": "RS_730_user", "order": "time_stable"}
+    stated = {"expected_test_rows": [], "expected_valid_rows": [3, 6]}
+    folder = golden(tmp_path, operation, **stated, profile="recbole")
+    (standing,) = conformance(folder)
+    assert (standing.agree, standing.wrong) == (2, [])
 
 
 def test_a_case_that_nobody_thought_of_stops_no_other_case(tmp_path: Path) -> None:

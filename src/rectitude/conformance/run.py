@@ -85,6 +85,8 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standi
         standing.cases += 1
         try:
             _add(standing, case, own.get(case.profile) or PROFILES.get(case.profile))
+        except OSError:  # a tree that lacks files cannot be compared
+            raise
         except (RectitudeError, *BARE) as error:  # its own failure, and no other case's
             said = f"{type(error).__name__}: {error}".splitlines()[0]
             standing.compared += 1

@@ -245,8 +245,10 @@ def _by_share(
     least: int = 0,
     no_share: NoShare = "none",
 ) -> Split:
+    none = bool(validation) and given[0] == 0  # all that is held out is for validation
+
     def held_of(sizes: Any) -> Any:
-        held = np.where(sizes < least, 0, _held(sizes, *given))
+        held = sizes * 0 if none else np.where(sizes < least, 0, _held(sizes, *given))
         return np.where(held == 0, sizes, held) if no_share == "all" else held
 
     held = shares.by_size(standing.size, held_of)
