@@ -9,7 +9,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.candidates.protocols import candidates_of
-from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.errors import BadName, NothingToEvaluate, UnknownName
 from rectitude.prepare import prepare
 from rectitude.splits.protocols import CONVERTERS, resolve, steps
 from rectitude.splits.split import Split
@@ -250,3 +250,17 @@ def test_replay_settles_equal_times_by_item_if_it_is_named() -> None:
     words = {"filter": "NumInteractionsFilter", "num_interactions": 1, "item_column": "item_id"}
     assert left("replay", first=True, **words) == [0, 4, 7]
     assert left("replay", first=False, **words) == [3, 6, 7]
+
+
+def test_names_of_columns_change_nothing() -> None:
+    words = {"filter": "MinCountFilter", "num_entries": 4}
+    assert left("replay", groupby_column="user_id", **words) == [0, 1, 2, 3]
+    assert left("replay", by="user", query_column="user_id", **words) == [0, 1, 2, 3]
+    counted = {"filter": "MinCountFilter", "num_entries": 2, "groupby_column": "item_id"}
+    assert left("replay", **counted) == [0, 1, 2, 4, 5, 6]
+    plan = resolve("replay", {"method": "LastNSplitter", "N": 1, "divide_column": "user_id"})
+    named = {"query_column": "user_id", "timestamp_column": "timestamp"}
+    words = {"method": "LastNSplitter", "N": 1, "divide_column": "user_id", **named}
+    assert resolve("replay", words) == plan
+    with pytest.raises(UnknownName, match="no parameter 'session_id_column'"):
+        resolve("replay", {**words, "session_id_column": "session"})

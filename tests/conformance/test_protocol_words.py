@@ -194,6 +194,7 @@ def test_a_case_of_values_that_cannot_be_read_stops_no_other_case(tmp_path: Path
     folder = golden(tmp_path, {"name": "filter", "strategy": "user_average"}, expected_rows=[3, 4])
     odd = {"profile": "elliot", "kind": "lists", "input": "log", "expected": {"ndcg@10": 1.0}}
     (folder / "cases" / "elliot" / "odd.json").write_text(json.dumps(odd))
+    LOG.select("user").write_parquet(folder / "inputs" / "log" / "recommendations.parquet")
     (standing,) = conformance(folder)
     assert (standing.cases, standing.agree) == (2, 0)
     assert [one.case for one in standing.wrong] == ["log", "odd"]

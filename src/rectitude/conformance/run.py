@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
-from rectitude.conformance.data import BARE, Check, checks, declared
+from rectitude.conformance.data import Check, checks, declared
 from rectitude.conformance.inputs import arguments, needed
 from rectitude.conformance.reports import report_checks
 from rectitude.conformance.significance import significance_values
@@ -87,7 +87,7 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standi
             _add(standing, case, own.get(case.profile) or PROFILES.get(case.profile))
         except OSError:  # a tree that lacks files cannot be compared
             raise
-        except (RectitudeError, *BARE) as error:  # its own failure, and no other case's
+        except Exception as error:  # its own failure, and no other case's
             said = f"{type(error).__name__}: {error}".splitlines()[0]
             standing.compared += 1
             standing.wrong.append(Comparison(case.path.stem, said, "", 0.0, None, 0.0))

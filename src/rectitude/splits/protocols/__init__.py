@@ -149,6 +149,7 @@ def require_known(entry: Mapping[str, Any], name: str, given: Mapping[str, Any])
     ]
     known = {*entry.get("match", {}), *entry.get("defaults", {}), *entry.get("ignore", ())}
     known |= {one.partition("|")[0] for one in sources} | set(entry.get("needs", ()))
+    known |= set(protocol(name).get("ignore", ()))
     for key in given:
         if key not in known:
             raise unknown_name(
