@@ -264,3 +264,19 @@ def test_names_of_columns_change_nothing() -> None:
     assert resolve("replay", words) == plan
     with pytest.raises(UnknownName, match="no parameter 'session_id_column'"):
         resolve("replay", {**words, "session_id_column": "session"})
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize(("users", "held", "sizes"), [
+    (2, 2, {2}), (0.67, 0.5, {1, 2}), (1, 0.5, {1, 2}), (0.9, 1, {1}),
+])  # fmt: skip
+def test_replays_two_stages_hold_out_rows_of_some_users(
+    users: float, held: float, sizes: set[int], shuffle: bool
+) -> None:
+    table = {**LOG, "user": [1, 1, 1, 1, 2, 2, 3, 3]}
+    words = {"first_divide_size": users, "second_divide_size": held, "shuffle": shuffle}
+    split = one("replay", table, method="TwoStageSplitter", **words)
+    counts = split.truth.frame.group_by("user").len()
+    assert counts.height == (users if isinstance(users, int) else int(users * 3))
+    assert set(counts["len"]) <= sizes
+    assert split.train.frame.height + split.truth.frame.height == 8
