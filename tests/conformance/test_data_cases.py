@@ -126,7 +126,7 @@ def test_filters_of_a_framework_are_a_recipe() -> None:
     ]
     interval = {"user_inter_num_interval": "(2,8]", "item_inter_num_interval": "[0,inf)"}
     (step,) = steps("recbole", interval)
-    assert (step["users_at_least"], step["users_at_most"], step["items_at_most"]) == (3, 8, None)
+    assert step == {"step": "between", "users_among": "(2,8]", "items_among": "[0,inf)"}
 
 
 def test_all_data_cases_agree_or_are_declared(golden: Path) -> None:

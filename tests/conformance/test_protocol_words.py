@@ -11,7 +11,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.conformance.run import conformance
-from rectitude.errors import BadName
+from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.prepare import prepare
 from rectitude.splits.protocols import steps
 from rectitude.splits.split import Split
@@ -38,6 +38,7 @@ def split(framework: str, **words: Any) -> Split:
 @pytest.mark.parametrize(
     ("interval", "rows"),
     [
+        ("[1,1];[5,inf)", [0, 4, 7]), ("[1,2);(2,3];(4,5]", [0, 2, 4, 7]),
         ("[2,4]", [1, 2, 3, 5, 6]), ("(2,4]", [2, 3, 6]), ("[2,4)", [1, 2, 5]),
         ("(-inf,2]", [0, 1, 5]), ("(2, inf)", [2, 3, 4, 6, 7]), ("[2.5,inf)", [2, 3, 4, 6, 7]),
     ],
@@ -48,8 +49,11 @@ def test_both_ends_of_recboles_intervals_of_values_count(interval: str, rows: li
 
 @pytest.mark.parametrize(
     ("interval", "rows"),
-    [("(-inf,3]", [4, 5, 6, 7]), ("[2,4)", [4, 5, 6]), ("(2.5,inf)", [0, 1, 2, 3, 4, 5, 6])],
-)
+    [
+        ("[1,1];[4,inf)", [0, 1, 2, 3, 7]), ("(-inf,3]", [4, 5, 6, 7]), ("[2,4)", [4, 5, 6]),
+        ("(2.5,inf)", [0, 1, 2, 3, 4, 5, 6]),
+    ],
+)  # fmt: skip
 def test_recboles_intervals_of_counts_hold_whole_numbers(interval: str, rows: list[int]) -> None:
     assert left("recbole", user_inter_num_interval=interval) == rows
 
@@ -57,9 +61,8 @@ def test_recboles_intervals_of_counts_hold_whole_numbers(interval: str, rows: li
 @pytest.mark.parametrize(
     "words",
     [
-        {"val_interval": {"rating": "[1,2];[4,5]"}},
-        {"val_interval": {"timestamp": "[1,2]"}},
-        {"val_interval": {"rating": "[2,4]", "timestamp": "[1,2]"}},
+        {"val_interval": {"rating": "[1,2],[4,5]"}},
+        {"val_interval": {"weather": "[1,2]"}},
         {"user_inter_num_interval": "5"},
     ],
 )
@@ -107,13 +110,13 @@ def test_shares_may_be_written_as_digits_or_as_numbers() -> None:
     assert found[0].fingerprint == found[1].fingerprint
 
 
-def golden(folder: Path, operation: dict[str, Any], **stated: Any) -> Path:
-    """A golden tree with one data case of Elliot."""
-    inputs, cases = folder / "inputs" / "log", folder / "cases" / "elliot"
+def golden(folder: Path, operation: dict[str, Any], profile: str = "elliot", **stated: Any) -> Path:
+    """A golden tree with one data case."""
+    inputs, cases = folder / "inputs" / "log", folder / "cases" / profile
     inputs.mkdir(parents=True)
     cases.mkdir(parents=True)
     LOG.write_parquet(inputs / "interactions.parquet")
-    whole = {"profile": "elliot", "kind": "data", "input": "log", "check": "rows", **stated}
+    whole = {"profile": profile, "kind": "data", "input": "log", "check": "rows", **stated}
     (cases / "log.json").write_text(json.dumps({**whole, "operation": operation}))
     return folder
 
@@ -134,9 +137,42 @@ def test_a_case_whose_words_are_unknown_stops_no_other_case(
 
 
 def test_a_case_that_is_refused_here_agrees_with_nothing(tmp_path: Path) -> None:
+    operation = {"name": "split", "strategy": "fixed_timestamp", "timestamp": 2}
+    base = {"name": "filter", "strategy": "user_k_core", "core": 99}
+    words = {**operation, "base": base}
+    (standing,) = conformance(golden(tmp_path, words, expected_test_rows=[1]))
+    assert (standing.agree, standing.compared + standing.unsupported) == (0, 1)
+
+
+def test_a_filter_that_leaves_nothing_agrees_with_no_rows_alone(tmp_path: Path) -> None:
     operation = {"name": "filter", "strategy": "user_k_core", "core": 99}
-    (standing,) = conformance(golden(tmp_path, operation, expected_rows=[]))
-    assert (standing.compared, standing.agree, len(standing.wrong)) == (1, 0, 1)
+    (standing,) = conformance(golden(tmp_path / "a", operation, expected_rows=[]))
+    assert (standing.agree, standing.wrong) == (1, [])
+    (standing,) = conformance(golden(tmp_path / "b", operation, expected_rows=[1, 2]))
+    assert [one.got for one in standing.wrong] == [2.0]
+
+
+def test_parts_that_come_out_empty_are_compared(tmp_path: Path) -> None:
+    operation = {"name": "split", "strategy": "temporal_hold_out", "leave_n_out": 4}
+    stated = {"expected_test_rows": [*range(8)], "expected_train_rows": []}
+    (standing,) = conformance(golden(tmp_path, operation, **stated))
+    assert (standing.agree, standing.wrong) == (2, [])
+    with pytest.raises(NothingToEvaluate, match="nothing to learn from"):
+        split("elliot", strategy="temporal_hold_out", leave_n_out=4)
+
+
+def test_a_test_part_of_no_share_is_empty(tmp_path: Path) -> None:
+    operation = {"name": "split", "method": "RS_730_user", "order": "time_stable"}
+    stated = {"expected_test_rows": [], "expected_valid_rows": [3, 6]}
+    folder = golden(tmp_path, operation, **stated, profile="recbole")
+    (standing,) = conformance(folder)
+    assert (standing.agree, standing.wrong) == (2, [])
+
+
+def test_a_case_that_nobody_thought_of_stops_no_other_case(tmp_path: Path) -> None:
+    operation = {"name": "filter", "strategy": "user_k_core", "core": 2, "base": ["odd"]}
+    (standing,) = conformance(golden(tmp_path, operation, expected_rows=[1]))
+    assert (standing.compared, standing.agree) == (1, 0)
 
 
 def test_operations_before_others_may_have_some_before_them(tmp_path: Path) -> None:
@@ -152,3 +188,13 @@ def test_a_fold_that_is_missing_lacks_its_rows(tmp_path: Path) -> None:
     folds = [{"test_rows": [0, 2, 4, 6, 7]}, {"test_rows": [1, 3, 5]}, {"test_rows": [1]}]
     (standing,) = conformance(golden(tmp_path, operation, folds=folds))
     assert [(one.name, one.got) for one in standing.wrong] == [("fold 2 test_rows", 1.0)]
+
+
+def test_a_case_of_values_that_cannot_be_read_stops_no_other_case(tmp_path: Path) -> None:
+    folder = golden(tmp_path, {"name": "filter", "strategy": "user_average"}, expected_rows=[3, 4])
+    odd = {"profile": "elliot", "kind": "lists", "input": "log", "expected": {"ndcg@10": 1.0}}
+    (folder / "cases" / "elliot" / "odd.json").write_text(json.dumps(odd))
+    LOG.select("user").write_parquet(folder / "inputs" / "log" / "recommendations.parquet")
+    (standing,) = conformance(folder)
+    assert (standing.cases, standing.agree) == (2, 0)
+    assert [one.case for one in standing.wrong] == ["log", "odd"]

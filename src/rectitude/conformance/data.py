@@ -11,7 +11,7 @@ from rectitude.candidates.protocols import CANDIDATES, candidates_of
 from rectitude.conformance.cases import Case
 from rectitude.conformance.properties import PROPERTIES, Outcome
 from rectitude.data.log import ROW, Log
-from rectitude.errors import BadName, RectitudeError, UnknownName
+from rectitude.errors import BadName, NothingToEvaluate, UnknownName
 from rectitude.prepare import prepare
 from rectitude.splits.protocols import protocol, protocols, resolve, steps
 from rectitude.splits.run import planned
@@ -45,11 +45,11 @@ def checks(case: Case) -> list[Check]:
         return [Check(name, None) for name, _ in asked]
     try:
         outcome = _performed(_log(case, stored["operation"]), stored["operation"], case.profile)
+        return [Check(name, wrong(outcome)) for name, wrong in asked]
     except (BadName, UnknownName):  # words that the protocol does not know
         return [Check(name, None) for name, _ in asked]
-    except RectitudeError:  # refused here: nothing of it agrees
+    except Exception:  # refused, or not foreseen: nothing of it agrees, and others go on
         return [Check(name, 1) for name, _ in asked]
-    return [Check(name, wrong(outcome)) for name, wrong in asked]
 
 
 def declared(case: Case) -> bool:
@@ -73,7 +73,7 @@ def _asked(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
         yield f"count of {name}", _other_count(name, count)
     for nth, fold in enumerate(stored.get("folds", ())):
         for key, value in fold.items():
-            yield f"fold {nth} {key}", _other_fold(nth, key, value)
+            yield f"fold {nth} {key}", _other_fold(nth, key, value, fold)
     for name, stated in stored.get("properties", {}).items():
         yield name, _broken(name, stated)
 
@@ -96,11 +96,15 @@ def _other_count(name: str, count: int) -> Wrong:
     return wrong
 
 
-def _other_fold(nth: int, key: str, value: Any) -> Wrong:
+def _other_fold(nth: int, key: str, value: Any, fold: Mapping[str, Any]) -> Wrong:
     def wrong(outcome: Outcome) -> int | None:
-        if nth >= len(outcome.folds):  # a fold that holds no row is left out here
+        if nth not in outcome.numbers:  # a fold without anything to be found is left out here
+            if not fold.get("test_rows", True):
+                return 0
             return value if key == "n_train" else len(value)
-        part = outcome.folds[nth][key.removesuffix("_rows").removeprefix("n_")]
+        part = outcome.folds[outcome.numbers.index(nth)][
+            key.removesuffix("_rows").removeprefix("n_")
+        ]
         return abs(part.height - value) if key == "n_train" else len(set(part[ID]) ^ set(value))
 
     return wrong
@@ -130,6 +134,8 @@ def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> Outcome:
     words = {key: value for key, value in operation.items() if key not in ("base", "row_order")}
     name = words.pop("name")
     if name == "negative_sampling":
+        if "base" not in operation:
+            raise BadName("negative_sampling has no base.", "the split that it is for.")
         made = _performed(log, operation["base"], profile)
         return _sampled(made, words, profile)
     if "base" in operation:
@@ -157,18 +163,29 @@ def _done(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
 
 
 def _filtered(log: Log, name: str, words: Mapping[str, Any], profile: str) -> Log:
-    return prepare(log, steps(profile, words if name == "filter" else {"name": name, **words}))
+    recipe = steps(profile, words if name == "filter" else {"name": name, **words})
+    try:
+        return prepare(log, recipe)
+    except NothingToEvaluate:  # frameworks go on with a table without rows
+        return log.with_frame(log.frame.clear())
 
 
 def _split(log: Log, words: Mapping[str, Any], profile: str) -> Outcome:
     stored, plan = protocol(profile), resolve(profile, words)
-    before = planned(log, replace(plan, unknown={}))
-    after = planned(log, plan)
+    before = planned(log, replace(plan, unknown={}), empty="kept")
+    after = planned(log, plan, empty="kept")
     splits = after if isinstance(after, list) else [after]
     plain = before if isinstance(before, list) else [before]
     shown = plain if stored.get("rows") == "before_unknown" else splits
     parts = [_parts(one, stored["train"], words) for one in shown]
-    return Outcome(log.frame, parts, [*zip(plain, splits, strict=True)])
+    numbers = tuple(map(_number, splits))
+    return Outcome(log.frame, parts, [*zip(plain, splits, strict=True)], numbers=numbers)
+
+
+def _number(split: Split) -> int:
+    """Which of a series a split is, from 0."""
+    number = split.name.rpartition("-")[2]
+    return int(number) - 1 if number else 0
 
 
 def _parts(split: Split, train: str, words: Mapping[str, Any]) -> Parts:
@@ -194,6 +211,6 @@ def _shown(split: Split) -> pl.DataFrame:
 def _sampled(made: Outcome, words: Mapping[str, Any], profile: str) -> Outcome:
     if profile not in CANDIDATES:
         return made
-    settings = {word: value for word, value in words.items() if word != "strategy"}
+    settings = {word: value for word, value in words.items() if value is not None}
     drawn = candidates_of(made.splits[0][1], profile, **settings)
     return replace(made, candidates=drawn.frame)

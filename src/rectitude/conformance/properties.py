@@ -27,6 +27,8 @@ class Outcome:
     splits: list[tuple[Split, Split]]
     """each split before and after unknown users and items were dealt with"""
     candidates: pl.DataFrame | None = None
+    numbers: tuple[int, ...] = (0,)
+    """which fold of its series each is, from 0: some may have been left out"""
 
     def rows(self, part: str) -> pl.DataFrame:
         """A part of the first fold."""

@@ -83,7 +83,14 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standi
     for case in load(folder, [Path(p).stem if is_file(p) else p for p in profiles]):
         standing = standings.setdefault(case.profile, Standing(case.profile))
         standing.cases += 1
-        _add(standing, case, own.get(case.profile) or PROFILES.get(case.profile))
+        try:
+            _add(standing, case, own.get(case.profile) or PROFILES.get(case.profile))
+        except OSError:  # a tree that lacks files cannot be compared
+            raise
+        except Exception as error:  # its own failure, and no other case's
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            standing.compared += 1
+            standing.wrong.append(Comparison(case.path.stem, said, "", 0.0, None, 0.0))
     return list(standings.values())
 
 

@@ -1,4 +1,4 @@
-"""Steps that choose items, or some interactions of each user, or some users."""
+"""Steps that choose rows by their values, items, some interactions of each user, or users."""
 
 from __future__ import annotations
 
@@ -13,11 +13,26 @@ from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
 from rectitude.prepare.counting import Repeats, distinct_pairs
 from rectitude.prepare.draws import places
+from rectitude.prepare.intervals import among, read_intervals
 from rectitude.prepare.introsort import introsort, whole
 from rectitude.prepare.order import Ties, by_time
 from rectitude.prepare.peeling import Sides
 
 Equals = Literal["id", "introsort"]
+
+
+def in_intervals(log: Log, *, grade: str | None = None, timestamp: str | None = None) -> Log:
+    """Rows whose grade and timestamp lie in one of the intervals given for them, such as
+    [1,2];[4,inf)."""
+    asked = {"grade": grade, "timestamp": timestamp}
+    given = {column: text for column, text in asked.items() if text is not None}
+    if not given:
+        raise BadName("in_intervals has no intervals.", "some for grade, timestamp or both.")
+    kept = np.ones(log.frame.height, bool)
+    for column, text in given.items():
+        log.require(column, "in_intervals")
+        kept &= among(read_intervals(text), log.frame[column].to_physical().to_numpy())
+    return chosen(log, kept)
 
 
 def popular_items(log: Log, *, n: int, repeats: Repeats = "counted", ties: Equals = "id") -> Log:

@@ -9,6 +9,7 @@ import numpy as np
 from rectitude.data.codes import codes, looked_up
 from rectitude.data.log import Log, chosen
 from rectitude.errors import BadName
+from rectitude.prepare.intervals import read_intervals
 from rectitude.prepare.peeling import Bounds, Order, Rounds, Sides, surviving
 
 Repeats = Literal["counted", "once"]
@@ -43,16 +44,19 @@ def between(
     users_at_most: int | None = None,
     items_at_least: int = 0,
     items_at_most: int | None = None,
+    users_among: str | None = None,
+    items_among: str | None = None,
     order: Order = "together",
     repeats: Repeats = "counted",
 ) -> Log:
     """Users and items whose rows lie between bounds, until all do.
 
-    Both are counted together, or one side in what the other left: with an upper bound that is not
-    the same.
+    `users_among` and `items_among` are intervals such as [1,3];[5,inf), one of which must hold the
+    number. Both sides are counted together, or one in what the other left: with an upper bound that
+    is not the same.
     """
-    users = _bounds(users_at_least, users_at_most, "users")
-    items = _bounds(items_at_least, items_at_most, "items")
+    users = _bounds(users_at_least, users_at_most, "users", users_among)
+    items = _bounds(items_at_least, items_at_most, "items", items_among)
     return _kept(log, users, items, repeats, "until_stable", order)
 
 
@@ -101,13 +105,13 @@ def distinct_pairs(rows: Sides, sizes: Sides) -> Sides:
     return Sides(*np.divmod(pl.Series(pair).unique().to_numpy(), sizes.items))
 
 
-def _bounds(at_least: int, at_most: int | None, what: str) -> Bounds:
+def _bounds(at_least: int, at_most: int | None, what: str, among: str | None = None) -> Bounds:
     if at_least < 0 or (at_most is not None and at_most < at_least):
         raise BadName(
             f"the bounds of {what} are {at_least} and {at_most}.",
             "a lower bound of 0 or more, and an upper one that is not below it.",
         )
-    return Bounds(at_least, at_most)
+    return Bounds(at_least, at_most, () if among is None else read_intervals(among))
 
 
 def _require_some(users: int, items: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from rectitude.arrays import Flags, Integers
 from rectitude.compiled import frozen, kernel, repay
 from rectitude.data.codes import counts
+from rectitude.prepare.intervals import Interval, among
 from rectitude.threads import together
 
 Order = Literal["together", "users_first", "items_first"]
@@ -21,10 +22,14 @@ class Bounds(NamedTuple):
 
     at_least: int = 0
     at_most: int | None = None
+    intervals: tuple[Interval, ...] = ()
+    """one of them must hold the number, if there are any"""
 
     def hold(self, counts: Integers) -> Flags:
         """Which counts lie within."""
         inside: Flags = counts >= self.at_least
+        if self.intervals:
+            inside = inside & among(self.intervals, counts)
         return inside if self.at_most is None else inside & (counts <= self.at_most)
 
 
@@ -44,7 +49,7 @@ def surviving(
     With lower bounds alone, what is left in the end does not depend on the order in which things
     go, and one pass over what goes is enough.
     """
-    both_least = all(bound.at_least > 1 and bound.at_most is None for bound in bounds)
+    both_least = all(bound.at_least > 1 and bound[1:] == (None, ()) for bound in bounds)
     if rounds == "until_stable" and both_least and repay(len(codes.users)):
         return _peeled(codes, sizes, bounds)
     if rounds == 1 and order == "together":

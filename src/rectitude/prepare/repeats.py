@@ -1,4 +1,4 @@
-"""The step that leaves one row of each user and item."""
+"""Steps that leave one row of each user and item, or of each stretch of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from rectitude.arrays import Floats
 from rectitude.compiled import repay
-from rectitude.data.codes import codes
+from rectitude.data.codes import codes, ranks
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.errors import BadTable
 from rectitude.prepare.alike import alike
 from rectitude.prepare.grading import require_grades
-from rectitude.prepare.order import Runs, StableTies, equals, in_time, settled
+from rectitude.prepare.order import Runs, StableTies, Ties, equals, in_time, ordered, settled
 from rectitude.prepare.words import drawn
 
 if TYPE_CHECKING:
@@ -47,6 +47,22 @@ def deduplicate(
     kept = np.ones(frame.height, bool)
     kept[runs.rows] = False
     kept[runs.rows[runs.ends - (runs.sizes if keep == "first" else 1)]] = True
+    return chosen(log, kept)
+
+
+def consecutive(
+    log: Log, *, keep: Literal["first", "last"] = "first", ties: Ties = "content"
+) -> Log:
+    """One row where a user meets the same item several times in a row: the first or the last."""
+    log.require("timestamp", "consecutive")
+    users = ranks(log.frame["user"])
+    runs = ordered((users, int(users.max(initial=0)) + 1), in_time(log.frame, ties))
+    items = codes(log.frame["item"])[0][runs.rows]
+    begins = np.append(True, items[1:] != items[:-1])[: len(items)]
+    begins[runs.ends[:-1]] = True
+    stays = begins if keep == "first" else np.append(begins[1:], True)[: len(items)]
+    kept = np.zeros(len(items), bool)
+    kept[runs.rows[stays]] = True
     return chosen(log, kept)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from rectitude.data.log import Log
 from rectitude.prepare.choosing import (
     earliest,
+    in_intervals,
     latest,
     popular_items,
     recent_items,
@@ -21,9 +22,9 @@ from rectitude.prepare.counting import (
     users_per_item,
 )
 from rectitude.prepare.grading import grade_range, threshold
-from rectitude.prepare.repeats import deduplicate
+from rectitude.prepare.repeats import consecutive, deduplicate
 from rectitude.prepare.sorting import sort_rows
-from rectitude.prepare.timing import last_days, session_gap, time_window
+from rectitude.prepare.timing import first_days, last_days, session_gap, time_window
 
 Step = Callable[..., Log]
 
@@ -31,8 +32,10 @@ STEPS: Mapping[str, Step] = {
     step.__name__: step
     for step in (
         deduplicate,
+        consecutive,
         threshold,
         grade_range,
+        in_intervals,
         n_filter,
         k_core,
         between,
@@ -45,6 +48,7 @@ STEPS: Mapping[str, Step] = {
         earliest,
         time_window,
         last_days,
+        first_days,
         session_gap,
         sample_users,
         sort_rows,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from rectitude.data.codes import ranks
+from rectitude.data.codes import looked_up, ranks
 from rectitude.data.log import Log, chosen
 from rectitude.data.moments import moment, span
 from rectitude.errors import BadName
-from rectitude.prepare.order import in_time, ordered
+from rectitude.prepare.ends import ends_of
+from rectitude.prepare.order import Level, in_time, ordered
 
 Moment = int | float | str | datetime | date
 """A number as in the timestamps, or a date."""
@@ -34,14 +35,33 @@ def time_window(log: Log, *, start: Moment | None = None, end: Moment | None = N
     return chosen(log, log.frame.select(kept.alias("kept"))["kept"])
 
 
-def last_days(log: Log, *, n: float) -> Log:
-    """Rows less than n days before the latest one."""
+def last_days(log: Log, *, n: float, level: Level = "all") -> Log:
+    """Rows less than n days before the latest one: of the log, of their user or of their item."""
     log.require("timestamp", "last_days")
     length = span(log, timedelta(days=n), "n")
-    newest: Any = log.frame["timestamp"].max()
-    if newest is None:
+    if log.frame.is_empty():
         return log
-    return chosen(log, log.frame["timestamp"] > newest - length)
+    return chosen(log, log.frame["timestamp"] > _ends(log, level, "last") - length)
+
+
+def first_days(log: Log, *, n: float, level: Level = "all") -> Log:
+    """Rows less than n days after the first one: of the log, of their user or of their item."""
+    log.require("timestamp", "first_days")
+    length = span(log, timedelta(days=n), "n")
+    if log.frame.is_empty():
+        return log
+    return chosen(log, log.frame["timestamp"] < _ends(log, level, "first") + length)
+
+
+def _ends(log: Log, level: Level, end: Literal["first", "last"]) -> Any:
+    """The first or last moment of the log, or for each row that of its user or item."""
+    import polars as pl
+
+    if level == "all":
+        times = log.frame["timestamp"]
+        return times.min() if end == "first" else times.max()
+    ends, groups = ends_of(log, level, end)
+    return pl.Series(looked_up(ends.to_physical().to_numpy(), groups)).cast(ends.dtype)
 
 
 def session_gap(log: Log, *, gap: Span = "30min") -> Log:

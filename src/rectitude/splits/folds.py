@@ -8,6 +8,7 @@ import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.data.numbers import require_whole
+from rectitude.errors import BadName
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Order, Ties, by_time
 from rectitude.splits.given import of_parts
@@ -22,6 +23,8 @@ def k_fold(
     *,
     folds: int = 5,
     level: Literal["all", "user", "item"] = "all",
+    size: int | None = None,
+    remainder: Literal["even", "drawn"] = "even",
     draw: Literal["random", "round_robin"] = "random",
     order: Order = "time",
     ties: Ties = "content",
@@ -30,17 +33,38 @@ def k_fold(
     """Every row is to be found in one of the folds.
 
     Rows are dealt out evenly, over the whole log or within each user, in a random order or
-    ("round_robin") as they stand.
+    ("round_robin") as they stand. With a `size`, no more than so many are in each. `remainder`
+    "drawn" gives each row that is left over to any fold, as Cornac does.
     """
     require_whole(folds, "folds", 2)
+    if log.frame.height < folds:
+        raise BadName(
+            f"there are {log.frame.height} rows for {folds} folds.", "a row for each fold."
+        )
     random = draw == "random"
     if random and level == "all":
-        ends = [log.frame.height * nth // folds for nth in range(1, folds)]
+        ends = _ends(log.frame.height, folds, size, remainder, seed)
         fold: Any = np.searchsorted(ends, cut_at_random(log, ends, seed).after, side="right")
     else:
         standing = at_random(log, level, seed) if random else by_time(log, level, ties, order)
         fold = standing.before % folds
+        if size is not None:
+            fold = np.where(standing.before // folds < size, fold, folds)
     return [parted(log, fold == nth, name=f"fold-{nth + 1}") for nth in range(folds)]
+
+
+def _ends(rows: int, folds: int, size: int | None, remainder: str, seed: int) -> list[int]:
+    """Where the folds of an order of all rows end."""
+    if size is not None and size * folds < rows:
+        require_whole(size, "size")
+        return [size * nth for nth in range(1, folds + 1)]
+    if remainder == "even":
+        return [rows * nth // folds for nth in range(1, folds)]
+    generator = np.random.RandomState(seed)
+    generator.shuffle(np.repeat(np.arange(folds), rows // folds))  # drawn before the others
+    over = generator.choice(folds, size=rows % folds)
+    ends: list[int] = np.cumsum(rows // folds + np.bincount(over, minlength=folds)).tolist()
+    return ends
 
 
 @splitter

@@ -31,7 +31,8 @@ def parted(
 ) -> Split:
     """The parts of a log; train is all that is not truth unless it is given.
 
-    `validation` marks rows of train that are to be found while a model is being tuned.
+    `validation` marks rows of train that are to be found while a model is being tuned. Parts may
+    come out empty here; whoever asked for the split says whether that is an error.
     """
     truth = flags_of(truth)
     learnt = ~truth if train is None else flags_of(train)
@@ -42,9 +43,12 @@ def parted(
     parts = parts_of(log, learnt, truth, *shown, *tuned)
     inner = Split(parts[-2], parts[-1]) if tuned else None
     split = Split(parts[0], parts[1], parts[2] if shown else None, name, ledger or Ledger(), inner)
-    for each in (inner, split) if inner else (split,):
-        require_rows(log, each)
     return accounted(split, log, reduce(np.logical_or, [learnt, truth, *shown]))
+
+
+def holds_rows(split: Split) -> bool:
+    """Whether there is something to learn from and something to find."""
+    return not (split.train.frame.is_empty() or split.truth.frame.is_empty())
 
 
 def require_rows(log: Log, split: Split) -> None:

@@ -195,7 +195,7 @@ def _by_number(
     require_whole(keep, "keep", 0)
     sizes = np.maximum(standing.size - skip, 0)
     longest = int(standing.size.max(initial=0))
-    if n + keep + skip > longest:
+    if short in ("some", "error") and n + keep + skip > longest:
         raise NothingToEvaluate(
             f"n is {n}, and the longest profile of {log.source} has {longest:,} rows: none has {n}"
             f" to hold out, {skip} to leave after them and {keep} to keep.",
@@ -246,8 +246,10 @@ def _by_share(
     least: int = 0,
     no_share: NoShare = "none",
 ) -> Split:
+    none = bool(validation) and given[0] == 0  # all that is held out is for validation
+
     def held_of(sizes: Any) -> Any:
-        held = np.where(sizes < least, 0, _held(sizes, *given))
+        held = sizes * 0 if none else np.where(sizes < least, 0, _held(sizes, *given))
         return np.where(held == 0, sizes, held) if no_share == "all" else held
 
     held = shares.by_size(standing.size, held_of)

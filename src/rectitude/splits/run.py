@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.splits import folds, rows, timeline, users
-from rectitude.splits.parting import account_parts
+from rectitude.splits.parting import account_parts, holds_rows, require_rows
 from rectitude.splits.protocols import Plan, resolve
 from rectitude.splits.registry import SPLITTERS, apply, parameters, require_known, single
 from rectitude.splits.split import Split
-from rectitude.splits.unknown import unknown as with_policy
+from rectitude.splits.unknown import treated as with_policy
 
 __all__ = ["MODULES", "SPLITTERS", "planned", "split"]
 MODULES = (rows, timeline, users, folds)
@@ -82,19 +82,57 @@ def _changed(plan: Plan, validation: object, unknown: Mapping[str, Any] | None) 
     return replace(plan, options={**plan.options, "validation": validation})
 
 
-def planned(log: Log, plan: Plan, seed: int = 0) -> Split | list[Split]:
-    """Split a log as a plan says."""
+def planned(
+    log: Log, plan: Plan, seed: int = 0, empty: Literal["error", "kept"] = "error"
+) -> Split | list[Split]:
+    """Split a log as a plan says; empty parts are an error unless they are to be `kept`.
+
+    Of a series, splits without anything to learn from or to find are left out, which its ledgers
+    say; it is an error if none is left.
+    """
     chosen = seed if plan.seed is None else plan.seed
     found = apply(plan.how, log, plan.options, chosen)
-    if isinstance(found, list):
-        series = [_finished(one, plan, chosen) for one in found]
-        return series if plan.fold is None else series[plan.fold]
-    return _finished(found, plan, chosen)
+    if isinstance(found, list) and plan.fold is not None:
+        found = _one(found, plan.fold)
+    if not isinstance(found, list):
+        made = _finished(found, plan, chosen)
+        return made if empty == "kept" else _whole(log, found, made)
+    series = [_finished(one, plan, chosen) for one in found]
+    if empty == "kept":
+        return series
+    held = [one for one in series if holds_rows(one)]
+    if not series:
+        raise NothingToEvaluate(f"no split of the series holds a row of {log.source}.", "some.")
+    if not held:
+        _whole(log, found[-1], series[-1])
+    about = "splits of the series hold nothing to learn from or to find and are left out"
+    for one in held:
+        one.ledger.count("empty_splits", len(series) - len(held), about, len(series), "", "notice")
+    return held
+
+
+def _one(series: list[Split], number: int) -> Split:
+    """One of a series by its number, from 0."""
+    if not 0 <= number < len(series):
+        raise BadName(
+            f"fold is {number}, and there are {len(series)} folds.",
+            f"a whole number from 0 to {len(series) - 1}.",
+        )
+    return series[number]
+
+
+def _whole(log: Log, found: Split, made: Split) -> Split:
+    """A split with rows in every part, before and after unknown users and items were dealt with."""
+    require_rows(log, found)
+    require_rows(found.truth, made)
+    if made.validation is not None:
+        require_rows(made.train, made.validation)
+    return made
 
 
 def _finished(made: Split, plan: Plan, seed: int) -> Split:
     """One split with its validation, its policy and how it was made."""
-    if plan.validation:
+    if plan.validation and not made.train.frame.is_empty():
         made = replace(made, validation=single(plan.validation, made.train, seed))
         account_parts(made)
     if plan.unknown:

@@ -167,18 +167,20 @@ def windows(
     start: object = None,
     delta_in: object = None,
     end: Literal["last", "unit"] = "last",
+    early: Literal["error", "left_out"] = "error",
 ) -> list[Split]:
     """A series of splits along the timeline: each finds what happens in one window of time.
 
     The windows begin at `start` and follow each other by `stride` (their own length unless it is
     given) until the last row. Without a start, the `folds` windows end with the last row, or with
-    the unit of the span (the day of 10D) that holds it.
+    the unit of the span (the day of 10D) that holds it. `early` says what becomes of windows that
+    begin before the first row, so that there is nothing to learn from.
     """
     log.require("timestamp", "windows")
     length = length_of(log, span, "span")
     step = length if stride is None else length_of(log, stride, "stride")
     starts = _starts(log, span, length, step, folds, start, end)
-    for first in starts:
+    for first in starts if early == "error" else ():
         moments.inside(log, first, "the start of a window")
     times = log.frame["timestamp"]
     bounds = [(nth, first, first + length) for nth, first in enumerate(starts, 1)]

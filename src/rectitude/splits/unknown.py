@@ -40,6 +40,21 @@ def unknown(
     train; `known` "all" takes every id of every part for known, as frameworks do that number ids
     before they split. `seen` is about pairs that the user has in train or fold-in already.
     """
+    kept = treated(split, users=users, items=items, seen=seen, known=known, least=least)
+    require_rows(split.truth, kept)
+    return kept
+
+
+def treated(
+    split: Split,
+    *,
+    users: Policy = "keep",
+    items: Policy = "keep",
+    seen: Policy = "keep",
+    known: Known = "train",
+    least: int = 1,
+) -> Split:
+    """As `unknown`, but nothing may be left to be found."""
     ledger = split.ledger + Ledger()
     truth, facts = split.truth, facts_of(split, known, least)
     words = {"users": "of unknown users", "items": "of unknown items", "seen": "of pairs seen"}
@@ -53,9 +68,8 @@ def unknown(
     ledger.count("users_dropped", gone, "users have no truth left", weight="notice")
     inner = split.validation
     if inner is not None:
-        inner = unknown(inner, users=users, items=items, seen=seen, known=known, least=least)
+        inner = treated(inner, users=users, items=items, seen=seen, known=known, least=least)
     kept = replace(split, truth=left, ledger=ledger, validation=inner)
-    require_rows(truth, kept)
     account_parts(kept)
     return kept
 

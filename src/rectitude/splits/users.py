@@ -18,7 +18,7 @@ from rectitude.prepare.draws import places
 from rectitude.prepare.ends import ends_of
 from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import moments, shares
-from rectitude.splits.parting import accounted, parted, require_rows
+from rectitude.splits.parting import accounted, parted
 from rectitude.splits.registry import single, splitter
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split
@@ -50,7 +50,7 @@ def strong_generalisation(
     log: Log,
     *,
     ratio: float = 0.2,
-    size: int | None = None,
+    size: int | Literal["all"] | None = None,
     of: Part = "truth",
     rounding: Rounding = "half_even",
     arithmetic: Arithmetic = "decimal",
@@ -87,18 +87,22 @@ def k_fold_users(
     log: Log,
     *,
     folds: int = 5,
+    size: int | None = None,
     within: Mapping[str, Any] = WITHIN,
     shown: Literal["fold_in", "train"] = "fold_in",
     seed: int = 0,
 ) -> list[Split]:
-    """Every user is evaluated in one of the folds, as in `strong_generalisation`."""
+    """Every user is evaluated in one of the folds, as in `strong_generalisation`; with a `size`, no
+    more than so many in each."""
     require_whole(folds, "folds", 2)
     place, users = places(log.frame["user"], seed)
     if users < folds:
         raise BadName(f"there are {users} users for {folds} folds.", "a user for each fold.")
+    most = users if size is None else size
+    require_whole(most, "size")
     splits = []
     for nth in range(folds):
-        evaluated = place % folds == nth
+        evaluated = (place % folds == nth) & (place // folds < most)
         inner = single(within, chosen(log, evaluated), seed)
         splits.append(_shown(log, evaluated, inner, shown, name=f"fold-{nth + 1}"))
     return splits
@@ -171,7 +175,6 @@ def next_after(
     most = standing.size if shown is None else wanted + min(shown, log.frame.height)
     fold_in = chosen(evaluated, (standing.after >= wanted) & (standing.after < most))
     split = Split(chosen(log, (times < start).to_numpy()), truth, fold_in)
-    require_rows(log, split)
     used = members(log.frame[ROW], _rows(split.train, truth, fold_in))
     return accounted(split, log, used)
 
@@ -189,7 +192,7 @@ def _late(log: Log, t: object) -> Mask:
 
 
 def _drawn(
-    log: Log, ratio: float, size: int | None, of: Part, rounding: Rounding,
+    log: Log, ratio: float, size: int | Literal["all"] | None, of: Part, rounding: Rounding,
     arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
 ) -> Mask:  # fmt: skip
     """The rows of the users that are set apart: the first of a random order, `among` some."""
@@ -197,7 +200,10 @@ def _drawn(
     if size is None:
         shares.require_ratio(ratio)
         size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
+    size = users if size == "all" else size
     require_whole(size, "size")
+    if size > users:
+        raise BadName(f"size is {size:,}, and there are {users:,} users.", "at most as many.")
     if among is not None and distinct(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)

@@ -16,7 +16,7 @@ from typing import Any
 from rectitude.candidates.catalogue import full, given, train_items
 from rectitude.candidates.sampling import sampled
 from rectitude.candidates.value import Candidates
-from rectitude.errors import unknown_name
+from rectitude.errors import BadName, unknown_name
 from rectitude.splits.split import Split
 
 
@@ -33,6 +33,9 @@ def _protocols() -> dict[str, Mapping[str, Any]]:
 def as_framework(name: str, split: Split, *, seed: int = 0, **words: Any) -> Candidates:
     """Candidates as a framework draws them; settings in its own words or in ours."""
     stored = PROTOCOLS[name]
+    for word, allowed in stored.get("allowed", {}).items():
+        if words.pop(word, allowed[0]) not in allowed:
+            raise BadName(f"{word} of {name} is none of those known here.", f"{allowed}.")
     ours = {stored.get("words", {}).get(word, word): value for word, value in words.items()}
     drawn = sampled(split, **{**stored["plan"], **ours}, seed=seed)
     return replace(drawn, settings={**drawn.settings, "kind": name})

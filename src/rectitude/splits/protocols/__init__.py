@@ -6,8 +6,6 @@ our parameters come from. `resolve` turns a framework's words into a `Plan`.
 
 from __future__ import annotations
 
-import math
-import re
 import tomllib
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -64,21 +62,50 @@ def resolve(name: str, words: Mapping[str, Any]) -> Plan:
 
 
 def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Plan:
+    words = _given(words)
     entry = entry_of(stored["split"], name, words)
     given = {**entry.get("defaults", {}), **words}
     require_known(entry, name, given)
     options: dict[str, Any] = deepcopy(dict(entry.get("set", {})))
     options["unknown"] = {**stored.get("unknown", {}), **options.get("unknown", {})}
+    require_given(entry, name, given)
     for target, source in entry.get("take", {}).items():
-        names = [source] if isinstance(source, str) else source
-        present = [one for one in names if one.partition("|")[0] in given]
-        if present:
-            _put(options, target.split("."), taken(stored, name, present[0], given))
+        found = _present(source, given)
+        if found is not None:
+            _put(options, target.split("."), taken(stored, name, found, given))
     unknown, seed, fold = (options.pop(key, None) for key in ("unknown", "seed", "fold"))
-    validation = {}
+    validation: Mapping[str, Any] = {}
     if isinstance(options.get("validation"), dict):
-        validation = options.pop("validation")
+        found = options.pop("validation")
+        validation = {} if None in found.values() else found
     return Plan(entry["how"], options, unknown or {}, validation, seed, fold)
+
+
+def _given(words: Mapping[str, Any]) -> dict[str, Any]:
+    """The words that say something: None is how frameworks write that nothing was given."""
+    return {key: value for key, value in words.items() if value is not None}
+
+
+def _present(source: str | list[str], given: Mapping[str, Any]) -> str | None:
+    """The first of the words for a value that is given, with its converters."""
+    names = [source] if isinstance(source, str) else source
+    return next((one for one in names if one.partition("|")[0] in given), None)
+
+
+def require_given(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
+    """Refuse words that lack one of the values that the framework has no default for (`must`), or
+    give one that is not `allowed`."""
+    for target in entry.get("must", ()):
+        source = entry["take"][target]
+        if _present(source, given) is None:
+            words = [source] if isinstance(source, str) else source
+            asked = " or ".join(one.partition("|")[0] for one in words)
+            raise BadName(
+                f"protocol {name!r}, {_shown(entry)}, was given no {asked}.", "a value for it."
+            )
+    for word, allowed in entry.get("allowed", {}).items():
+        if word in given and not any(_same(given[word], one) for one in allowed):
+            raise BadName(f"{word} is {given[word]!r}.", f"one of: {', '.join(map(str, allowed))}.")
 
 
 def _put(tree: dict[str, Any], path: list[str], value: object) -> None:
@@ -128,6 +155,7 @@ def require_known(entry: Mapping[str, Any], name: str, given: Mapping[str, Any])
     ]
     known = {*entry.get("match", {}), *entry.get("defaults", {}), *entry.get("ignore", ())}
     known |= {one.partition("|")[0] for one in sources} | set(entry.get("needs", ()))
+    known |= set(protocol(name).get("ignore", ()))
     for key in given:
         if key not in known:
             raise unknown_name(
@@ -141,13 +169,19 @@ def taken(stored: Mapping[str, Any], name: str, source: str, given: Mapping[str,
     value = given[key]
     for converter in converters:
         if converter == "split":
-            plan = _plan(stored, name, value)
+            plan = _plan(stored, name, _as_table(key, value))
             seeded = {} if plan.seed is None else {"seed": plan.seed}
             value = {"how": plan.how, **plan.options, **seeded}
         elif converter in CONVERTERS:
             value = _converted(converter, key, value)
         else:
             value = _word(stored, name, converter, value)
+    return value
+
+
+def _as_table(key: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise BadName(f"{key} is {value!r}.", "a table of words that names a way of splitting.")
     return value
 
 
@@ -169,6 +203,7 @@ def steps(name: str, words: Mapping[str, Any]) -> list[dict[str, Any]]:
     stored = protocol(name)
     if "steps" in words:  # a chain of filters
         return [step for one in words["steps"] for step in steps(name, one)]
+    words = _given(words)
     entry = entry_of(stored.get("filter", []), name, words)
     given = {**entry.get("defaults", {}), **words}
     fitting = [step for step in entry["steps"] if _fits(step, given, words)]
@@ -176,18 +211,23 @@ def steps(name: str, words: Mapping[str, Any]) -> list[dict[str, Any]]:
     matched = {key: "" for step in entry["steps"] for key in step.get("match", {})}
     known = {**entry, "take": takes, "match": {**matched, **entry.get("match", {})}}
     require_known(known, name, given)
-    return [
-        {"step": step["step"], **step.get("set", {})}
-        | {
-            key: taken(stored, name, one, given)
-            for key, one in step.get("take", {}).items()
-            if one.partition("|")[0] in given
-        }
-        for step in fitting
-    ]
+    require_given(entry, name, given)
+    return [_step(stored, name, step, given) for step in fitting]
 
 
-def _takes(step: Mapping[str, Any]) -> dict[str, str]:
+def _step(
+    stored: Mapping[str, Any], name: str, step: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    require_given(step, name, given)
+    found: dict[str, Any] = {"step": step["step"], **step.get("set", {})}
+    for key, source in step.get("take", {}).items():
+        word = _present(source, given)
+        if word is not None:
+            found[key] = taken(stored, name, word, given)
+    return found
+
+
+def _takes(step: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{step['step']}.{key}": one for key, one in step.get("take", {}).items()}
 
 
@@ -205,67 +245,36 @@ def _ratios(method: str) -> list[float]:
     numbers = [int(one) for one in (parts[0] if len(parts) == 1 else parts)]
     if len(numbers) != len(("train", "validation", "test")):
         raise BadName(f"method is {method!r}.", "three shares, as in RS_811_user.")
-    return [one / sum(numbers) for one in numbers]
+    shares = [one / sum(numbers) for one in numbers]
+    # The framework is given shares, and divides them by their sum, which may not be 1.
+    return [one / sum(shares) for one in shares]
 
 
-_NUMBER = r"\s*(-?(?:inf|\d+(?:\.\d+)?))\s*"
-_INTERVAL = re.compile(rf"\s*([\[(]){_NUMBER},{_NUMBER}([\])])\s*")
+def _first_of_rest(ratios: list[float]) -> float | None:
+    """The first share among the first two; None if the second is empty."""
+    share = ratios[0] / (1 - ratios[2])
+    return share if share < 1 else None
 
 
-def _interval(text: object) -> tuple[str, float, float, str]:
-    """The brackets and ends of an interval such as [5,inf) or (3,8]."""
-    found = _INTERVAL.fullmatch(str(text))
-    if found is None:
-        raise BadName(f"an interval is {text!r}.", "one interval, such as [5,inf) or (3,8].")
-    return found[1], float(found[2]), float(found[3]), found[4]
+def _values(intervals: Mapping[str, Any], column: str) -> Any:
+    """The intervals of the values of a column, where there are some."""
+    for other in intervals:
+        if other not in ("rating", "timestamp"):
+            raise BadName(f"intervals are given for {other!r}.", "some for rating or timestamp.")
+    return intervals.get(column)
 
 
-def _at_least(interval: str) -> int:
-    """The smallest count inside an interval."""
-    bracket, low, _, _ = _interval(interval)
-    if math.isinf(low):
-        return 0
-    return max(math.floor(low) + 1 if bracket == "(" else math.ceil(low), 0)
-
-
-def _at_most(interval: str) -> int | None:
-    """The largest count inside an interval, if there is one."""
-    _, _, high, bracket = _interval(interval)
-    if math.isinf(high):
-        return None
-    return math.ceil(high) - 1 if bracket == ")" else math.floor(high)
-
-
-def _end(interval: str, bracket: str) -> float | None:
-    """The end of an interval that has this bracket, if there is one."""
-    opening, low, high, closing = _interval(interval)
-    ends = {opening: low, closing: high}
-    return None if math.isinf(ends.get(bracket, math.inf)) else ends[bracket]
-
-
-def _rating(intervals: Mapping[str, Any]) -> Any:
-    """The interval of ratings, where no other column has one."""
-    if set(intervals) != {"rating"}:
-        raise BadName(f"intervals are given for {sorted(intervals)}.", "one for rating alone.")
-    return intervals["rating"]
-
-
-EVERY = 2**31
-"""A number beyond that of any user's rows, or of users."""
 CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "complement": lambda share: 1 - share,
     "drop": lambda chosen: "drop" if chosen else "keep",
     "ratios": _ratios,
     "third": lambda ratios: ratios[2],
     "second": lambda ratios: ratios[1],
-    "first_of_rest": lambda ratios: ratios[0] / (1 - ratios[2]),
-    "every": lambda size: EVERY if size == "all" else size,
+    "first_of_rest": _first_of_rest,
     "latest": lambda n: None if n < 0 else n,
     "earliest": lambda n: max(-n, 0),
     "whole": int,
     "number": lambda text: int("".join(one for one in text if one.isdigit())),
-    "at_least": _at_least,
-    "at_most": _at_most,
-    "rating": _rating,
-    **{bracket: partial(_end, bracket=bracket) for bracket in "[(])"},
+    "text": str,
+    **{column: partial(_values, column=column) for column in ("rating", "timestamp")},
 }
