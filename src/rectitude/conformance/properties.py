@@ -31,8 +31,8 @@ class Outcome:
     """which fold of its series each is, from 0: some may have been left out"""
 
     def rows(self, part: str) -> pl.DataFrame:
-        """A part of the first fold."""
-        return self.folds[0][part]
+        """A part of the first fold; one that it does not have holds no rows."""
+        return self.folds[0].get(part, self.all.clear())
 
     def counts(self) -> dict[str, int]:
         """The numbers that cases give beside rows."""
