@@ -136,3 +136,15 @@ def test_parts_without_rows_are_refused_or_of_the_type_of_train(tmp_path: Path) 
     TRUTH.write_csv(tmp_path / "test.csv")
     with pytest.raises(NothingToEvaluate, match="nothing to learn from"):
         open_parts(tmp_path)
+
+
+def test_integers_of_a_text_file_are_text_where_another_part_has_text(tmp_path: Path) -> None:
+    paths = {"train": "user,item\n1,B7\n1,9\n2,9\n", "truth": "user,item\n1,12\n2,12\n"}
+    for name, content in paths.items():
+        (tmp_path / f"{name}.csv").write_text(content)
+    split = rt.split(tmp_path / "train.csv", "fixed", truth=tmp_path / "truth.csv")
+    assert split.train.frame["item"].to_list() == ["B7", "9", "9"]
+    assert split.truth.frame["item"].to_list() == ["12", "12"]
+    assert split.truth.frame["user"].dtype == split.train.frame["user"].dtype == pl.Int64
+    with pytest.raises(BadIds, match="are different ids"):
+        rt.split(tmp_path / "train.csv", "fixed", truth=pl.DataFrame({"user": [1], "item": [12]}))

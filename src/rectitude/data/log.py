@@ -47,6 +47,8 @@ class Log:
     """the source in words"""
     ledger: Ledger = field(default_factory=Ledger)
     """what was met when the source was read, and what each step of preparing did"""
+    text: bool = False
+    """ids come from a file without types: integers are so because all of them are"""
     counted: list[Size] = field(default_factory=list, init=False, repr=False, compare=False)
     """its size, once somebody has counted it"""
 
@@ -122,7 +124,8 @@ def open_log(source: object) -> Log:
         ledger.note("timestamps", in_words(made["timestamp"]))
     columns = [made[name] for name in ("user", "item", "grade", "timestamp") if name in made]
     frame = frame.with_columns(columns)
-    return Log(frame.with_row_index(ROW).select(*frame.columns, ROW), table.source, ledger)
+    rows = frame.with_row_index(ROW).select(*frame.columns, ROW)
+    return Log(rows, table.source, ledger, table.text)
 
 
 def _ids(ids: pl.Series, table: Table) -> pl.Series:

@@ -215,18 +215,13 @@ def _integers(text: Text, at: Mapping[str, int]) -> dict[int, pl.DataType]:
     if content.size > _HEAD:
         lines.pop()
     before = sum(len(line) + 1 for line in lines[: text.skip])
-    if (
-        text.late
-        or len(lines) <= text.skip
-        or not written_plainly(content[before:], text.separator)
-    ):
-        return {}
     places = [at[role] for role in (*IDS, "timestamp") if role in at]
-    first = _quickly(replace(text, data=b"\n".join(lines)), at, {})
-    if first is None:
+    first = _quickly(replace(text, data=b"\n".join(lines)), at, {})  # of late text nothing is told
+    if first is None or first.is_empty():
         return {}
-    integers = (place for place in places if whole_numbers(first[_column(place)]) is not None)
-    return dict.fromkeys(integers, pl.Int64())
+    integers = [place for place in places if whole_numbers(first[_column(place)]) is not None]
+    plain = bool(integers) and written_plainly(content[before:], text.separator)
+    return dict.fromkeys(integers, pl.Int64()) if plain else {}
 
 
 def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:

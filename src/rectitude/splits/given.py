@@ -63,6 +63,7 @@ def _in_common_types(parts: Mapping[str, Log]) -> dict[str, Log]:
     if held["train"].frame.is_empty():
         return held  # and of no type
     for side in ("user", "item"):
+        held = _as_written(held, side)
         for name, part in held.items():
             _require_same_kind(held["train"], part, name, side)
         dtype = _common([part.frame[side] for part in held.values()], held["train"].frame[side])
@@ -71,6 +72,22 @@ def _in_common_types(parts: Mapping[str, Log]) -> dict[str, Log]:
                 cast = part.frame[side].cast(dtype)
                 held[name] = part.with_frame(part.frame.with_columns(cast))
     return held
+
+
+def _as_written(parts: Mapping[str, Log], side: str) -> dict[str, Log]:
+    """Parts whose ids are text wherever one's are: integers of files without types are the text
+    that they were written as."""
+    import polars as pl
+
+    kinds = {kind_of(part.frame[side]) for part in parts.values() if part.frame.height}
+    if "text" not in kinds:
+        return dict(parts)
+    cast = pl.col(side).cast(pl.String)
+    return {
+        name: part.with_frame(part.frame.with_columns(cast))
+        if part.text and part.frame[side].dtype.is_integer() else part
+        for name, part in parts.items()
+    }  # fmt: skip
 
 
 def _common(columns: list[pl.Series], own: pl.Series) -> pl.DataType:
