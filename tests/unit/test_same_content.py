@@ -11,7 +11,14 @@ import pytest
 
 import rectitude as rt
 from rectitude.data.read import read
-from rectitude.errors import BadIds, BadName, BadTable, UnknownName, UnreadableFile
+from rectitude.errors import (
+    BadIds,
+    BadName,
+    BadTable,
+    DuplicateItems,
+    UnknownName,
+    UnreadableFile,
+)
 
 LISTS = pl.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 3, 1], "score": [2.0, 1.0, 1.0, 1.0]})
 TRUTH = pl.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 3, 1], "rating": [1, 1, 1, 1]})
@@ -129,3 +136,12 @@ def test_separators_in_quotes_separate_nothing(tmp_path: Path) -> None:
     path.write_text('"a\tb",x,1\n"c,d",y,2\n')
     table = read(path, "truth", form="headerless")
     assert table.frame.rows() == [("a\tb", "x", 1.0), ("c,d", "y", 2.0)]
+
+
+def test_lists_of_several_models_in_one_table_are_told_by_their_column() -> None:
+    lists = pl.concat([LISTS.with_columns(model=pl.lit(name)) for name in ("a", "b")])
+    with pytest.raises(DuplicateItems, match="if the column 'model' tells them apart"):
+        rt.evaluate(lists, TRUTH, ["mrr"])
+    with pytest.raises(DuplicateItems) as caught:
+        rt.evaluate(lists.rename({"model": "colour"}), TRUTH, ["mrr"])
+    assert "colour" not in str(caught.value)

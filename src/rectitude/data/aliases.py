@@ -40,6 +40,8 @@ COUNT = (
     "count", "counts", "quantity", "qty", "frequency", "freq", "plays", "playcount", "clicks",
 )  # fmt: skip
 """What counts something, so that a number below zero is a mistake."""
+SEVERAL = frozenset(("model", "modelname", "run", "system", "fold", "seed"))
+"""What tells apart several sets of lists in one table, in its normal form."""
 WEIGHT = ("weight", "weights", "list_weight", "sample_weight")
 
 ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = {

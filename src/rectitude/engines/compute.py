@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -17,13 +17,14 @@ from rectitude.aggregate.state import State, Tally, state_of, tally
 from rectitude.aggregate.total import Total
 from rectitude.arrays import Floats, Integers
 from rectitude.convention import SWITCHES, Convention
+from rectitude.data.aliases import SEVERAL, normal
 from rectitude.data.attributes import Groups
 from rectitude.data.ledger import Ledger
 from rectitude.data.pairs import ByScore
 from rectitude.engines.given import given_to, taken_by
 from rectitude.engines.groups import by_group
 from rectitude.engines.wanting import COUNTED, OWN, shown_by, wanted_by
-from rectitude.errors import BadName, MetricFailed, RectitudeError, TiedItems
+from rectitude.errors import BadName, DuplicateItems, MetricFailed, RectitudeError, TiedItems
 from rectitude.judge.join import Ties, Verdict, judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.sides import Collision, Sides, bring_together
@@ -97,6 +98,17 @@ def judged_by_ids(
     except Collision:
         exact = bring_together(sides.sources, exact_items=True)
         return exact, judge(exact, convention, ledger, shown, needs)
+    except DuplicateItems as error:
+        raise _of_several(error, sides.sources.predictions.left) from None
+
+
+def _of_several(error: DuplicateItems, left: Sequence[str]) -> DuplicateItems:
+    """The error, with the column that may be the reason: lists of several models in one table."""
+    apart = [name for name in left if normal(name) in SEVERAL]
+    if not apart:
+        return error
+    advice = f"if the column {apart[0]!r} tells them apart, evaluate the rows of each value alone."
+    return DuplicateItems(error.found, error.expected, f"{advice}\n  else {error.advice}")
 
 
 def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
