@@ -49,7 +49,7 @@ SPECIAL: Mapping[tuple[str, str], st.SearchStrategy[Any]] = {
     ("late_users", "within"): st.none() | WITHIN,
     ("strong_generalisation", "t"): st.none() | MOMENT,
 }
-IN_FILE = {"ties": {"first", "last"}, "order": {"file"}}
+IN_FILE = {"ties": {"first", "last", "introsort"}, "order": {"file"}}
 """Choices that go by the order of the file, and say so."""
 
 
