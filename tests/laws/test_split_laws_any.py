@@ -215,11 +215,24 @@ def test_a_validation_is_a_split_of_train(outer: str, data: Any, table: pl.DataF
 @often
 @given(data=st.data(), table=tables())
 def test_each_row_is_to_be_found_in_one_fold(data: Any, table: pl.DataFrame) -> None:
-    splits = made(table, "k_fold", data.draw(options_of("k_fold")))
+    options = data.draw(options_of("k_fold"))
+    splits = made(table, "k_fold", {name: options[name] for name in options if name != "size"})
     found = [row for split in splits for row in rows(split.truth)]
     assert sorted(found) == list(range(table.height))
     for split in splits:
         assert rows(split.train) == set(range(table.height)) - rows(split.truth)
+
+
+@often
+@given(data=st.data(), table=tables(), size=st.integers(1, 3))
+def test_folds_of_a_size_share_no_row_and_hold_no_more(
+    data: Any, table: pl.DataFrame, size: int
+) -> None:
+    options = {**data.draw(options_of("k_fold")), "size": size, "level": "all"}
+    splits = made(table, "k_fold", options)
+    found = [row for split in splits for row in rows(split.truth)]
+    assert len(found) == len(set(found))
+    assert max(len(rows(split.truth)) for split in splits) <= size
 
 
 @often

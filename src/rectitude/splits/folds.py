@@ -58,7 +58,7 @@ def _ends(rows: int, folds: int, size: int | None, remainder: str, seed: int) ->
     if size is not None and size * folds < rows:
         require_whole(size, "size")
         return [size * nth for nth in range(1, folds + 1)]
-    if remainder == "even":
+    if remainder == "even" or size is not None:
         return [rows * nth // folds for nth in range(1, folds)]
     generator = np.random.RandomState(seed)
     generator.shuffle(np.repeat(np.arange(folds), rows // folds))  # drawn before the others
