@@ -56,14 +56,16 @@ def test_candidates_are_drawn_written_and_named(run: Run, parts: Path) -> None:
 def test_parts_of_different_widths_are_one_split_and_text_is_no_number(
     run: Run, parts: Path
 ) -> None:
-    ids = {"user": [1, 1, 2, 2], "item": [1, 2, 3, 4]}
-    pl.DataFrame(ids).write_csv("log.csv")
+    log = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 3, 4]})
+    log.write_csv("log.csv")
+    log.write_parquet("log.parquet")
     truth = pl.DataFrame({"user": [1, 2], "item": [3, 1]})
     truth.cast({"user": pl.Int32, "item": pl.UInt64}).write_parquet("narrow.parquet")
     truth.cast(pl.String).write_parquet("text.parquet")
-    given = ("candidates", "--train", "log.csv", "--set", "count=1", "--output", "c.parquet")
-    assert run(*given, "--truth", "narrow.parquet").code == 0
-    said = run(*given, "--truth", "text.parquet")
+    given = ("candidates", "--set", "count=1", "--output", "c.parquet")
+    assert run(*given, "--train", "log.csv", "--truth", "narrow.parquet").code == 0
+    assert run(*given, "--train", "log.csv", "--truth", "text.parquet").code == 0
+    said = run(*given, "--train", "log.parquet", "--truth", "text.parquet")
     assert said.code == 2
     assert "1 and '1' are different ids" in said.err
 
