@@ -271,7 +271,7 @@ def test_unknown_users_and_items_are_kept_dropped_or_refused() -> None:
     with pytest.raises(UnknownIds, match="3 of 3 rows of truth are of unknown items"):
         unknown(split, items="error")
     with pytest.raises(NothingToEvaluate, match="leaves nothing to find"):
-        unknown(split, items="drop")
+        one("at_time", t=50, unknown={"items": "drop"})
     assert unknown(split, users="error", items="error", known="all").truth.frame.height == 3
 
 

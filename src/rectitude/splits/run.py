@@ -16,7 +16,7 @@ from rectitude.splits.parting import account_parts, holds_rows, require_rows
 from rectitude.splits.protocols import Plan, resolve
 from rectitude.splits.registry import SPLITTERS, apply, parameters, require_known, single
 from rectitude.splits.split import Split
-from rectitude.splits.unknown import treated as with_policy
+from rectitude.splits.unknown import unknown as with_policy
 
 __all__ = ["MODULES", "SPLITTERS", "planned", "split"]
 MODULES = (rows, timeline, users, folds)

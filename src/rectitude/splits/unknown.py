@@ -11,7 +11,7 @@ from rectitude.data.codes import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, chosen
 from rectitude.errors import UnknownIds
-from rectitude.splits.parting import account_parts, require_rows
+from rectitude.splits.parting import account_parts
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
@@ -38,23 +38,9 @@ def unknown(
 
     A user is known who has at least `least` rows in train or any in fold-in, an item that is in
     train; `known` "all" takes every id of every part for known, as frameworks do that number ids
-    before they split. `seen` is about pairs that the user has in train or fold-in already.
+    before they split. `seen` is about pairs that the user has in train or fold-in already. Nothing
+    may be left to be found; whoever asked for the split says whether that is an error.
     """
-    kept = treated(split, users=users, items=items, seen=seen, known=known, least=least)
-    require_rows(split.truth, kept)
-    return kept
-
-
-def treated(
-    split: Split,
-    *,
-    users: Policy = "keep",
-    items: Policy = "keep",
-    seen: Policy = "keep",
-    known: Known = "train",
-    least: int = 1,
-) -> Split:
-    """As `unknown`, but nothing may be left to be found."""
     ledger = split.ledger + Ledger()
     truth, facts = split.truth, facts_of(split, known, least)
     words = {"users": "of unknown users", "items": "of unknown items", "seen": "of pairs seen"}
@@ -68,7 +54,7 @@ def treated(
     ledger.count("users_dropped", gone, "users have no truth left", weight="notice")
     inner = split.validation
     if inner is not None:
-        inner = treated(inner, users=users, items=items, seen=seen, known=known, least=least)
+        inner = unknown(inner, users=users, items=items, seen=seen, known=known, least=least)
     kept = replace(split, truth=left, ledger=ledger, validation=inner)
     account_parts(kept)
     return kept
