@@ -50,8 +50,7 @@ def measured(
     users: int, resamples: int, columns: Sequence[int]
 ) -> tuple[list[dict[str, Any]], list[Limit]]:
     """Seconds of each way to resample, and the largest memory in use."""
-    from rectitude.comparing.intervals import interval
-    from rectitude.comparing.significance import sign_flips
+    from rectitude.comparison.significance import interval, sign_flips
 
     interval(differences(100, 1), "bca", resamples=100)  # code is loaded
     facts, limits = [], []

@@ -42,8 +42,7 @@ def lists(users: int, rng: Any) -> pl.DataFrame:
 def main() -> int:
     """Command line."""
     import rectitude as rt
-    from rectitude.page import content_of
-    from rectitude.page.html import write
+    from rectitude.reports.page import content_of, write
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=100_000)

@@ -23,13 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 
-from rectitude.convention import SWITCHES
-from rectitude.experiment.schema import schema_text
+from rectitude.convention import SWITCHES, Stage, Switch
+from rectitude.experiment.reading import schema_text
 from rectitude.metrics import METRICS, Metric
-from rectitude.metrics.needs import handed_over
-from rectitude.metrics.signature import written
+from rectitude.metrics.registry import handed_over, written
 from rectitude.profiles import PROFILES, Profile
-from rectitude.switch import Stage, Switch
 
 HERE = Path(__file__).resolve().parent
 MARK = "<!-- Made by docs/generate.py; edit the source it names, not this page. -->"

@@ -10,7 +10,7 @@ from games import Side
 from retrieval import exact_pool, index_pool, lists_of, varied
 
 import rectitude as rt
-from rectitude.tables import aligned
+from rectitude.render import aligned
 
 CUTOFFS = (20, 50)
 PROFILES = {

@@ -21,10 +21,10 @@ from predictors import Attention, Markov, tensors, trained
 from torch import Tensor
 
 import rectitude as rt
+from rectitude.comparison.improvement import compared
+from rectitude.render import aligned
 from rectitude.reports.guide import guide
 from rectitude.reports.guide import text as guide_text
-from rectitude.reports.improvement import compared
-from rectitude.tables import aligned
 from rectitude.torch import Evaluator
 
 METRICS = ["accuracy@{1,5,10}", "mrr", "ndcg@10", "weighted_f1", "cross_entropy"]

@@ -10,21 +10,21 @@ from rectitude._version import __version__
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
     from rectitude.auditing import audit
-    from rectitude.comparing import compare
+    from rectitude.comparison.compare import compare
     from rectitude.convention import Convention
-    from rectitude.data.interactions import Interactions
-    from rectitude.engines.local import evaluate
-    from rectitude.engines.streaming import Evaluator
+    from rectitude.data.table import Interactions
+    from rectitude.evaluation.evaluate import evaluate
+    from rectitude.evaluation.stream import Evaluator
     from rectitude.experiment.run import run
     from rectitude.explanation.explain import explain
     from rectitude.explanation.identify import identify
     from rectitude.metrics.registry import METRICS, metric
-    from rectitude.page import report
-    from rectitude.predictions.dense import Embeddings, Scores
     from rectitude.predictions.lists import Lists
     from rectitude.predictions.logits import Logits
+    from rectitude.predictions.scores import Embeddings, Scores
     from rectitude.profiles import PROFILES
     from rectitude.reports.history import History
+    from rectitude.reports.page import report
     from rectitude.splits.run import split
 
 __all__ = [
@@ -55,21 +55,21 @@ _WHERE = {
     "METRICS": "rectitude.metrics",
     "PROFILES": "rectitude.profiles",
     "Convention": "rectitude.convention",
-    "Embeddings": "rectitude.predictions.dense",
+    "Embeddings": "rectitude.predictions.scores",
     "Evaluation": "rectitude.aggregate.evaluation",
-    "Evaluator": "rectitude.engines.streaming",
+    "Evaluator": "rectitude.evaluation.stream",
     "History": "rectitude.reports.history",
-    "Interactions": "rectitude.data.interactions",
+    "Interactions": "rectitude.data.table",
     "Lists": "rectitude.predictions.lists",
     "Logits": "rectitude.predictions.logits",
-    "Scores": "rectitude.predictions.dense",
+    "Scores": "rectitude.predictions.scores",
     "audit": "rectitude.auditing",
-    "compare": "rectitude.comparing",
-    "evaluate": "rectitude.engines.local",
+    "compare": "rectitude.comparison.compare",
+    "evaluate": "rectitude.evaluation.evaluate",
     "explain": "rectitude.explanation.explain",
     "identify": "rectitude.explanation.identify",
     "metric": "rectitude.metrics",
-    "report": "rectitude.page",
+    "report": "rectitude.reports.page",
     "run": "rectitude.experiment.run",
     "split": "rectitude.splits.run",
 }
@@ -79,7 +79,7 @@ def __getattr__(name: str) -> Any:
     """Public names are imported when first used: `import rectitude` costs next to nothing."""
     if name not in _WHERE:
         raise AttributeError(f"module 'rectitude' has no attribute {name!r}")
-    from rectitude.compiled import nothing_collected
+    from rectitude.kernels import nothing_collected
 
     with nothing_collected():
         value = getattr(import_module(_WHERE[name]), name)

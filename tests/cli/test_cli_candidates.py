@@ -14,7 +14,7 @@ import rectitude as rt
 from rectitude.candidates.sampling import sampled
 from rectitude.candidates.value import Candidates
 from rectitude.data.log import open_log
-from rectitude.engines.estimated import estimates
+from rectitude.evaluation.estimates import estimates
 from rectitude.splits.split import Split
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from cli_files import Run
 
 import rectitude as rt
-from rectitude.cli.progress import shown
+from rectitude.cli.output import shown
 
 SCORES = np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0]], np.float32)
 # Relevant are item 1 of user 0 (rank 2) and item 0 of user 1 (rank 4).

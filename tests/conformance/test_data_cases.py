@@ -11,8 +11,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.conformance.cases import load
-from rectitude.conformance.data import checks, declared
-from rectitude.conformance.properties import PROPERTIES
+from rectitude.conformance.data import PROPERTIES, checks, declared
 from rectitude.conformance.run import conformance
 from rectitude.errors import BadName, UnknownName
 from rectitude.splits.protocols import protocols, resolve, steps

@@ -14,8 +14,7 @@ import rectitude as rt
 from rectitude.conformance.cases import changes, in_order, load, rankings
 from rectitude.conformance.data import checks
 from rectitude.conformance.inputs import arguments
-from rectitude.conformance.reports import report_checks
-from rectitude.conformance.run import conformance
+from rectitude.conformance.run import conformance, report_checks
 
 COMPACT = Path(__file__).parent / "golden"
 FULL = os.environ.get("RECTITUDE_GOLDEN", "")

@@ -12,8 +12,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.conformance.cases import load
-from rectitude.conformance.reports import report_checks
-from rectitude.conformance.run import conformance
+from rectitude.conformance.run import conformance, report_checks
 
 GIVEN = {
     "epoch": 9, "elapsed": [1.25, 2.25], "losses": {"loss": 3.0, "mf_loss": 2.0, "emb_loss": 1.0},

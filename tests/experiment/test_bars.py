@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from rectitude.cli import watching
+from rectitude.cli import output as watching
 
 
 def test_stages_are_told_with_their_times(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,8 @@ from experiments import SMALL, write
 
 import rectitude as rt
 from rectitude.errors import BadName, RectitudeError, UnknownName, UnreadableFile
-from rectitude.experiment.places import toml_lines
-from rectitude.experiment.reading import load
+from rectitude.experiment.reading import load, schema, starter_text, toml_lines
 from rectitude.experiment.run import plan
-from rectitude.experiment.schema import schema, starter_text
 
 YAML = """\
 data:

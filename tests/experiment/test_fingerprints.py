@@ -13,7 +13,7 @@ from experiments import SMALL, contents, write
 
 import rectitude as rt
 from rectitude.experiment import fingerprints
-from rectitude.experiment.sources import sources_of
+from rectitude.experiment.models import sources_of
 from rectitude.metrics import METRICS
 
 PROFILE = 'framework = "Mine"\nversions = ["1"]\nabout = "Mine."\n\n[convention]\n{}\n'

@@ -18,9 +18,9 @@ import rectitude as rt
 from rectitude.cli import main
 from rectitude.errors import RectitudeError, UnknownName, UnreadableFile, UnwritableFile
 from rectitude.experiment import store as storing
-from rectitude.experiment.lock import held
 from rectitude.experiment.results import Run
 from rectitude.experiment.run import plan
+from rectitude.experiment.store import held
 
 FILES = {
     "config.toml", "environment.json", "manifest.json", "ledger.json", "results.json", "log.jsonl",
@@ -192,7 +192,7 @@ def test_a_second_writer_is_refused_with_a_clear_message(small: Path) -> None:
 def test_the_lock_of_another_process_holds_and_dies_with_it(small: Path) -> None:
     folder = rt.run(small).folder
     code = (
-        "import sys, pathlib; from rectitude.experiment.lock import held\n"
+        "import sys, pathlib; from rectitude.experiment.store import held\n"
         "with held(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).resolve().parents[1])}

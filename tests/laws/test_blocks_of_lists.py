@@ -10,7 +10,7 @@ from strategies import bits
 from test_every_metric_in_batches import CONVENTIONS, SIZE, batch, every_metric, world
 
 import rectitude as rt
-from rectitude.engines import adding
+from rectitude.evaluation import measure as adding
 
 
 @pytest.fixture(params=["1", "3"])

@@ -141,7 +141,7 @@ def test_blocks_of_any_size_give_the_same_bits(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rectitude.data.dense.VIEWED_BYTES", size)
         patch.setattr("rectitude.data.dense.COPIED_BYTES", size)
-        patch.setattr("rectitude.predictions.rows.COPIED_BYTES", size)
+        patch.setattr("rectitude.predictions.scores.COPIED_BYTES", size)
         for form in forms:
             assert outcome(case, chosen, source=form) == whole
 
@@ -157,7 +157,7 @@ def test_compiled_kernels_and_threads_give_the_bits_of_the_numpy_twin(
     for kernels, threads in (("numpy", "1"), ("numba", "1"), ("numpy", "3"), ("numba", "2")):
         chosen_by = environment(RECTITUDE_KERNELS=kernels, RECTITUDE_THREADS=threads)
         with chosen_by, pytest.MonkeyPatch.context() as patch:
-            patch.setattr("rectitude.dense.rows.BLOCK", 10)
+            patch.setattr("rectitude.rowkernels.rows.BLOCK", 10)
             seen.append(outcome(case, chosen))
     assert seen[1:] == seen[:1] * 3
 

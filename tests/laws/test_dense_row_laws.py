@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import environment
 
-from rectitude.dense import rows
-from rectitude.dense.rows import Wanted
+from rectitude.rowkernels import rows
+from rectitude.rowkernels.rows import Wanted
 
 WAYS = ("numpy", "numba")
 KINDS: dict[str, Any] = {

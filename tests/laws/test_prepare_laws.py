@@ -15,7 +15,7 @@ from rectitude.data.log import ROW, Log, open_log
 from rectitude.prepare import STEPS
 from rectitude.prepare.draws import uniform
 from rectitude.prepare.order import Ties, by_time
-from rectitude.prepare.repeats import repeats
+from rectitude.prepare.steps import repeats
 
 COLUMNS = ["user", "item", "grade", "timestamp"]
 EVERY_STEP: list[tuple[str, dict[str, Any]]] = [

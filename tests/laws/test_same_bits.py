@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import LISTED, Case, bits, cases, conventions, environment, names
 
 import rectitude as rt
-from rectitude.aggregate.state import overall
+from rectitude.aggregate.sums import overall
 from rectitude.convention import Convention
 
 ALL = names((None, 3))

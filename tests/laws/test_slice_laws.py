@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rectitude as rt
-from rectitude.aggregate.state import State
+from rectitude.aggregate.sums import State
 from rectitude.errors import BadName, RectitudeError, UnreadableFile
 from rectitude.metrics.names import parse
 from rectitude.profiles import profile_of

@@ -17,8 +17,8 @@ from rectitude.data.log import open_log
 from rectitude.data.synthetic import shop
 from rectitude.explanation.robustness import robustness
 from rectitude.models import model_of
-from rectitude.page.content import Content, Slice, Stage, Window, content_of
-from rectitude.page.html import write
+from rectitude.reports.content import Content, Slice, Stage, Window, content_of
+from rectitude.reports.page import write
 
 HOSTILE = "<script>alert(1)</script>"
 FLAGS = [

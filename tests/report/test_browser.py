@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rectitude.page.content import Content
+from rectitude.reports.content import Content
 
 HOSTILE = "<script>alert(1)</script>"
 SECTIONS = [

@@ -13,11 +13,11 @@ import pytest
 import rectitude as rt
 from rectitude.cli import main
 from rectitude.errors import BadName, RectitudeError
-from rectitude.page import Content, page, report
-from rectitude.page.figures import APART, every, figures
-from rectitude.page.headline import digits, summary
-from rectitude.page.papers import write_figures
-from rectitude.page.svg import ticks
+from rectitude.reports.charts import ticks
+from rectitude.reports.figures import APART, every, figures
+from rectitude.reports.headline import digits, summary
+from rectitude.reports.page import Content, page, report
+from rectitude.reports.papers import write_figures
 
 LISTS = {"a": {1: ["x", "y"], 2: ["y"]}, "b": {1: ["z", "x"], 2: ["y", "z"]}}
 TRUTH = {1: ["x"], 2: ["z"]}

@@ -10,8 +10,8 @@ import pytest
 
 import rectitude as rt
 from rectitude.cli import main
-from rectitude.page import report
-from rectitude.page.runs import content_of_run, side_by_side
+from rectitude.reports.page import report
+from rectitude.reports.runs import content_of_run, side_by_side
 
 EXPERIMENT: dict[str, Any] = {
     "name": "small",

@@ -14,7 +14,7 @@ from torch import Tensor
 import rectitude as rt
 from rectitude.errors import BadGrades, BadName, DuplicateTruth, MetricFailed, MissingNeed
 from rectitude.torch.metrics import BaseMetric, TopKMetric, UserAverageTopKMetric, metric_registry
-from rectitude.torch.metrics import rows as rows_module
+from rectitude.torch.metrics import bridge as rows_module
 
 CUTOFFS = (1, 5, 10, 60)  # the last is above the catalogue
 TIES = ["pessimistic", "optimistic", "item_ascending", "item_descending"]

@@ -16,8 +16,8 @@ from torch_ways import OnDevice, at
 
 import rectitude as rt
 from dense_cases import TIES, DenseCase, dense_cases
-from rectitude.engines.saved import restored, stored
 from rectitude.errors import RectitudeError
+from rectitude.evaluation.saved import restored, stored
 from rectitude.torch import Evaluator
 from rectitude.torch.repeats import Listed, counted_once, listed, repeats_of
 

@@ -15,7 +15,8 @@ from torch_ways import OnDevice, at, content, outcome
 
 import rectitude as rt
 from dense_cases import TIES, DenseCase, dense_cases
-from rectitude.torch import Evaluator, Ranked, counting
+from rectitude.torch import Evaluator, Ranked
+from rectitude.torch import scored as counting
 
 METRICS = [*at((None, 2)), "auc", "gauc", "mean_rank", "lrap"]
 CLASSES = ["accuracy@{1,3}", "mrr", "ndcg@2", "weighted_f1", "macro_f1@2", "mcc", "mean_rank"]

@@ -13,7 +13,8 @@ import torch
 from torch_ways import OnDevice, content
 
 import rectitude as rt
-from rectitude.torch import Evaluator, pending
+from rectitude.torch import Evaluator
+from rectitude.torch import tensors as pending
 
 METRICS = ["accuracy@{1,3}", "mrr", "weighted_f1", "cross_entropy"]
 BOTH = pytest.mark.parametrize("evaluator", [Evaluator, OnDevice])

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.data.attributes import Attributes
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName
+from rectitude.judge.attributes import Attributes
 from rectitude.metrics.registry import METRICS, Ratio, metric
 from rectitude.profiles.reading import from_toml
 

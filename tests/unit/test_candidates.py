@@ -12,9 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import rectitude as rt
-from rectitude.candidates.catalogue import full, given, train_items
 from rectitude.candidates.protocols import CANDIDATES, PROTOCOLS, candidates_of
 from rectitude.candidates.sampling import sampled
+from rectitude.candidates.sets import full, given, train_items
 from rectitude.candidates.value import Candidates
 from rectitude.data.log import open_log
 from rectitude.errors import BadIds, BadName, NothingToEvaluate, UnknownName, UnreadableFile

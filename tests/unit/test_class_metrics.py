@@ -12,7 +12,7 @@ import pytest
 
 import rectitude as rt
 from judging import classified
-from rectitude.aggregate.counts import Counted
+from rectitude.aggregate.sums import Counted
 from rectitude.errors import NothingToEvaluate, UnknownName
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Counts, count_metric

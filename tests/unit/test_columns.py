@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rectitude.data.interactions import Interactions
 from rectitude.data.read import read
+from rectitude.data.table import Interactions
 from rectitude.errors import BadTable, UnknownName
 
 

@@ -15,8 +15,8 @@ import pytest
 from scipy import stats
 
 import rectitude as rt
-from rectitude.comparing import Comparison
-from rectitude.comparing.runs import components
+from rectitude.comparison.compare import Comparison
+from rectitude.comparison.effects import components
 from rectitude.errors import (
     BadIds,
     BadName,

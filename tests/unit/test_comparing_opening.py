@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.comparing.parting import parted
+from rectitude.comparison.opening import parted
 from rectitude.errors import (
     BadIds,
     BadName,

@@ -13,11 +13,9 @@ import pytest
 from scipy import stats
 
 from rectitude.arrays import Floats
-from rectitude.comparing import effects
-from rectitude.comparing.correction import corrected
-from rectitude.comparing.intervals import interval
-from rectitude.comparing.runs import components
-from rectitude.comparing.significance import TESTS, sign_flips
+from rectitude.comparison import effects
+from rectitude.comparison.effects import components
+from rectitude.comparison.significance import TESTS, corrected, interval, sign_flips
 
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
 """what a hit is worth at rank 1 to 10"""

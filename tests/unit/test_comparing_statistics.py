@@ -10,11 +10,19 @@ import pytest
 from scipy import stats
 
 from rectitude.arrays import Floats
-from rectitude.comparing import effects
-from rectitude.comparing.correction import CORRECTIONS, corrected
-from rectitude.comparing.drawing import random_signs, random_users, summable
-from rectitude.comparing.intervals import bootstrap, interval
-from rectitude.comparing.significance import TESTS, kruskal, sign_flips
+from rectitude.comparison import effects
+from rectitude.comparison.significance import (
+    CORRECTIONS,
+    TESTS,
+    bootstrap,
+    corrected,
+    interval,
+    kruskal,
+    random_signs,
+    random_users,
+    sign_flips,
+    summable,
+)
 from rectitude.errors import BadName, BadTable, NothingToEvaluate, UndefinedValue, UnknownName
 
 REFERENCE = {

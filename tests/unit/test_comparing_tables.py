@@ -17,9 +17,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import rectitude as rt
-from rectitude.comparing import Comparison
-from rectitude.comparing.intervals import interval
-from rectitude.comparing.marks import letters, places
+from rectitude.comparison.compare import Comparison
+from rectitude.comparison.significance import interval
+from rectitude.comparison.table import letters, places
 from rectitude.errors import BadName, UnknownName
 
 USERS = 60

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rectitude.compiled import nothing_collected
+from rectitude.kernels import nothing_collected
 
 
 class Cell:
@@ -64,7 +64,7 @@ def test_what_the_caller_froze_stays_frozen() -> None:
 
 LOSSES = """
 import numpy as np
-from rectitude.dense.rows import single
+from rectitude.rowkernels.rows import single
 logits = 4 * np.random.default_rng(0).standard_normal((50, 1999), dtype=np.float32)
 print(single(logits, np.arange(50), "loss")[0].loss.tobytes().hex())
 """

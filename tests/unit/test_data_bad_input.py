@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rectitude.data.download import Archive, movielens
 
 import rectitude as rt
 from rectitude.candidates.sampling import sampled
 from rectitude.cli import main
-from rectitude.data.download import Archive, movielens
 from rectitude.errors import BadName, RectitudeError, UnreadableFile
 from rectitude.splits.split import Split
 

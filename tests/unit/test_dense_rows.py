@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rectitude.arrays import Integers
-from rectitude.dense import rows
-from rectitude.dense.rows import Wanted
+from rectitude.rowkernels import rows
+from rectitude.rowkernels.rows import Wanted
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -194,8 +194,8 @@ def test_no_rows_are_no_work() -> None:
 
 @pytest.mark.parametrize("kernels", ["numba"], indirect=True)
 def test_arrays_of_every_kind_share_the_machine_code() -> None:
-    from rectitude.compiled import kernel
-    from rectitude.dense.counting import count_kernel
+    from rectitude.kernels import kernel
+    from rectitude.rowkernels.counting import count_kernel
 
     scores, _ = long_row(3000)
     for flag in (True, False):
@@ -210,7 +210,7 @@ def test_arrays_of_every_kind_share_the_machine_code() -> None:
 @pytest.mark.parametrize("kernels", ["numpy"], indirect=True)
 def test_small_work_does_not_import_numba() -> None:
     code = (
-        "import sys, numpy as np; from rectitude.dense import rows; x = np.ones((5, 5));"
+        "import sys, numpy as np; from rectitude.rowkernels import rows; x = np.ones((5, 5));"
         "w = rows.Wanted(np.arange(6), np.arange(5)); rows.count(x, w, w, 2);"
         "rows.single(x, np.arange(5), 'loss'); rows.best(x, w, 3); sys.exit('numba' in sys.modules)"
     )

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-
 from rectitude.data.download import ARCHIVES, LICENCE, Archive, fetch, movielens, unpack
+
 from rectitude.errors import UnknownName, UnreadableFile, UnwritableFile
 
 

@@ -37,7 +37,7 @@ def test_products_of_whole_numbers_give_the_bits_of_scores_in_blocks_of_any_size
     left.setflags(write=False)
     right.setflags(write=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rectitude.predictions.dense._PRODUCT_BYTES", size)
+        patch.setattr("rectitude.predictions.scores._PRODUCT_BYTES", size)
         found = rt.evaluate(rt.Embeddings(left, right, items=names), truth, METRICS, **more)
         top = rt.Embeddings(left, right, items=names).top(3, train)
     assert found.values() == expected.values()
@@ -81,7 +81,7 @@ def test_vectors_may_lie_in_files(tmp_path: Path) -> None:
 def test_the_full_matrix_is_never_held(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setenv("RECTITUDE_KERNELS", "numba")
-    monkeypatch.setattr("rectitude.predictions.dense._PRODUCT_BYTES", 1 << 22)
+    monkeypatch.setattr("rectitude.predictions.scores._PRODUCT_BYTES", 1 << 22)
     rng = np.random.default_rng(0)
     left = rng.normal(size=(6000, 8)).astype(np.float32)
     right = rng.normal(size=(5000, 8)).astype(np.float32)

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from rectitude.candidates.ranks import sampled_ranks
 
 import rectitude as rt
-from rectitude.candidates.catalogue import full
 from rectitude.candidates.estimators import estimate
-from rectitude.candidates.ranks import sampled_ranks
 from rectitude.candidates.sampling import sampled
+from rectitude.candidates.sets import full
 from rectitude.data.log import open_log
-from rectitude.engines.estimated import estimates
 from rectitude.errors import BadName, MissingNeed
+from rectitude.evaluation.estimates import estimates
 from rectitude.splits.split import Split
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from rectitude.candidates.ranks import sampled_ranks
 
 from rectitude.candidates.estimators import (
     Method,
@@ -15,7 +16,6 @@ from rectitude.candidates.estimators import (
     formula,
     warning,
 )
-from rectitude.candidates.ranks import sampled_ranks
 from rectitude.candidates.sampling import sampled
 from rectitude.data.log import open_log
 from rectitude.errors import BadName, BadScores, NothingToEvaluate, UnknownName

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.engines.saved import FORMAT_VERSION
 from rectitude.errors import (
     BadIds,
     BadName,
@@ -28,6 +27,7 @@ from rectitude.errors import (
     UnknownName,
     UnreadableFile,
 )
+from rectitude.evaluation.saved import FORMAT_VERSION
 from rectitude.metrics import Ratio
 
 METRICS = ["mrr", "ndcg@2", "f1_of_means@2"]

@@ -13,16 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rectitude.aggregate.state import State
-from rectitude.exact import (
-    UNIT_BITS,
-    digits,
-    quotient,
-    total,
-    total_of_squares,
-    units,
-    whole,
-)
+from rectitude.aggregate.sums import State
+from rectitude.exact import UNIT_BITS, digits, quotient, total, total_of_squares, units, whole
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 tiny = st.floats(-1e-300, 1e-300)

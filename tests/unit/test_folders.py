@@ -14,9 +14,8 @@ import pytest
 import rectitude as rt
 from rectitude.data.read import read
 from rectitude.errors import BadIds, BadName, UnreadableFile, UnwritableFile
-from rectitude.splits.reading import open_parts
+from rectitude.splits.files import FileFormat, open_parts, write
 from rectitude.splits.split import Split
-from rectitude.splits.writing import FileFormat, write
 
 TYPED = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
 FRAMEWORKS = [form for form in get_args(FileFormat) if form not in ("parquet", "csv")]

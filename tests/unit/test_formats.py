@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_matrix, save_npz
 
 import rectitude as rt
-from rectitude.data.formats import ALSO, FORMATS
+from rectitude.data.formats.registry import ALSO, FORMATS
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
 from rectitude.errors import BadTable, UnknownName

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rectitude as rt
-from rectitude.data.formats import FORMATS
 from rectitude.data.formats.convert import convert
+from rectitude.data.formats.file import Content, Kind
 from rectitude.data.formats.fit import fit
-from rectitude.data.formats.format import Content, Kind
+from rectitude.data.formats.registry import FORMATS
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
 from rectitude.errors import BadIds, UnwritableFile

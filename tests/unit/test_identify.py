@@ -12,7 +12,7 @@ import pytest
 import rectitude as rt
 from rectitude.errors import BadName, MissingNeed, RectitudeError, UnknownName
 from rectitude.explanation.identify import identify, sweep
-from rectitude.explanation.identify.chance import fitting_by_chance
+from rectitude.explanation.identify.result import fitting_by_chance
 from rectitude.explanation.reported import reported
 from rectitude.profiles import Profile
 

@@ -11,11 +11,11 @@ import pytest
 import rectitude as rt
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Result
+from rectitude.comparison.improvement import compared, improvement, line, markdown, text
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.metrics.names import parse
 from rectitude.profiles import profile_of
-from rectitude.reports.improvement import compared, improvement, line, markdown, text
 
 
 def evaluation(values: dict[str, float], convention: Any = None) -> rt.Evaluation:

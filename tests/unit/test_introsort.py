@@ -16,8 +16,7 @@ import rectitude as rt
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadTable
 from rectitude.prepare import STEPS, prepare
-from rectitude.prepare.introsort import introsort, introsorted, whole
-from rectitude.prepare.order import Ties, by_time
+from rectitude.prepare.order import Ties, by_time, introsort, introsorted, whole
 from rectitude.splits.protocols import resolve, steps
 
 ROWS = 60

@@ -11,8 +11,10 @@ import pytest
 
 import rectitude as rt
 from rectitude.arrays import distinct, places
-from rectitude.data import mixtures, proportions, tallies
-from rectitude.data.tallies import different_pairs
+from rectitude.judge import layout as tallies
+from rectitude.judge.layout import different_pairs
+from rectitude.metrics import calibration as mixtures
+from rectitude.metrics import calibration as proportions
 
 NAMES = [
     "calibration_kl@{3,5}", "calibration_js@{3,5}", "calibration_hellinger@5",

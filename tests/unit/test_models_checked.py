@@ -22,7 +22,7 @@ from rectitude.errors import (
     UnknownName,
 )
 from rectitude.models import Served, learnt_from, model_of, predicted
-from rectitude.models.checking import Checked, checked
+from rectitude.models.predict import Checked, checked
 from rectitude.splits.split import Split
 
 TRAIN = {"user": ["a", "a", "b", "b", "c"], "item": [1, 2, 2, 3, 4]}

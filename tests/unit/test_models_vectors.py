@@ -11,7 +11,7 @@ import pytest
 
 from rectitude.errors import BadIds, BadScores, BadTable
 from rectitude.models import model_of
-from rectitude.models.pairs import Pairs
+from rectitude.models.matrix import Pairs
 from rectitude.models.ranking import Limits, Products, best
 
 TRAIN = pl.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "z"]})

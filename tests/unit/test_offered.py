@@ -11,9 +11,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import rectitude as rt
-from rectitude.candidates.catalogue import full, given, train_items
 from rectitude.candidates.protocols import candidates_of
 from rectitude.candidates.sampling import sampled
+from rectitude.candidates.sets import full, given, train_items
 from rectitude.candidates.value import Candidates
 from rectitude.data.log import open_log
 from rectitude.errors import BadTable, NothingToEvaluate

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rectitude as rt
-from rectitude.candidates.catalogue import given as given_sets
-from rectitude.data import plainly, text
+from rectitude.candidates.sets import given as given_sets
+from rectitude.data import text
+from rectitude.data import text as plainly
 from rectitude.data.log import open_log
 from rectitude.errors import RectitudeError
 

@@ -7,11 +7,11 @@ import hashlib
 import polars as pl
 import pytest
 
-from rectitude.data.codes import codes, distinct, members, ranks
+from rectitude.data.ids import codes, distinct, members, ranks
 from rectitude.data.log import Log, open_log
 from rectitude.prepare.draws import numbers, occurrences, places, uniform
 from rectitude.prepare.order import by_time
-from rectitude.prepare.repeats import repeats
+from rectitude.prepare.steps import repeats
 
 LOG = open_log({"user": [1, 1, 1, 2, 2], "item": [*"aabac"], "timestamp": [3, 1, 2, 2, 2]})
 FRAME = LOG.frame

@@ -10,7 +10,7 @@ import rectitude as rt
 from rectitude.errors import BadName, RectitudeError, UnknownName, UnreadableFile
 from rectitude.metrics.names import parse
 from rectitude.profiles import profile_of
-from rectitude.profiles.comparing import compared
+from rectitude.profiles.profile import compared
 from rectitude.profiles.reading import from_file, from_toml
 
 GOOD = """\

@@ -14,9 +14,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rectitude.data.interactions import Interactions
 from rectitude.data.log import open_log
 from rectitude.data.read import read
+from rectitude.data.table import Interactions
 from rectitude.errors import BadIds, BadTable
 
 USERS, ITEMS, SCORES = ["u1", "u1", "u2"], ["a", "b", "a"], [0.5, 0.25, 1.0]
@@ -67,7 +67,7 @@ def test_every_kind_of_source_gives_the_same_table(kind: str) -> None:
 
 def test_importing_reads_no_heavy_package() -> None:
     code = (
-        "import sys, rectitude.data.read, rectitude.data.interactions\n"
+        "import sys, rectitude.data.read, rectitude.data.table\n"
         "print([m for m in ('polars','narwhals','pandas','pyarrow','scipy') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,14 +11,7 @@ import pytest
 
 import rectitude as rt
 from rectitude.data.read import read
-from rectitude.errors import (
-    BadIds,
-    BadName,
-    BadTable,
-    DuplicateItems,
-    UnknownName,
-    UnreadableFile,
-)
+from rectitude.errors import BadIds, BadName, BadTable, DuplicateItems, UnknownName, UnreadableFile
 
 LISTS = pl.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 3, 1], "score": [2.0, 1.0, 1.0, 1.0]})
 TRUTH = pl.DataFrame({"user": [1, 1, 2, 3], "item": [1, 2, 3, 1], "rating": [1, 1, 1, 1]})

@@ -6,7 +6,14 @@ import math
 
 import pytest
 
-from rectitude.explanation.explain.shapley import coalitions, exact, idle, orders, sampled, to_merge
+from rectitude.explanation.explain.attribution import (
+    coalitions,
+    exact,
+    idle,
+    orders,
+    sampled,
+    to_merge,
+)
 
 
 def game(players: int) -> dict[int, float]:

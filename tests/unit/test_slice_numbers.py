@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.data.slicing import Axis, named, parse, parse_all, quantiles
-from rectitude.engines.slices import slices
 from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName
+from rectitude.evaluation.axes import Axis, named, parse_slicing, parse_slicings, quantiles
+from rectitude.evaluation.slices import slices
 
 LISTS = {"ann": ["c", "n"], "bob": ["x", "b"], "eva": ["b", "a"], "fay": ["n", "a"]}
 TRUTH = {"ann": ["c", "n"], "bob": ["b"], "eva": ["a"], "fay": ["n", "a"]}
@@ -361,12 +361,12 @@ def test_a_column_of_two_tables_must_be_named_with_its_table() -> None:
 
 def test_slicings_are_read_and_written() -> None:
     for text in ("gender", "activity:4", "price:10,50.5", "price:10,", "a+b:2", "age:token:4"):
-        assert named(parse(text)) == text
-    assert parse("time:2024-01-01T00:00+02:00,2024-02-01")[0].edges == (
+        assert named(parse_slicing(text)) == text
+    assert parse_slicing("time:2024-01-01T00:00+02:00,2024-02-01")[0].edges == (
         "2024-01-01T00:00+02:00", "2024-02-01",
     )  # fmt: skip
-    assert parse_all(["a", ["b", Axis("c", 3)]]) == [(Axis("a"),), (Axis("b"), Axis("c", 3))]
-    assert parse_all(None) == []
+    assert parse_slicings(["a", ["b", Axis("c", 3)]]) == [(Axis("a"),), (Axis("b"), Axis("c", 3))]
+    assert parse_slicings(None) == []
 
 
 @pytest.mark.parametrize("parts", [2, 3, 4, 7])

@@ -8,8 +8,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import rectitude as rt
-from rectitude.engines.slices import slices
 from rectitude.errors import MissingNeed, UnknownName
+from rectitude.evaluation.slices import slices
 
 TRAIN = {"ann": ["a", "b"], "bob": ["a", "c"]}
 TRUTH = {"ann": ["c", "n"], "bob": ["b"], "eva": ["a"], "fay": ["n", "a"]}

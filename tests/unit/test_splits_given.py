@@ -10,9 +10,8 @@ import pytest
 
 import rectitude as rt
 from rectitude.errors import BadIds, NothingToEvaluate
-from rectitude.splits.reading import open_parts
+from rectitude.splits.files import open_parts, write
 from rectitude.splits.split import Split
-from rectitude.splits.writing import write
 
 TRAIN = pl.DataFrame({"user": [1, 1, 2, 3], "item": [10, 11, 10, 12]})
 TRUTH = pl.DataFrame({"user": [1, 2, 3], "item": [12, 11, 12]})

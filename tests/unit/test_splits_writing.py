@@ -11,9 +11,8 @@ import pytest
 import rectitude as rt
 from rectitude.cli import main
 from rectitude.errors import UnknownName, UnwritableFile
-from rectitude.splits.content import digest
-from rectitude.splits.split import Split
-from rectitude.splits.writing import write
+from rectitude.splits.files import write
+from rectitude.splits.split import Split, digest
 
 TABLE = {
     "user": ["a"] * 4 + ["b"] * 4,
@@ -71,7 +70,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("rectitude.splits.writing.json.dumps", full)
+    monkeypatch.setattr("rectitude.splits.files.json.dumps", full)
     with pytest.raises(UnwritableFile, match="No space left"):
         write(rt.split(TABLE, "leave_last"), tmp_path / "parts")
     assert list(tmp_path.iterdir()) == []

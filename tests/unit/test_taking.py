@@ -11,14 +11,11 @@ from polars.testing import assert_frame_equal
 
 import rectitude as rt
 from rectitude.data.blocks import blocks, compared, flags_of
-from rectitude.data.codes import codes, counts, first_rows
-from rectitude.data.log import Log, chosen, open_log, parts_of
-from rectitude.data.taking import taken
+from rectitude.data.ids import codes, counts, first_rows
+from rectitude.data.log import Log, chosen, open_log, parts_of, taken
 from rectitude.prepare import prepare
-from rectitude.prepare.alike import alike
-from rectitude.prepare.draws import occurrences
-from rectitude.prepare.ends import ends_of
-from rectitude.prepare.order import ordered
+from rectitude.prepare.draws import alike, occurrences
+from rectitude.prepare.order import ends_of, ordered
 
 ROWS = 5_000
 RANDOM = np.random.default_rng(5)

@@ -15,7 +15,7 @@ from judging import classified, judged
 from rectitude.errors import MissingNeed, UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Ratio
-from rectitude.metrics.needs import require_in
+from rectitude.metrics.registry import require_in
 
 LOGITS = [[2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 5.0]]
 TARGETS = [0, 1, 2, 2]

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from rectitude.threads import Once, in_blocks, together
+from rectitude.parallel import Once, in_blocks, together
 
 
 @pytest.fixture(params=["1", "2", "5"], autouse=True)

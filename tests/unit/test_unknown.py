@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rectitude as rt
-from rectitude.engines.opening import Given
 from rectitude.errors import BadName
+from rectitude.evaluation.inputs import Given
 from rectitude.explanation.trials import Trials
 from rectitude.metrics.names import parse
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rectitude.convention import SWITCHES, Convention
 from rectitude.metrics import Metric
-from rectitude.metrics.signature import written
+from rectitude.metrics.registry import written
 
 if TYPE_CHECKING:
     from rectitude.profiles import Asked

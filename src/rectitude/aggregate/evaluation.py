@@ -1,4 +1,7 @@
-"""`Evaluation`: the numbers, what they mean, what was counted, and the values behind them."""
+"""`Evaluation`: the numbers, what they mean, what was counted, and the values behind them.
+
+Evaluations as text: the numbers as a table, and what was counted below them.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,62 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rectitude import tables
-from rectitude.aggregate import show
-from rectitude.aggregate.state import State, sorted_totals
+from rectitude.aggregate import slices as sliced
+from rectitude.aggregate.stored import Kept, is_zip, keys_of, read, write
+from rectitude.aggregate.sums import State, sorted_totals
 from rectitude.arrays import Floats, Integers
-from rectitude.data import kept, sliced
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
+from rectitude.render import aligned, csv, latex, number
 from rectitude.storage import require_format
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+_HEADINGS = {
+    "low": "95% from",
+    "high": "to",
+    "ties_worst": "ties, worst",
+    "ties_best": "ties, best",
+}
+
+
+def rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """One row per number, with the columns that any of them has."""
+    with_interval = any(result.interval for result in results.values())
+    with_ties = any(result.ties for result in results.values())
+    table = []
+    for name, result in results.items():
+        row: dict[str, Any] = {"metric": name, "value": result.value, "lists": result.counted}
+        if with_interval:
+            row["low"], row["high"] = result.interval or (None, None)
+        if with_ties:
+            row["ties_worst"], row["ties_best"] = result.ties or (None, None)
+        table.append(row)
+    return table
+
+
+def cells(results: Mapping[str, Result]) -> list[list[str]]:
+    """The table for people: heading first, numbers to four decimals."""
+    table = rows(results)
+    keys = list(table[0]) if table else ["metric", "value", "lists"]
+    body = [[number(row[key]) for key in keys] for row in table]
+    return [[_HEADINGS.get(key, key) for key in keys], *body]
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    """What `print(evaluation)` shows: the table, failures, and what was counted."""
+    parts = [f"convention: {evaluation.manifest.get('profile', 'default')}"]
+    parts.append(aligned(cells(evaluation.results)))
+    parts += [f"! {name} failed: {error}" for name, error in evaluation.failures.items()]
+    parts.append(str(evaluation.ledger))
+    return "\n".join(parts) + ("" if evaluation.slices is None else f"\n\n{evaluation.slices}")
+
+
 FORMAT = "rectitude.evaluation"
+FORMAT_OF_SEVERAL = "rectitude.evaluations"
 FORMAT_VERSION = 1
 EXPECTED = "a file written by Evaluation.save or rectitude evaluate --output."
 
@@ -137,7 +182,7 @@ class Evaluation:
         are any."""
         import polars as pl
 
-        return pl.DataFrame(show.rows(self.results), infer_schema_length=None)
+        return pl.DataFrame(rows(self.results), infer_schema_length=None)
 
     def per_list(self) -> pl.DataFrame:
         """One row per list, one column per metric, as fractions; null where it does not count."""
@@ -202,17 +247,17 @@ class Evaluation:
 
     def to_csv(self) -> str:
         """The table as CSV text."""
-        return tables.csv(show.rows(self.results))
+        return csv(rows(self.results))
 
     def to_markdown(self) -> str:
         """The table as Markdown, and one of each slicing."""
         more = "" if self.slices is None else "\n" + self.slices.to_markdown()
-        return tables.aligned(show.cells(self.results)) + "\n" + more
+        return aligned(cells(self.results)) + "\n" + more
 
     def to_latex(self) -> str:
         """The table as LaTeX, in the style of booktabs, and one of each slicing."""
         more = "" if self.slices is None else "\n" + self.slices.to_latex()
-        return tables.latex(show.cells(self.results)) + more
+        return latex(cells(self.results)) + more
 
     def save(
         self, path: str | os.PathLike[str], per_list: Literal["kept", "dropped"] = "dropped"
@@ -224,21 +269,21 @@ class Evaluation:
         """
         if per_list not in ("kept", "dropped"):
             raise BadName(f"per_list cannot be {per_list!r}.", "'kept' or 'dropped'.")
-        held = per_list == "kept" or (kept.is_zip(path) and self.lists is not None)
-        kept.write(path, self.stored() if held else kept.Kept(self.to_json()))
+        held = per_list == "kept" or (is_zip(path) and self.lists is not None)
+        write(path, self.stored() if held else Kept(self.to_json()))
 
-    def stored(self) -> kept.Kept:
+    def stored(self) -> Kept:
         """The evaluation as it is stored with its values per list."""
-        return kept.Kept(self.to_json(), self.per_list(), self._behind().weights)
+        return Kept(self.to_json(), self.per_list(), self._behind().weights)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Evaluation:
         """An evaluation that `save` wrote, with its values per list if they were kept."""
-        stored, lists = kept.read(path, EXPECTED)
+        stored, lists = read(path, EXPECTED)
         return from_dict(stored, os.fspath(path), lists)
 
     def __str__(self) -> str:
-        return show.text(self)
+        return evaluation_text(self)
 
     __repr__ = __str__  # at a prompt, people want to see the numbers
 
@@ -279,7 +324,7 @@ def _result(name: str, facts: Mapping[str, Any]) -> Result:
 def _with_lists(found: Evaluation, lists: pl.DataFrame) -> Evaluation:
     values = {n: lists[n].fill_null(np.nan).to_numpy() for n in found.results if n in lists.columns}
     results = {n: replace(r, values=values.get(n)) for n, r in found.results.items()}
-    return replace(found, results=results, lists=Keys(*kept.keys_of(lists)))
+    return replace(found, results=results, lists=Keys(*keys_of(lists)))
 
 
 def _pair(stored: list[float] | None) -> tuple[float, float] | None:

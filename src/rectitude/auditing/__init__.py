@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from rectitude.auditing import in_lists, in_scores, in_split, shift  # noqa: F401
-from rectitude.auditing.measure import measured
-from rectitude.auditing.opening import opened, unpacked
+import rectitude.auditing.in_split  # noqa: F401
+from rectitude.auditing import in_lists, in_scores, in_split  # noqa: F401
+from rectitude.auditing.opening import Handed, open_parts, unpacked
 from rectitude.auditing.parts import Parts
-from rectitude.auditing.reading import Handed
-from rectitude.auditing.registry import CHECKS, Check, checked
+from rectitude.auditing.registry import CHECKS, Check, checked, measured
 from rectitude.auditing.result import Audit, Finding
 
 __all__ = ["CHECKS", "Audit", "Check", "Finding", "audit"]
@@ -56,7 +55,7 @@ def audit(
 
 
 def _audited(handed: Handed, metrics: str | Iterable[str] | None, convention: object) -> Audit:
-    parts = opened(handed, metrics, convention)
+    parts = open_parts(handed, metrics, convention)
     base = measured(parts, parts.base)
     findings, skipped = checked(replace(parts, bounds=base.ties), base)
     return Audit(

@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers
-from rectitude.auditing.codes import PAIR, USER, Coded
-from rectitude.auditing.parts import Parts, Scored
+from rectitude.auditing.parts import PAIR, USER, Coded, Parts, Scored
 from rectitude.data.dense import Block, Dense
 from rectitude.data.matrices import load, matrix
-from rectitude.engines.cells import table_made
 from rectitude.errors import BadScores
-from rectitude.predictions.dense import Embeddings, Scores
+from rectitude.evaluation.restrict import table_made
 from rectitude.predictions.logits import Logits
-from rectitude.predictions.top import top
+from rectitude.predictions.masks import top
+from rectitude.predictions.scores import Embeddings, Scores
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rectitude.auditing.codes import PAIR
-from rectitude.auditing.parts import Compared, Parts, present
+from rectitude.auditing.parts import PAIR, Compared, Parts, present
 from rectitude.auditing.ranked import cleaned
 from rectitude.auditing.registry import check
 from rectitude.auditing.result import Found, Severity

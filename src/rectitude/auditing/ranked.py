@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from rectitude.auditing.codes import CELL
+from rectitude.auditing.parts import CELL
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rectitude.arrays import Floats, Integers
 from rectitude.data.dense import ready
 from rectitude.data.matrices import matrix
-from rectitude.dense.rows import Wanted, best
 from rectitude.errors import BadName, BadScores
+from rectitude.rowkernels.rows import Wanted, best
 
 
 class Pool(NamedTuple):

@@ -42,7 +42,7 @@ from rectitude.cli import (
     trace,
 )
 from rectitude.cli.options import gathered, reported
-from rectitude.cli.reading import reading_told
+from rectitude.cli.output import reading_told
 from rectitude.errors import RectitudeError, unknown_name
 
 BAD_USE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

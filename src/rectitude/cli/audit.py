@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rectitude.cli.files import Files, with_files
-from rectitude.cli.inputs import ranked_lists, source
+from rectitude.cli.inputs import Files, ranked_lists, source, with_files
 from rectitude.cli.options import Conventions, convention_of, labelled
 from rectitude.errors import BadName
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.files import Columns
-from rectitude.cli.inputs import source
+from rectitude.cli.inputs import Columns, source
 from rectitude.cli.options import Json, named_format, roles, values
 from rectitude.errors import BadName
 
@@ -114,8 +113,8 @@ def _split(
     fold_in: str | None,
     columns: dict[str, str],
 ) -> Split:
-    from rectitude.splits.given import of_parts
-    from rectitude.splits.reading import open_parts
+    from rectitude.splits.files import open_parts
+    from rectitude.splits.folds import of_parts
 
     if (folder is None) == (train is None and truth is None):
         raise BadName("candidates need a split.", "a folder, or --train and --truth, not both.")
@@ -131,8 +130,8 @@ def _split(
 
 
 def _log(word: str, columns: dict[str, str]) -> Log:
-    from rectitude.data.interactions import Interactions
     from rectitude.data.log import open_log
+    from rectitude.data.table import Interactions
 
     form, file = named_format(word)
     return open_log(Interactions(file, **columns, format=form or None))

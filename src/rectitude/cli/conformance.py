@@ -81,7 +81,7 @@ def _watched(names: Sequence[str]) -> Iterable[str]:
 
 
 def _table(standings: Sequence[Standing]) -> str:
-    from rectitude.tables import aligned
+    from rectitude.render import aligned
 
     heading = ["profile", "cases", "compared", "agree", "declared", "unsupported", "largest error"]
     rows = [

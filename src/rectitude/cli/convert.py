@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.files import Columns
+from rectitude.cli.inputs import Columns
 from rectitude.cli.options import Json, listing, pairs
 from rectitude.errors import BadName
 
@@ -84,7 +84,7 @@ def _told(done: Conversion, source: Path, target: Path) -> str:
 
 
 def _formats() -> list[tuple[str, ...]]:
-    from rectitude.data.formats import FORMATS
+    from rectitude.data.formats.registry import FORMATS
 
     rows: list[tuple[str, ...]] = [("format", "what it is", "written with", "endings")]
     for name, form in FORMATS.items():

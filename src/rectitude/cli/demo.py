@@ -35,8 +35,8 @@ def run(
     as_json: Json = False,
 ) -> int:
     """See it at work on made-up data."""
+    from rectitude.cli.output import watched
     from rectitude.cli.run import Log
-    from rectitude.cli.watching import watched
     from rectitude.experiment.run import run as run_experiment
     from rectitude.storage import make_folder, write_text
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli import trec
-from rectitude.cli.beyond import estimated, marked, with_estimates
-from rectitude.cli.frames import deliver
 from rectitude.cli.inputs import Inputs, opened, source
 from rectitude.cli.options import Conventions, convention_of, pairs, reported
-from rectitude.cli.progress import shown as shown_progress
+from rectitude.cli.output import deliver, estimated, marked, with_estimates
+from rectitude.cli.output import shown as shown_progress
 from rectitude.errors import BadName
+from rectitude.reports import epoch
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
@@ -152,7 +152,7 @@ def run(  # noqa: PLR0913  one parameter per option
     decides otherwise (see: rectitude convert --formats). An option with several values takes them
     in a row or repeated. Several files of predictions are shown side by side.
     """
-    from rectitude.reports import rendered, smgcn
+    from rectitude.reports.forms import rendered
 
     shown = _format(form, {Format.JSON: as_json, Format.CSV: as_csv, Format.LATEX: as_latex})
     _require_targets(output, per_list, shown)
@@ -162,7 +162,7 @@ def run(  # noqa: PLR0913  one parameter per option
     _require_whole(slices or (), estimate, shown)
     names: Sequence[str] | None = metrics
     if shown is Format.SMGCN:
-        names = smgcn.names(metrics or ())
+        names = epoch.names(metrics or ())
     given: dict[str, Any] = {
         "metrics": names, "convention": convention_of(convention or ()), "train": source(train),
         "items": source(items), "users": source(users), "weights": source(weights),
@@ -202,7 +202,7 @@ def _warn_of_samples(evaluations: Mapping[str, Evaluation]) -> None:
 
 def _evaluated(inputs: Inputs, given: Mapping[str, Any], estimate: bool) -> dict[str, Evaluation]:
     """Each of the predictions, evaluated."""
-    from rectitude.engines.local import evaluate
+    from rectitude.evaluation.evaluate import evaluate
 
     found, truth = opened(inputs)
     evaluations: dict[str, Evaluation] = {}
@@ -259,7 +259,7 @@ def _require_whole(slices: Sequence[str], estimate: bool, form: Format) -> None:
 
 def _added(evaluations: Mapping[str, Evaluation], definitions: bool, improvement: bool) -> str:
     """What was asked for beyond the table."""
-    from rectitude.reports.improvement import compared
+    from rectitude.comparison.improvement import compared
 
     text = "\n" + compared(evaluations) if improvement else ""
     return text + (_definitions(evaluations) if definitions else "")

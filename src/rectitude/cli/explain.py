@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.files import Files, with_files
+from rectitude.cli.inputs import Files, with_files
 from rectitude.cli.options import convention_of, reported
 from rectitude.errors import BadName, RectitudeError
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rectitude.cli.files import Files, MetricName, OneFile, Profiles, profiles_of, with_files
+from rectitude.cli.inputs import Files, MetricName, OneFile, Profiles, profiles_of, with_files
 
 NAME = "identify"
 EXAMPLE = """\b

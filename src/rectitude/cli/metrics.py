@@ -68,7 +68,7 @@ def _guide(name: str | None, convention: list[str] | None, as_json: bool) -> int
 
 
 def _table(metrics: list[Metric]) -> str:
-    from rectitude.metrics.needs import handed_over
+    from rectitude.metrics.registry import handed_over
 
     rows = [
         [m.name, m.title, _range(m), _direction(m), _cutoff(m), handed_over(m)] for m in metrics
@@ -97,7 +97,7 @@ def _direction(metric: Metric) -> str:
 
 def _explained(asked: Asked) -> str:
     from rectitude.aggregate.definition import definition
-    from rectitude.metrics.needs import handed_over
+    from rectitude.metrics.registry import handed_over
 
     metric = asked.metric
     parts = [definition(asked), ""]
@@ -122,7 +122,7 @@ def _choices(asked: Asked) -> list[str]:
 
 
 def _numbers(asked: Asked) -> list[str]:
-    from rectitude.metrics.signature import written
+    from rectitude.metrics.registry import written
 
     name, numbers = asked.metric.name, asked.numbers
     words = {key: (_kind(value), written(value)) for key, value in numbers.items()}

@@ -109,7 +109,7 @@ def named_format(word: str) -> tuple[str, str]:
     form, colon, file = word.partition(":")
     if not colon or Path(word).exists():
         return "", word
-    from rectitude.data.formats import ALSO, FORMATS, format_named
+    from rectitude.data.formats.registry import ALSO, FORMATS, format_named
 
     if form not in {*FORMATS, *ALSO} and not Path(file).is_file():
         return "", word

@@ -15,7 +15,7 @@ from rectitude.errors import BadName, unknown_name
 
 if TYPE_CHECKING:
     from rectitude.profiles import Profile
-    from rectitude.profiles.comparing import Difference
+    from rectitude.profiles.profile import Difference
 
 NAME = "profiles"
 EXAMPLE = """\b
@@ -43,7 +43,7 @@ def run(
     A profile is named, or is a file of your own that ends in .toml.
     """
     from rectitude.profiles import PROFILES, named
-    from rectitude.profiles.comparing import compared
+    from rectitude.profiles.profile import compared
 
     action, names = _asked(words or ["list"])
     _require_diff(metric, action)
@@ -175,7 +175,7 @@ def _renamed(difference: Difference) -> list[str]:
 def _pairs(pairs: Mapping[str, Any]) -> list[str]:
     """Each switch with both choices and their sentences."""
     from rectitude.convention import SWITCHES
-    from rectitude.explanation.explain.changes import shown
+    from rectitude.explanation.explain.text import shown
 
     lines = []
     for name, both in pairs.items():

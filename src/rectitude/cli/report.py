@@ -39,7 +39,7 @@ def run(
     as_json: Json = False,
 ) -> int:
     """Write a page to look at and to share: one HTML file that needs nothing else."""
-    from rectitude.page import report
+    from rectitude.reports.page import report
 
     if not results:
         raise BadName("no results were named.", "the folder of a run, or stored evaluations.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rectitude.cli.files import Files, MetricName, Profiles, profiles_of, with_files
+from rectitude.cli.inputs import Files, MetricName, Profiles, profiles_of, with_files
 from rectitude.cli.options import convention_of
 
 NAME = "robustness"

@@ -81,7 +81,7 @@ def run(
     plugins: Any = "off" if no_plugins else "on"
     if dry_run:
         return _print_plan(file, folder, only or (), plugins, as_json)
-    from rectitude.cli.watching import watched
+    from rectitude.cli.output import watched
     from rectitude.experiment.run import run as run_experiment
 
     with watched(log) as watcher:
@@ -117,14 +117,14 @@ def _print_plan(file: Path, folder: Path | None, only: Any, plugins: Any, as_jso
 
 
 def _print_schema() -> int:
-    from rectitude.experiment.schema import schema_text
+    from rectitude.experiment.reading import schema_text
 
     sys.stdout.write(schema_text())
     return 0
 
 
 def _write_starter(file: Path) -> int:
-    from rectitude.experiment.schema import starter_text
+    from rectitude.experiment.reading import starter_text
     from rectitude.storage import write_text
 
     if file.exists():

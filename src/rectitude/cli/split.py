@@ -73,9 +73,9 @@ def run(
 
     Prints where every row went. With --output the parts are written there too, all or none.
     """
-    from rectitude.data.interactions import Interactions
+    from rectitude.data.table import Interactions
+    from rectitude.splits.files import described, write
     from rectitude.splits.run import split
-    from rectitude.splits.writing import described, write
 
     named = roles(columns or ())
     options: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rectitude.cli.files import Files, MetricName, OneFile, with_files
+from rectitude.cli.inputs import Files, MetricName, OneFile, with_files
 from rectitude.cli.options import Conventions, convention_of
 
 NAME = "trace"

@@ -116,8 +116,8 @@ def _found(
     label: str,
 ) -> Any:
     """The numbers, the tag and the strings of one run."""
-    from rectitude.data.trec import tag_of
-    from rectitude.engines.local import evaluate
+    from rectitude.data.formats.trec import tag_of
+    from rectitude.evaluation.evaluate import evaluate
     from rectitude.reports import trec
 
     evaluations = {}
@@ -155,7 +155,7 @@ def _strings(
     length: int, options: Options, run: Any, truth: Any, given: Mapping[str, Any]
 ) -> dict[str, str]:
     """The grades of the first items of every query."""
-    from rectitude.engines.opening import Given
+    from rectitude.evaluation.inputs import Given
     from rectitude.explanation.trials import Trials
     from rectitude.metrics.names import Name
     from rectitude.profiles import profile_of

@@ -13,9 +13,9 @@ from rectitude.arrays import Integers
 from rectitude.candidates.reranking import pooled, reranked
 from rectitude.conformance.cases import Case
 from rectitude.errors import UnreadableFile
-from rectitude.predictions.dense import Scores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits
+from rectitude.predictions.scores import Scores
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,27 +1,190 @@
-"""Run golden cases through the public interface and count what agrees."""
+"""Run golden cases through the public interface and count what agrees.
+
+Golden report cases: the lines that a framework's training prints, printed here.
+
+Golden significance cases: another framework's tests of values per user, done here.
+
+Golden cases of windows: the users of the truth in groups, one evaluation each, and together.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rectitude.aggregate.evaluation import Evaluation
+from rectitude.comparison.significance import TESTS
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
 from rectitude.conformance.data import Check, checks, declared
 from rectitude.conformance.inputs import arguments, needed
-from rectitude.conformance.reports import report_checks
-from rectitude.conformance.significance import significance_values
-from rectitude.conformance.windows import window_values
 from rectitude.data.ledger import Ledger
-from rectitude.engines.local import evaluate
-from rectitude.errors import RectitudeError
+from rectitude.errors import NothingToEvaluate, RectitudeError
+from rectitude.evaluation.evaluate import evaluate
+from rectitude.experiment.windows import Windows
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse
 from rectitude.profiles import PROFILES, Profile, is_file, named
+from rectitude.reports.epoch import STYLES, Style, chosen_by
+from rectitude.reports.history import History
+
+
+def report_checks(case: Case, profile: Profile | None) -> list[Check]:
+    """Everything that a report case says: 0 where the same is printed or chosen here, 1 if not."""
+    stored = json.loads(case.path.read_text("utf-8"))
+    form = case.profile + case.path.stem.partition("--report")[2]
+    said = {"best_index": stored["expected_best_index"], **stored["expected_lines"]}
+    scored = replace(case, kind="scores")
+    switches = changes(scored)
+    if profile is None or form not in STYLES or switches is None:
+        return [Check(name, None) for name in said]
+    history = _history(scored, stored, {"profile": profile, **switches}, STYLES[form])
+    found = _printed(history, stored["given"], form)
+    return [Check(name, int(found[name] != said[name]) if name in found else None) for name in said]
+
+
+def _history(
+    case: Case, stored: Mapping[str, Any], convention: Mapping[str, Any], style: Style
+) -> History:
+    """The evaluations that stand for epochs; the one whose line is printed has what was given."""
+    given, history = stored["given"], History()
+    metrics = [f"{metric}@{k}" for metric in style.epoch for k in case.cutoffs]
+    for index, fixture in enumerate(stored["epochs"]):
+        given_there = arguments(replace(case, inputs=case.inputs.parent / fixture), "")
+        evaluation = evaluate(**given_there, metrics=metrics, convention=convention)
+        number = given["epoch"] + index - given["epoch_line_of"]
+        history.add(number, evaluation, given["losses"], given["elapsed"])
+    return history
+
+
+def _printed(history: History, given: Mapping[str, Any], form: Any) -> dict[str, object]:
+    seconds, first = given["total_seconds"], history[0].evaluation
+    return {
+        "best_index": history.best(chosen_by(first, STYLES[form])).index,
+        "perf_str": history.line(form, given["epoch_line_of"]),
+        "final_perf": history.best_line(form, seconds=seconds),
+        "result_file_text": history.record(
+            STYLES[form].arguments, form, seconds=seconds, time=given["time"]
+        ),
+    }
+
+
+_TESTS = {
+    "paired_t_test": "t",
+    "wilcoxon_test": "wilcoxon",
+    "whitney_u_test": "mann_whitney",
+    "kruskal_test": "kruskal",
+}
+
+
+class Tested(NamedTuple):
+    """One number of a test of two models, theirs and ours."""
+
+    metric: str
+    what: str
+    expected: float
+    got: float | None
+    """None if there is no such test here"""
+    tolerance: float
+
+
+def significance_values(case: Case) -> Iterator[Tested]:
+    """Every statistic, p-value and verdict of a case; verdicts are 1 or 0 and must be equal."""
+    import polars as pl
+
+    stored = json.loads(case.path.read_text("utf-8"))
+    operation = stored["operation"]
+    limits = {"significant": operation["alpha"]}
+    limits["significant_bonferroni"] = operation["alpha"] / operation["family"]
+    frame = pl.read_parquet(case.inputs / "per_user.parquet").cast(pl.Float64)
+    for row in stored["expected_rows"]:
+        names = [f"{row[side]}:{row['metric']}" for side in ("a", "b")]
+        one, other = (frame[name].to_numpy() for name in names)
+        there = np.isfinite(one) & np.isfinite(other)
+        found: dict[str, float] = {}
+        if operation["name"] in _TESTS:
+            outcome = TESTS[_TESTS[operation["name"]]](one[there], other[there])
+            found = {"statistic": outcome.statistic, "p": outcome.p}
+            found |= {name: float(outcome.p < limit) for name, limit in limits.items()}
+        for what in [what for what in ("statistic", "p", *limits) if what in row]:
+            tolerance = 0.0 if what in limits else case.tolerance
+            told = f"{what} of {row['a']} and {row['b']}"
+            yield Tested(row["metric"], told, float(row[what]), found.get(what), tolerance)
+
+
+_NAME = re.compile(
+    r"(?P<metric>\w+)\[(?:(?P<mean>macro|micro)|window=(?P<window>\d+))\](?P<at>@\d+)?"
+)
+_USERS = "num_user"
+
+
+class Windowed(NamedTuple):
+    """One number of a case of windows, theirs and ours."""
+
+    name: str
+    user: str
+    expected: float | None
+    got: float | None
+    """None if there is no such number here"""
+    tolerance: float
+
+
+def window_values(case: Case, profile: Profile | None) -> Iterator[Windowed]:
+    """Every number of a case of windows: of each window, their mean, and the mean over lists."""
+    found = {name: _NAME.fullmatch(name) for name in case.expected}
+    plain = replace(case, options={n: v for n, v in case.options.items() if n != "windows"})
+    switches = changes(replace(plain, expected={}))
+    asked = {one["metric"] + (one["at"] or "") for one in found.values() if one} - {_USERS}
+    windows = None
+    if profile is not None and switches is not None:
+        known = sorted(name for name in asked if profile.has(name))
+        windows = _evaluated_windows(case, plain, {"profile": profile, **switches}, known)
+    for name, expected in case.expected.items():
+        got = None if windows is None else _got(windows, found[name])
+        yield Windowed(name, "", expected, got, case.tolerance_of(name))
+
+
+def _evaluated_windows(
+    case: Case, plain: Case, convention: Mapping[str, Any], names: list[str]
+) -> Windows:
+    """An evaluation of each window; in the mean, one without users is worth 0."""
+    recorded = case.options.get("ranking", "")
+    cut = names[0].rpartition("@")[2] if names else ""
+    ranking = recorded.get(f"@{cut}", "") if isinstance(recorded, Mapping) else recorded
+    given = arguments(plain, ranking)
+    truth = given.pop("truth")
+    windows: dict[str, Evaluation | None] = {}
+    for number, (low, high) in enumerate(pairwise(case.options["windows"]), 1):
+        part = truth.filter(truth["user"].is_between(low, high, closed="left"))
+        try:
+            windows[str(number)] = evaluate(
+                **given, truth=part, metrics=names, convention=convention
+            )
+        except NothingToEvaluate:
+            windows[str(number)] = None
+    return Windows(windows, empty="zero")
+
+
+def _got(windows: Windows, name: re.Match[str] | None) -> float | None:
+    if name is None:
+        return None
+    metric = f"{name['metric']}{name['at'] or ''}"
+    if name["metric"] != _USERS and metric not in windows.names:
+        return None
+    if name["window"] is None:
+        return (windows.macro if name["mean"] == "macro" else windows.micro)(metric)
+    evaluation = windows.evaluations.get(name["window"])
+    if name["metric"] == _USERS:
+        first = None if evaluation is None else evaluation.result(windows.names[0])
+        return 0.0 if first is None else float(first.counted or 0)
+    return windows.values(metric)[name["window"]]
 
 
 class Comparison(NamedTuple):

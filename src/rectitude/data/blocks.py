@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rectitude.arrays import Flags
-from rectitude.compiled import frozen
-from rectitude.data.ids import pieces
-from rectitude.threads import in_blocks
+from rectitude.arrays import Flags, Pieces
+from rectitude.kernels import frozen
+from rectitude.parallel import in_blocks
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Codes = NDArray[np.uint32]
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,3 +86,8 @@ def flags_of(mask: Mask) -> Flags:
         return mask
     flags: Flags = mask.fill_null(value=False).to_numpy()
     return flags
+
+
+def pieces(series: pl.Series) -> Pieces:
+    """The values of a column without nulls, in the parts in which Polars holds them, not copied."""
+    return Pieces(*(chunk.to_numpy() for chunk in series.get_chunks()))

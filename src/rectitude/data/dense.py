@@ -2,25 +2,103 @@
 
 Whatever holds the scores (an array, a file, a function, a product of embeddings) is read block by
 block, so that memory is bounded and a file is mapped, not loaded.
+
+Rows of dense scores that hold a NaN: counted while they are read, and refused together.
+
+What was counted in dense scores ahead of judging: where items stand, without the scores.
+
+Whoever cannot keep the scores, or reads them elsewhere, counts first and hands this over in their
+place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Floats, Integers
-from rectitude.data.known import Known
+from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import BadScores
+from rectitude.rowkernels.rows import MASKED, Chances
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rectitude.data.table import Table
+
+
+Counts = NDArray[np.signedinteger[Any]]
+
+
+class Firsts(NamedTuple):
+    """What stands first in each row of logits, the loss of its target, and how probable both are,
+    if somebody asked."""
+
+    best: Integers
+    second: Integers
+    last_best: Integers
+    loss: Floats | None
+    chances: Chances | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where some cells of a matrix stand in their rows.
+
+    A cell that is not among them stands deeper than anybody asks, or is masked.
+    """
+
+    cells: Integers
+    """(cells,) row * columns + column, strictly ascending"""
+    standings: Counts
+    """(3, cells) how many columns stand above, are tied, and are tied with a lower column"""
+    score: Floats | None = None
+    """(cells,) their own scores, where somebody looks at them"""
+    firsts: Firsts | None = None
+
+    @staticmethod
+    def of(
+        cells: Integers, standings: Counts, score: Floats | None, firsts: Firsts | None
+    ) -> Known:
+        """The cells in any order, each once or more often."""
+        once, where = np.unique(cells, return_index=True)
+        own = None if score is None else score[where]
+        return Known(once, standings[:, where], own, firsts)
+
+    def at(
+        self, cells: Integers, hidden: Integers | None, depth: int | None
+    ) -> tuple[Counts, Floats | None]:
+        """The standings of some cells, -1 for one that does not exist, and their own scores."""
+        place = np.minimum(np.searchsorted(self.cells, cells), max(len(self.cells) - 1, 0))
+        lost = self.cells[place] != cells if len(self.cells) else np.ones(len(cells), bool)
+        found = np.zeros((3, len(cells)), np.int32)
+        found[:, ~lost] = self.standings[:, place[~lost]]
+        if depth is not None:
+            lost = lost | (found[0] >= depth)
+        found[:, lost] = [[-1], [0], [0]]
+        if hidden is not None:
+            found[:, np.isin(cells, hidden)] = [[MASKED], [0], [0]]
+        own = None if self.score is None or not len(self.cells) else self.score[place]
+        return found, own
+
+    def of_rows(self, rows: Integers, columns: int) -> Known:
+        """What is known of some rows, ascending, which are numbered anew."""
+        row, column = np.divmod(self.cells, columns)
+        number = np.searchsorted(rows, row)
+        inside = np.flatnonzero(rows[np.minimum(number, len(rows) - 1)] == row)
+        firsts = self.firsts
+        if firsts is not None:
+            best, second, last, loss, chances = firsts
+            lost = None if loss is None else loss[rows]
+            sure = None if chances is None else chances.of(rows)
+            firsts = Firsts(best[rows], second[rows], last[rows], lost, sure)
+        own = None if self.score is None else self.score[inside]
+        cells = number[inside] * columns + column[inside]
+        return Known(cells, self.standings[:, inside], own, firsts)
+
 
 Block = NDArray[Any]
 """(rows, columns) float32 or float64, C-contiguous and aligned."""
@@ -146,4 +224,37 @@ def _require_exact(block: NDArray[Any]) -> None:
         raise BadScores(
             f"a score is the integer {largest}, which float64 cannot hold.",
             f"integers up to {_EXACT}, or floats.",
+        )
+
+
+@dataclass
+class Holes:
+    """Rows that hold a NaN."""
+
+    dense: Dense
+    rows: int = 0
+    cells: int = 0
+    first: tuple[int, int] = (0, 0)
+
+    def note(self, start: int, block: Block, flags: Flags) -> None:
+        """Count the NaN of a block."""
+        for row in np.flatnonzero(flags):
+            holes = np.flatnonzero(np.isnan(block[row]))
+            if not self.rows:
+                self.first = (start + int(row), int(holes[0]))
+            self.rows += 1
+            self.cells += len(holes)
+
+    def require_none(self) -> None:
+        """An error if there was any."""
+        if not self.rows:
+            return
+        where, column = self.first
+        user = self.dense.table.frame["list"][where]
+        raise BadScores(
+            f"{self.rows} of {self.dense.rows} rows of {self.dense.source} hold NaN, {self.cells} "
+            f"in all (first: row {where}, list {user!r}, item {self.dense.items[column]!r}).",
+            "a number for every item.",
+            "repair the model's output; for an item that must not be ranked, name it in train= and "
+            "give it any number, or the score -inf.",
         )

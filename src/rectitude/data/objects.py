@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rectitude.data.aliases import POSITIONS
-from rectitude.data.columns import Wanted, listed, names_columns
-from rectitude.data.frames import renamed
-from rectitude.data.series import from_values, series
-from rectitude.data.source import Source
+from rectitude.data.columns import POSITIONS, Wanted, listed, names_columns
+from rectitude.data.frames import from_values, renamed, series
+from rectitude.data.table import Source
 from rectitude.errors import BadTable
 
 if TYPE_CHECKING:

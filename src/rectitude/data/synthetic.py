@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.data.numbers import require_between, require_whole
 from rectitude.errors import BadName
+from rectitude.options import require_between, require_whole
 from rectitude.storage import write_all
 
 if TYPE_CHECKING:

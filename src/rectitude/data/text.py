@@ -2,27 +2,84 @@
 
 Polars parses the file at full speed. If it meets trouble, the lines are gone through one by one to
 say which of them is wrong; files that are merely odd are then read with patience.
+
+Separated text: its separator, and whether it has a header.
+
+Text whose numbers are all written the plain way, so that they can be read as numbers at once.
+
+Polars takes `07`, `+7` and ` 7` for 7 where it is asked for integers; as ids they differ. One pass
+over the bytes tells whether a text has any of these.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
 
+from rectitude.data.columns import KEPT_WHOLE, POSITIONS, Wanted, matches
 from rectitude.data.ids import whole_numbers
-from rectitude.data.plainly import written_plainly
+from rectitude.data.table import Source
 from rectitude.data.values import EXACT, IDS, NUMBERS
 from rectitude.errors import BadTable, UnreadableFile
+from rectitude.parallel import in_blocks
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
+
+    Bytes = NDArray[np.uint8]
+    import polars as pl
+
+
+_BLOCK = 1 << 20  # threads that have less to do at a time wait for each other
+_REST = 4
+"""Bytes behind the beginning of a field, it included, that show whether it is odd."""
+_PADDING = b"\n" * _REST
+_ASCII = 128
+_MINUS, _POINT, _ZERO, _NEWLINE, _RETURN = b"-.0\n\r"
+
+
+def written_plainly(content: Bytes, separator: str) -> bool:
+    """Whether no field begins with a quote, a space, a plus, `-0` (but `-0.5` may) or a zero before
+    another digit, and no carriage return stands inside a line. The content begins with a field."""
+    if (content[:1] >= _ASCII).any():  # a byte order mark, perhaps
+        return False
+    signs = [ord(byte) for byte in '+" \t' if byte != separator]
+    odd: list[bool] = []
+
+    def look(part: Bytes) -> None:
+        odd.append(_odd(part, ord(separator), signs))
+
+    def work(first: int, last: int) -> None:
+        for low in range(first, last, _BLOCK):
+            look(content[low : min(low + _BLOCK, last) + _REST])
+
+    look(np.frombuffer(b"\n" + content[:_REST].tobytes() + _PADDING, np.uint8))
+    look(np.frombuffer(content[-_REST:].tobytes() + _PADDING, np.uint8))
+    in_blocks(work, max(content.size - _REST, 0), _BLOCK)
+    return not any(odd)
+
+
+def _odd(content: Bytes, separator: int, signs: Sequence[int]) -> bool:
+    """Whether one of the fields is not written plainly that begin before the last few bytes."""
+    before, first = content[:-_REST], content[1 : 1 - _REST]
+    returns = before == _RETURN
+    if returns.any() and (first[returns] != _NEWLINE).any():
+        return True
+    begins = before == separator
+    begins |= before == _NEWLINE
+    begins &= first <= _ZERO  # what is odd comes before the digits
+    one, two, three = (content[np.flatnonzero(begins) + place] for place in (1, 2, 3))
+    zero = (one == _ZERO) & (two >= _ZERO) & (two <= _ZERO + 9)
+    zero |= (one == _MINUS) & (two == _ZERO) & (three != _POINT)
+    return bool(zero.any() or any((one == byte).any() for byte in signs))
 
 
 Rest = Literal["refused", "ignored"]
@@ -291,3 +348,75 @@ def _picked(frame: pl.DataFrame, at: Mapping[str, int]) -> pl.DataFrame:
 def _largest(column: pl.Series) -> float:
     finite = column.filter(column.is_finite())
     return float(finite.abs().max() or 0)  # type: ignore[arg-type]
+
+
+SEPARATORS = {".tsv": "\t", ".inter": "\t", ".csv": ","}
+WORDS = {"\t": "tabs", " ": "spaces", ",": "commas"}
+Header = Literal["guessed", "none", "first line"]
+_NO_HEADER = (
+    "if the file has no header: rt.Interactions(path, format='headerless'), or first"
+    " rectitude convert --from headerless."
+)
+
+
+def open_delimited(
+    path: Path,
+    data: bytes | None,
+    head: bytes,
+    suffix: str,
+    want: Wanted,
+    separator: str = "",
+    header: Header = "guessed",
+) -> Source:
+    """A csv, tsv or the like as a source; ids stay the text they are, so that "007" survives."""
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()
+    before = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if before is None:
+        raise UnreadableFile(f"{path} holds no lines.", "a table, with or without a header.")
+    separator = separator or separator_of(lines[before], suffix)
+    first = fields_of(lines[before], separator)
+    named = header == "first line" or (header == "guessed" and _is_header(first, want))
+    names = first if named else [f"column {place + 1}" for place in range(len(first))]
+    text = Text(
+        path, data, names, separator, before + named, late=before > 0,
+        whole=want.what in KEPT_WHOLE, loose=separator == " ",
+    )  # fmt: skip
+    places = dict(zip(POSITIONS[want.what], names, strict=False))
+    return Source(
+        path.name, names, partial(parse, text), None if named else places, text=True,
+        hint=_NO_HEADER if named else "",
+        recognised=_told(separator, named),
+    )  # fmt: skip
+
+
+def separator_of(line: str, suffix: str) -> str:
+    """A tab if there is one; else what splits the first line most often; else spaces. What stands
+    in quotes does not count."""
+    usual, line = SEPARATORS.get(suffix, ","), re.sub(r'"[^"]*"', '""', line)
+    if "\t" in line:
+        return "\t"
+    found = max((usual, ",", ";", "|"), key=line.count)
+    if found in line:
+        return found
+    return " " if " " in line.strip() else usual
+
+
+def fields_of(line: str, separator: str) -> list[str]:
+    """The fields of one line."""
+    if separator == " ":
+        return line.split()
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+
+
+def _told(separator: str, named: bool) -> str:
+    word = WORDS.get(separator, repr(separator))
+    return f"separated by {word}, {'with' if named else 'without'} a header"
+
+
+def _is_header(fields: Sequence[str], want: Wanted) -> bool:
+    """A header names a role; failing that, it is a line without any number."""
+    named = [name for name in fields if name in want.named.values()]
+    roles = (role for role in ("list", "user", "item", "weight"))
+    if named or any(matches(fields, role, want) for role in roles):
+        return True
+    return not any(field.strip() and is_number([field]) for field in fields)

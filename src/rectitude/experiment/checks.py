@@ -1,20 +1,144 @@
-"""What can be known to be wrong before anything runs: names, parameters, files, packages."""
+"""What can be known to be wrong before anything runs: names, parameters, files, packages.
+
+What can be known to be wrong with models before anything runs.
+
+Errors that name the line of a key, and what several checks ask for.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
 
-from rectitude.errors import BadName, UnreadableFile, unknown_name
-from rectitude.experiment.config import NAME, WORDS_OF_NAME, SplitBy
-from rectitude.experiment.fielded import Fielded
-from rectitude.experiment.locating import placed, require_file, require_keys, require_package
-from rectitude.experiment.model_checks import require_model
-from rectitude.experiment.places import At
-from rectitude.experiment.reading import Loaded
+from rectitude.errors import BadName, MissingExtra, RectitudeError, UnreadableFile, unknown_name
+from rectitude.experiment.config import NAME, WORDS_OF_NAME, Entrant, SplitBy
+from rectitude.experiment.models import Fielded
+from rectitude.experiment.reading import At, Loaded
 from rectitude.experiment.stages import STREAM
-from rectitude.models.plugins import Plugins
+from rectitude.models import MODELS
+from rectitude.models.protocol import Plugins
+
+
+@contextmanager
+def placed(loaded: Loaded, *at: str | int) -> Iterator[None]:
+    """Errors inside name the line of a key."""
+    try:
+        yield
+    except RectitudeError as error:
+        where = loaded.places.where(at)
+        found = error.found if error.found.startswith(where) else f"{where}: {error.found}"
+        raise type(error)(found, error.expected, error.advice) from None
+
+
+def require_keys(
+    loaded: Loaded, table: At, given: Iterable[str], known: Iterable[str], what: str
+) -> None:
+    """An error at the line of the first key that is not known."""
+    for key in given:
+        if key not in known:
+            where = loaded.places.where((*table, key))
+            raise unknown_name("parameter", key, known, where=f"{where}: {what}")
+
+
+def require_file(loaded: Loaded, at: At, name: str) -> None:
+    """An error if a key names no file."""
+    path = loaded.path(name, at)
+    if not path.is_file():
+        raise UnreadableFile(
+            f"{loaded.places.where(at)}: {path} is no file.",
+            "a file; paths are relative to the experiment's own file.",
+        )
+
+
+def require_package(loaded: Loaded, at: At, package: str, extra: str) -> None:
+    """An error if a key needs a package that is not installed."""
+    if find_spec(package) is None:
+        raise MissingExtra(
+            f"{loaded.places.where(at)}: this needs {package}, which is not installed.", "",
+            f"pip install 'rectitude[{extra}]'",
+        )  # fmt: skip
+
+
+def require_model(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
+    """A model that exists, with parameters that it takes; of one's own, that its code may run."""
+    entrant, table = fielded.entrant, ("models", fielded.name)
+    if fielded.given is not None:
+        return
+    sources = [name for name in ("model", "python", "predictions") if getattr(entrant, name)]
+    with placed(loaded, *table):
+        if len(sources) > 1:
+            raise BadName(f"{fielded.name} comes from {' and '.join(sources)}.", "one of them.")
+    if entrant.python:
+        _require_plugin(loaded, fielded, plugins)
+    elif entrant.predictions:
+        known = ("predictions", "format")
+        require_keys(loaded, table, entrant.parameters, known, "a model from a file")
+        at: At = (*table, "predictions")
+        if "{split}" not in entrant.predictions:
+            require_file(loaded, at, entrant.predictions)
+    else:
+        _require_shipped(loaded, fielded)
+    if entrant.tune is not None:
+        _require_tuning(loaded, fielded)
+
+
+def _require_plugin(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
+    path = fielded.entrant.python
+    with placed(loaded, "models", fielded.name, "python"):
+        if plugins == "off":
+            raise BadName(
+                f"{path} would run code of its own, and --no-plugins forbids that.",
+                "a model that ships with rectitude, or predictions from a file.",
+            )
+        module = path.partition(":")[0]
+        if not module or ":" not in path:
+            raise BadName(f"python is {path!r}.", "an import path: package.module:Object.")
+
+
+def _require_shipped(loaded: Loaded, fielded: Fielded) -> None:
+    table = ("models", fielded.name)
+    if fielded.kind not in MODELS:
+        where = loaded.places.where((*table, "model"))
+        note = "a model of your own is named by its import path: python = 'package.module:Object'."
+        raise unknown_name("model", fielded.kind, MODELS, where=f"{where}: rectitude", note=note)
+    entry = MODELS[fielded.kind]
+    own = fielded.entrant.parameters
+    known = [*entry.parameters, *Entrant.model_fields]
+    require_keys(loaded, table, own, known, f"model {fielded.kind!r}")
+    missing = {name: value for name, value in own.items() if entry.parameters[name] is ...}
+    for name, value in own.items():
+        with placed(loaded, *table, name):
+            entry.require({**missing, name: value})
+    if fielded.entrant.tune is None:
+        with placed(loaded, *table):
+            entry.require(own)
+
+
+def _require_tuning(loaded: Loaded, fielded: Fielded) -> None:
+    at: At = ("models", fielded.name, "tune")
+    require_package(loaded, at, "optuna", "tune")
+    space = fielded.entrant.tune.space if fielded.entrant.tune else {}
+    if fielded.entrant.predictions:
+        raise BadName(f"{loaded.places.where(at)}: lists from a file cannot be tuned.", "a model.")
+    if not fielded.entrant.python:
+        known = MODELS[fielded.kind].parameters
+        require_keys(loaded, (*at, "space"), space, known, f"model {fielded.kind!r}")
+    for name, values in space.items():
+        where = loaded.places.where((*at, "space", name))
+        if values == []:
+            raise BadName(f"{where}: {name} has nothing to choose from.", "a list of choices.")
+        if name in fielded.entrant.parameters:
+            raise BadName(f"{where}: {name} is both set and searched for.", "one of them.")
+    split = loaded.config.split
+    if not (split.validation or split.parts or split.protocol):
+        raise BadName(
+            f"{loaded.places.where(at)}: {fielded.name} is to be tuned, and the split has no"
+            " validation part.",
+            'under [split]: validation = { how = "leave_last", n = 1 }.',
+        )
 
 
 def require_sound(
@@ -58,7 +182,7 @@ def _require_data(loaded: Loaded, handed: bool) -> None:
                 "a file; paths are relative to the experiment's own file.",
             )
     if config.data.format:
-        from rectitude.data.formats import format_named
+        from rectitude.data.formats.registry import format_named
 
         with placed(loaded, "data", "format"):
             format_named(config.data.format, "[data] format")
@@ -78,8 +202,8 @@ def _require_recipe(loaded: Loaded) -> None:
 
 def _require_split(loaded: Loaded) -> None:
     from rectitude.splits.protocols import resolve
-    from rectitude.splits.registry import SPLITTERS, parameters, require_known
     from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
+    from rectitude.splits.split import SPLITTERS, parameters, require_known
 
     chosen = loaded.config.split
     own = chosen.parameters
@@ -126,7 +250,7 @@ def _require_stream(loaded: Loaded) -> None:
 
 def _require_inner(loaded: Loaded) -> None:
     """The split of train, and what happens to the unknown."""
-    from rectitude.splits.registry import SPLITTERS, parameters, require_known
+    from rectitude.splits.split import SPLITTERS, parameters, require_known
     from rectitude.splits.unknown import unknown
 
     chosen = loaded.config.split
@@ -172,8 +296,8 @@ def _require_candidates(loaded: Loaded) -> None:
 
 def _require_metrics(loaded: Loaded) -> None:
     """Metrics and switches that exist; more shows when lists are judged."""
-    from rectitude.data.slicing import parse_all as parse_slices
-    from rectitude.experiment.asked import against_of, convention_of
+    from rectitude.evaluation.axes import parse_slicings as parse_slices
+    from rectitude.experiment.stages import against_of, convention_of
     from rectitude.metrics.names import parse_all
     from rectitude.profiles import profile_of
 

@@ -9,9 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rectitude.comparing.correction import Correction
-from rectitude.comparing.intervals import Interval
-from rectitude.comparing.significance import Test
+from rectitude.comparison.significance import Correction, Interval, Test
 
 Learning = Literal["refit", "update"]
 Role = Literal["user", "item", "grade", "timestamp", "weight"]

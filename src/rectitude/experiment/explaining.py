@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rectitude.candidates.value import Candidates
-from rectitude.experiment.asked import (
+from rectitude.experiment.stages import (
+    Stage,
     against_facts,
     against_of,
     asked_of,
@@ -15,9 +16,7 @@ from rectitude.experiment.asked import (
     table_facts,
     tables_of,
 )
-from rectitude.experiment.parts import known_of
-from rectitude.experiment.stages import Stage
-from rectitude.experiment.store import Output, json_file, read_json
+from rectitude.experiment.store import Output, json_file, known_of, read_json
 from rectitude.experiment.watching import Report
 from rectitude.experiment.work import Entry, Work
 from rectitude.explanation.explain import explain

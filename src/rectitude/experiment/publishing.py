@@ -2,11 +2,15 @@
 
 Nothing in these files says when or how fast they were made, so that equal runs give equal bytes;
 times are in log.jsonl and environment.json.
+
+A run in MLflow: one run for the experiment, and below it one for each model.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,14 +18,13 @@ from typing import Any
 
 from rectitude._version import __version__
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.comparing import compare
-from rectitude.errors import BadName
+from rectitude.comparison.compare import compare
+from rectitude.errors import BadName, MissingExtra
 from rectitude.experiment import stages
-from rectitude.experiment.fingerprints import environment
-from rectitude.experiment.parts import facts_of
+from rectitude.experiment.fingerprints import environment, file_digest
 from rectitude.experiment.results import FORMAT, FORMAT_VERSION, Run, headline, restored
 from rectitude.experiment.stages import Part, bare
-from rectitude.experiment.store import read_json
+from rectitude.experiment.store import Store, facts_of, read_json
 from rectitude.experiment.windows import Windows
 from rectitude.experiment.work import Entry, Work
 from rectitude.metrics import METRICS
@@ -88,7 +91,7 @@ def manifest_of(work: Work) -> dict[str, Any]:
 
 def _reported(work: Work) -> None:
     """The page, if there is one to be written."""
-    from rectitude.page import report
+    from rectitude.reports.page import report
 
     chosen, folder = work.loaded.config.report, work.store.folder
     stage = bare("report")
@@ -104,7 +107,6 @@ def _tracked(work: Work, results: Mapping[str, Any]) -> None:
     chosen, stage = work.loaded.config.mlflow, bare("mlflow")
     if chosen is None or not work.chosen(stage):
         return
-    from rectitude.experiment.tracking import tracked
 
     with work.watch.working("mlflow"):
         tracked(work.store, results, chosen.uri, chosen.experiment or work.loaded.name)
@@ -267,3 +269,74 @@ def ledger_of(work: Work, found: Found) -> dict[str, Any]:
             )["ledger"]
             ledger[entry.stage.name] = read_json(entry.evaluation / "evaluation.json")["ledger"]
     return ledger
+
+
+NAME = "mlflow.json"
+ARTIFACTS = ("config.*", "environment.json", "manifest.json", "ledger.json", "results.json",
+             "report.html")  # fmt: skip
+_PARENT = "mlflow.parentRunId"
+_LONGEST_TAG = 4_900
+
+
+def tracked(store: Store, results: Mapping[str, Any], uri: str, experiment: str) -> None:
+    """Log a run, unless the same results were logged there before.
+
+    Metrics carry their definitions as tags; `@`, which MLflow does not take, becomes `_at_`.
+    """
+    told = {"uri": uri, "experiment": experiment}
+    told["results"] = file_digest(store.folder / "results.json")
+    known = store.folder / NAME
+    before = read_json(known) if known.is_file() else {}
+    if {name: before.get(name) for name in told} == told:
+        return
+    client = _client(uri)
+    found = client.get_experiment_by_name(experiment)
+    place = client.create_experiment(experiment) if found is None else found.experiment_id
+    tags = {"rectitude": results["rectitude"], "about": results["about"]}
+    parent = client.create_run(place, run_name=results["name"], tags=tags).info.run_id
+    for path in sorted(one for name in ARTIFACTS for one in store.folder.glob(name)):
+        client.log_artifact(parent, str(path))
+    for model, facts in results["models"].items():
+        _log_model(client, place, parent, model, facts, results)
+    client.set_terminated(parent, "FAILED" if results["failures"] else "FINISHED")
+    store.write_json(NAME, {**told, "run": parent})
+
+
+def _log_model(
+    client: Any, place: str, parent: str, model: str, facts: Mapping[str, Any],
+    results: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """One model: its parameters, its numbers and what they mean."""
+    own = client.create_run(place, run_name=model, tags={_PARENT: parent}).info.run_id
+    first = facts["runs"][0] if facts["runs"] else {}
+    for name, value in first.get("parameters", {}).items():
+        client.log_param(own, _plain(name), str(value)[:_LONGEST_TAG])
+    client.log_param(own, "trials", facts["trials"])
+    for step, run in enumerate(facts["runs"] if len(facts["runs"]) > 1 else ()):
+        for name, one in run["evaluation"]["results"].items():
+            if one["value"] is not None:
+                client.log_metric(own, f"split/{_plain(name)}", one["value"], step=step)
+    for name, one in results["headline"].get(model, {}).items():
+        if one["value"] is not None:
+            client.log_metric(own, _plain(name), one["value"])
+        said = first["evaluation"]["results"].get(name, {}).get("definition", "")
+        client.set_tag(own, f"definition.{_plain(name)}", said[:_LONGEST_TAG])
+    ledger = [run["ledger"] for run in facts["runs"]]
+    client.log_text(own, json.dumps(ledger, indent=1), "ledger.json")
+    client.set_terminated(own, "FINISHED" if facts["runs"] else "FAILED")
+
+
+def _plain(name: str) -> str:
+    """A name as MLflow takes it."""
+    return re.sub(r"[^\w\-. /:]", "_", name.replace("@", "_at_"))
+
+
+def _client(uri: str) -> Any:
+    try:
+        from mlflow.tracking import MlflowClient
+    except ImportError as error:
+        raise MissingExtra(
+            "logging to MLflow needs mlflow, which is not installed.", "",
+            "pip install 'rectitude[mlflow]'",
+        ) from error  # fmt: skip
+    return MlflowClient(tracking_uri=uri or None)

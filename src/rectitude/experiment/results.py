@@ -13,8 +13,8 @@ import numpy as np
 from rectitude.aggregate.evaluation import Evaluation, Keys, from_dict
 from rectitude.errors import UnreadableFile
 from rectitude.experiment.store import read_json
+from rectitude.render import aligned, number
 from rectitude.storage import require_format
-from rectitude.tables import aligned, number
 
 if TYPE_CHECKING:
     import polars as pl

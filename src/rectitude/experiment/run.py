@@ -12,21 +12,18 @@ from typing import Any, Literal
 
 from rectitude.errors import unknown_name
 from rectitude.experiment import publishing, stages
-from rectitude.experiment.asked import convention_of
 from rectitude.experiment.checks import require_sound
 from rectitude.experiment.config import Entrant
 from rectitude.experiment.explaining import explained
-from rectitude.experiment.fielded import Fielded
-from rectitude.experiment.lock import held
-from rectitude.experiment.parts import require_pairs_once
+from rectitude.experiment.models import Fielded
 from rectitude.experiment.publishing import Found, published
 from rectitude.experiment.reading import Loaded, load
 from rectitude.experiment.results import Run
-from rectitude.experiment.stages import KINDS, Part, Stage, bare
-from rectitude.experiment.store import Store, read_json
+from rectitude.experiment.stages import KINDS, Part, Stage, bare, convention_of
+from rectitude.experiment.store import Store, held, read_json, require_pairs_once
 from rectitude.experiment.watching import Watch, Watcher, logged
 from rectitude.experiment.work import Work, entries_of, log_of, parts_of
-from rectitude.models.plugins import Plugins
+from rectitude.models.protocol import Plugins
 from rectitude.profiles import profile_of
 
 Start = Literal["resume", "fresh"]

@@ -2,6 +2,10 @@
 
 A stage reads what those before it wrote, and nothing that is only in memory, so that a run that is
 continued gives the same bits as one that was never interrupted.
+
+The numbers of a model with those of slices: one that cannot be cut costs no other number.
+
+What is asked of the lists, as `evaluate` takes it and as fingerprints hold it.
 """
 
 from __future__ import annotations
@@ -11,20 +15,124 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from rectitude.aggregate.definition import fingerprint
+from rectitude.aggregate.evaluation import Evaluation
 from rectitude.candidates.protocols import candidates_of
 from rectitude.candidates.value import Candidates
-from rectitude.data.interactions import Interactions
 from rectitude.data.log import open_log
-from rectitude.experiment.asked import asked_of, convention_of, table_facts, tables_of
+from rectitude.data.table import Interactions
+from rectitude.errors import RectitudeError
+from rectitude.evaluation.evaluate import evaluate
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
-from rectitude.experiment.measuring import measured
-from rectitude.experiment.parts import known_of, log_files, read_log, read_split, split_files
-from rectitude.experiment.reading import Loaded
-from rectitude.experiment.store import Output, json_file, parquet_file
+from rectitude.experiment.reading import At, Loaded
+from rectitude.experiment.store import (
+    Output,
+    json_file,
+    known_of,
+    log_files,
+    parquet_file,
+    read_log,
+    read_split,
+    split_files,
+)
 from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import prequential
+from rectitude.metrics.names import parse_all
 from rectitude.models import Predicted
+from rectitude.profiles import is_file, profile_of
 from rectitude.splits.split import Split
+
+By = str | Sequence[str]
+
+
+def measured(lists: object, truth: object, slices: Sequence[By], **given: Any) -> Evaluation:
+    """An evaluation with its slices. Those that there cannot be, such as three groups of users who
+    are all alike, are left out, and the ledger says why."""
+    try:
+        return evaluate(lists, truth, slices=slices or None, **given)
+    except RectitudeError:
+        if not slices:
+            raise
+    evaluate(lists, truth, **given)  # what is no matter of slices is told as it is
+    why = {str(one): _obstacle(lists, truth, one, given) for one in slices}
+    kept = [one for one in slices if not why[str(one)]]
+    found = evaluate(lists, truth, slices=kept or None, **given)
+    reasons = "; ".join(f"{one}: {reason}" for one, reason in why.items() if reason)
+    found.ledger.count(
+        "slices_left_out", len(slices) - len(kept), "slicings could not be made: left out",
+        len(slices), reasons, "warning",
+    )  # fmt: skip
+    return found
+
+
+def _obstacle(lists: object, truth: object, by: By, given: dict[str, Any]) -> str:
+    """Why one slicing cannot be made; nothing if it can."""
+    try:
+        evaluate(lists, truth, slices=[by], **given)
+    except RectitudeError as error:
+        return error.found
+    return ""
+
+
+def asked_of(loaded: Loaded) -> dict[str, Any]:
+    """Metrics, what they mean and the convention, as they enter fingerprints."""
+    chosen = loaded.config.evaluate.metrics
+    metrics = [chosen] if isinstance(chosen, str) else list(chosen)
+    return {"metrics": metrics, **convention_facts(loaded, metrics)}
+
+
+def convention_facts(loaded: Loaded, metrics: list[str]) -> dict[str, Any]:
+    """What these metrics mean here: a metric of one's own may mean something else tomorrow."""
+    told = convention_of(loaded)
+    profile = profile_of(told)
+    meant = [fingerprint(profile.resolve(name)) for name in parse_all(metrics)]
+    if isinstance(told, Mapping):
+        told = {name: _content(value) for name, value in told.items()}
+    return {"convention": _content(told), "definitions": meant}
+
+
+def _content(told: Any) -> Any:
+    """The hash of a profile that is a file of one's own; anything else as it is."""
+    return input_digest(Path(told)) if isinstance(told, str) and is_file(told) else told
+
+
+def convention_of(loaded: Loaded) -> Any:
+    """The convention as `evaluate` takes it."""
+    chosen, at = loaded.config.evaluate.convention, ("evaluate", "convention")
+    if isinstance(chosen, str):
+        return _profile(loaded, chosen, at)
+    start = chosen.get("profile")
+    if not isinstance(start, str):
+        return chosen
+    return {**chosen, "profile": _profile(loaded, start, (*at, "profile"))}
+
+
+def against_of(loaded: Loaded) -> str:
+    """The profile that the convention is explained against; empty if none is named."""
+    return _profile(loaded, loaded.config.explain.against, ("explain", "against"))
+
+
+def against_facts(loaded: Loaded) -> Any:
+    """The same as it enters fingerprints."""
+    return _content(against_of(loaded))
+
+
+def _profile(loaded: Loaded, name: str, at: At) -> str:
+    """The name of a profile; of one that is a file, its path from where the experiment lies."""
+    return str(loaded.path(name, at)) if is_file(name) else name
+
+
+def tables_of(loaded: Loaded) -> dict[str, Any]:
+    """The tables about items and users, as `evaluate` takes them."""
+    data = loaded.config.data
+    named = {"items": data.items, "users": data.users}
+    return {name: loaded.path(path, ("data", name)) for name, path in named.items() if path}
+
+
+def table_facts(loaded: Loaded) -> dict[str, str]:
+    """The hashes of these tables."""
+    return {name: input_digest(path) for name, path in tables_of(loaded).items()}
+
 
 Kind = Literal[
     "data", "prepare", "split", "audit", "candidates", "tune", "models", "evaluate", "compare",
@@ -93,7 +201,7 @@ def data_stage(loaded: Loaded, given: object = None) -> Stage:
     data = loaded.config.data
     if given is not None:
         log = open_log(given)
-        from rectitude.splits.content import digest
+        from rectitude.splits.split import digest
 
         facts = {"content": digest(log.frame).hex()}
         return Stage("data", facts, lambda _: log_files(log))
@@ -139,7 +247,7 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
     """The log in parts; or parts that are there already."""
     chosen, name = loaded.config.split, ""
     if chosen.parts:
-        from rectitude.splits.reading import open_parts
+        from rectitude.splits.files import open_parts
 
         where = loaded.path(chosen.parts, ("split", "parts"))
         facts: dict[str, Any] = {"parts": file_digest(where)}
@@ -170,8 +278,8 @@ def _split_files(found: Split | list[Split]) -> Output:
 def is_drawn(loaded: Loaded) -> bool:
     """Whether a split depends on the seed: its way of splitting, or that of its validation."""
     from rectitude.splits.protocols import resolve
-    from rectitude.splits.registry import parameters
     from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
+    from rectitude.splits.split import parameters
 
     chosen = loaded.config.split
     if chosen.parts or chosen.how == STREAM:

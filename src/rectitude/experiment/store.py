@@ -13,25 +13,38 @@
 
 A stage's folder appears under its name once it is whole. Whatever ends a run, and wherever, what is
 under a name can be relied on.
+
+One writer per folder: a lock that dies with its process.
+
+Logs and splits between stages: Parquet files, and JSON with what they do not hold.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from rectitude.errors import UnwritableFile
+from rectitude.data.ledger import Ledger
+from rectitude.data.log import ROW, Log
+from rectitude.errors import DuplicateTruth, UnwritableFile
 from rectitude.experiment.fingerprints import file_digest
+from rectitude.experiment.windows import facts_of as window_facts
+from rectitude.splits.files import described
+from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 STAGES = "stages"
 OWN = (STAGES, "values", "predictions")
@@ -195,3 +208,169 @@ def _attempt(path: Path, action: Callable[[], object]) -> None:
             "a folder that may be written to, with space left.",
             "what was finished before is kept: run again to go on from there.",
         ) from error
+
+
+NAME = ".lock"
+_HELD: set[Path] = set()
+"""Folders that this process writes: the system's locks are between processes only."""
+_GUARD = threading.Lock()
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Be the only writer of a folder, or say who is.
+
+    The lock belongs to the process, so that one of a process that died is no hindrance; the number
+    of the process stands in the file only to be told.
+    """
+    path = folder.resolve() / NAME
+    with _GUARD:
+        if path in _HELD:
+            raise _busy(folder, "this process")
+        _HELD.add(path)
+    try:
+        with _opened(path) as file:
+            _take(file, folder)
+            _tell(file)
+            yield
+    finally:
+        _HELD.discard(path)
+
+
+def _opened(path: Path) -> IO[str]:
+    try:
+        return path.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise UnwritableFile(
+            f"{path.parent} cannot be written: {error.strerror}.",
+            "a folder that may be written to.",
+        ) from error
+
+
+def _take(file: IO[str], folder: Path) -> None:
+    try:
+        _locked(file)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN):
+            raise _busy(folder, _owner(file)) from error
+        raise UnwritableFile(
+            f"{folder} cannot be locked: {error.strerror}.",
+            "a file system with locks, so that one run at a time writes there.",
+        ) from error
+
+
+def _locked(file: IO[str]) -> None:
+    """Take the system's lock; an OSError if another process has it."""
+    if os.name == "nt":
+        import msvcrt
+
+        locking: Any = msvcrt
+        file.seek(0)
+        locking.locking(file.fileno(), locking.LK_NBLCK, 1)
+        return
+    import fcntl
+
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _tell(file: IO[str]) -> None:
+    file.seek(0)
+    file.truncate()
+    file.write(json.dumps({"process": os.getpid()}))
+    file.flush()
+
+
+def _owner(file: IO[str]) -> str:
+    """Who has the lock, as far as the file tells."""
+    try:
+        file.seek(0)
+        return f"process {json.loads(file.read())['process']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def _busy(folder: Path, owner: str) -> UnwritableFile:
+    return UnwritableFile(
+        f"{folder} is being written by {owner}.",
+        "one run at a time in a folder.",
+        "wait until it is done, or name another folder with --folder.",
+    )
+
+
+LOG, SPLITS = "log.json", "splits.json"
+
+
+def log_files(log: Log) -> Output:
+    """The files of a log."""
+    told = {"source": log.source, "ledger": log.ledger.as_dict()}
+    return {"log.parquet": parquet_file(log.frame), LOG: json_file(told)}
+
+
+def read_log(folder: Path) -> Log:
+    """A log as `log_files` wrote it."""
+    told = read_json(folder / LOG)
+    return Log(_frame(folder / "log.parquet"), told["source"], Ledger.from_dict(told["ledger"]))
+
+
+def split_files(splits: Sequence[Split]) -> Output:
+    """The files of a series of splits."""
+    parts = {
+        f"{number}-{part}.parquet": parquet_file(log.frame)
+        for number, split in enumerate(splits)
+        for part, log in split.parts()
+    }
+    told = [{**described(split), "facts": window_facts(split)} for split in splits]
+    return {**parts, SPLITS: json_file(told)}
+
+
+def facts_of(folder: Path) -> list[dict[str, Any]]:
+    """What each split of a series is: its name, sizes, fingerprint and ledger."""
+    facts: list[dict[str, Any]] = read_json(folder / SPLITS)
+    return facts
+
+
+def read_split(folder: Path, number: int) -> Split:
+    """One split of a series."""
+    told = facts_of(folder)[number]
+    logs = {
+        part: Log(_frame(folder / f"{number}-{part}.parquet"), told["source"])
+        for part in told["parts"]
+    }
+    outer = _split(logs, "")
+    inner = _split(logs, "validation_") if "validation_train" in logs else None
+    ledger = Ledger.from_dict(told["ledger"])
+    return replace(outer, name=told["name"], ledger=ledger, validation=inner)
+
+
+def require_pairs_once(folder: Path, number: int) -> None:
+    """An error if the truth of a split repeats a pair: no model could be evaluated, which is better
+    said before they learn."""
+    truth = _frame(folder / f"{number}-truth.parquet")
+    again = truth.select("user", "item").is_duplicated()
+    if again.any():
+        first = truth.row(int(again.arg_max() or 0), named=True)
+        raise DuplicateTruth(
+            f"{int(again.sum()):,} of {truth.height:,} rows of the truth repeat a pair of user and"
+            f" item (first: user {first['user']!r}, item {first['item']!r}).",
+            "each pair once, or a convention that says what repeats count.",
+            'prepare with step = "deduplicate", or set [evaluate] convention ='
+            ' { duplicate_truth = "once" }.',
+        )
+
+
+def _split(logs: dict[str, Log], prefix: str) -> Split:
+    return Split(logs[f"{prefix}train"], logs[f"{prefix}truth"], logs.get(f"{prefix}fold_in"))
+
+
+def known_of(split: Split) -> pl.DataFrame:
+    """All that was met before the truth: train and, if there is one, fold-in."""
+    import polars as pl
+
+    frames = [split.train.frame, *([split.fold_in.frame] if split.fold_in else [])]
+    return pl.concat(frames).drop(ROW)
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(path)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rectitude import tables
+from rectitude import render
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.aggregate.state import State
-from rectitude.data.codes import members
+from rectitude.aggregate.sums import State
+from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, open_log
-from rectitude.data.numbers import require_whole
-from rectitude.engines.local import evaluate
 from rectitude.errors import BadName, NothingToEvaluate, unknown_name
+from rectitude.evaluation.evaluate import evaluate
 from rectitude.models import Model, Predicted, learnt_from, predicted
-from rectitude.models.predicting import Seen
-from rectitude.models.profiles import order_of
+from rectitude.models.matrix import order_of
+from rectitude.models.predict import Seen
+from rectitude.options import require_whole
 from rectitude.prepare.order import by_time
 from rectitude.splits.shares import require_ratio
 from rectitude.splits.split import Split
@@ -116,12 +116,12 @@ class Windows:
                                           "micro": pl.Float64})  # fmt: skip
 
     def __str__(self) -> str:
-        shown = [tables.aligned(_cells(frame)) for frame in (self.table(), self.summary())]
+        shown = [render.aligned(_cells(frame)) for frame in (self.table(), self.summary())]
         return "\n".join([*shown, str(self.ledger)])
 
 
 def _cells(frame: pl.DataFrame) -> list[list[str]]:
-    return [frame.columns, *([tables.number(cell) for cell in row] for row in frame.rows())]
+    return [frame.columns, *([render.number(cell) for cell in row] for row in frame.rows())]
 
 
 def _value(evaluation: Evaluation, name: str) -> float:

@@ -11,15 +11,22 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from rectitude.engines.compute import judging
-from rectitude.engines.opening import Given, Inputs, given_of
-from rectitude.engines.part import computed
 from rectitude.errors import BadLists, BadName, RectitudeError
-from rectitude.explanation.ends import End, end_of, one_name
+from rectitude.evaluation.evaluate import computed
+from rectitude.evaluation.inputs import Given, Inputs, given_of
+from rectitude.evaluation.measure import judging
 from rectitude.explanation.explain.text import decimals
-from rectitude.explanation.trials import Opened, Trials, close
-from rectitude.explanation.variants import under_flips, under_profiles
-from rectitude.tables import aligned
+from rectitude.explanation.trials import (
+    End,
+    Opened,
+    Trials,
+    close,
+    end_of,
+    one_name,
+    under_flips,
+    under_profiles,
+)
+from rectitude.render import aligned
 
 Kind = Literal["base", "profile", "switch"]
 Pair = tuple[str, str]

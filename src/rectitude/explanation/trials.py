@@ -1,25 +1,34 @@
-"""The same predictions under many conventions: opened once, judged once for each way of judging."""
+"""The same predictions under many conventions: opened once, judged once for each way of judging.
+
+The conventions that an order of models is held against: profiles, and single switches set
+otherwise than in the base.
+
+The two ends of an explanation: what a metric means under a profile, convention or evaluation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from rectitude.aggregate.evaluation import Keys, Result
+from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.arrays import Floats
+from rectitude.convention import SWITCHES, Convention, Switch, parse_value
 from rectitude.data.ledger import Ledger
-from rectitude.engines.compute import Run, has_values, total_of, verdict_of, view_of
-from rectitude.engines.opening import Given, opened
-from rectitude.engines.part import Part, computed, facts_of, results_of
-from rectitude.engines.unknown import settled_when_opened
+from rectitude.errors import BadName, RectitudeError
+from rectitude.evaluation.evaluate import Part, computed, facts_of, results_of
+from rectitude.evaluation.inputs import Given, opened, settled_when_opened
+from rectitude.evaluation.measure import Run, has_values, total_of, verdict_of, view_of
+from rectitude.judge.align import bring_together
 from rectitude.judge.judged import Judged
-from rectitude.judge.sides import bring_together
-from rectitude.predictions.dense import Embeddings, Scores
-from rectitude.profiles import Asked, Profile
-from rectitude.threads import Once
+from rectitude.metrics import METRICS
+from rectitude.metrics.names import Name, parse_all
+from rectitude.parallel import Once
+from rectitude.predictions.scores import Embeddings, Scores
+from rectitude.profiles import PROFILES, Asked, Profile, profile_of
 
 VERDICTS_KEPT = 12
 """judged lists take room; few are enough where conventions come in the order of their judging"""
@@ -115,3 +124,130 @@ class Trials:
             facts = facts_of(sources)
             self.runs[key] = Run(sides, facts, asked.cutoff, {}, Once(), tie_bounds=False)
         return self.runs[key]._replace(last_cutoff=asked.cutoff)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A metric as one of the two sides defines it."""
+
+    label: str
+    asked: Asked
+    profile: Profile
+    """says what the parts of a derived metric are"""
+    recorded: float | None = None
+    """the value that an evaluation holds"""
+
+
+def one_name(metric: str) -> Name:
+    """The one metric that a text names."""
+    names = parse_all(metric)
+    if len(names) != 1:
+        raise BadName(
+            f"{metric!r} names {len(names)} metrics.", "one, such as 'ndcg@10'.", "one at a time."
+        )
+    return names[0]
+
+
+def end_of(given: object, name: Name) -> End:
+    """What a metric means under a profile name, a convention, a dict of switches, a profile, or in
+    an evaluation."""
+    if isinstance(given, Evaluation):
+        return _recorded(given, name)
+    if isinstance(given, Convention):
+        changes = Convention().differences(given)
+        given = {switch: new for switch, (_, new) in changes.items()}
+    profile = profile_of(given)
+    try:
+        asked = profile.resolve(name)
+    except RectitudeError as error:
+        raise type(error)(
+            f"{str(name)!r} has no meaning under {profile.label!r}: {error.found}",
+            error.expected,
+            error.advice,
+        ) from error
+    return End(profile.label, asked, profile)
+
+
+def _recorded(evaluation: Evaluation, name: Name) -> End:
+    """The effective convention, numbers and metric that an evaluation holds for a name."""
+    result = evaluation.result(str(name))
+    convention = Convention().replace(**result.convention)
+    asked = Asked(result.name, METRICS[result.metric], convention, dict(result.numbers))
+    label = str(evaluation.manifest.get("profile", "default"))
+    known = _profile_labelled(label)
+    same = known is not None and _resolves_to(known, asked)
+    profile = known if known is not None and same else Profile(name=label, convention=convention)
+    return End(f"{label} (evaluation)", asked, profile, result.value)
+
+
+def _resolves_to(profile: Profile, asked: Asked) -> bool:
+    try:
+        found = profile.resolve(asked.name)
+    except RectitudeError:
+        return False
+    mine = (asked.metric.name, asked.convention, dict(asked.numbers))
+    return (found.metric.name, found.convention, dict(found.numbers)) == mine
+
+
+def _profile_labelled(label: str) -> Profile | None:
+    """The profile behind a label such as 'ranx, ties=optimistic'; None if it is not known."""
+    name, *rest = label.split(", ")
+    try:
+        changes = {
+            key: parse_value(key, value) for key, _, value in (c.partition("=") for c in rest)
+        }
+        return PROFILES[name].replace(**changes)
+    except RectitudeError:
+        return None
+
+
+_THRESHOLDS = 10
+"""so many grades are tried as the lowest relevant one"""
+
+
+def under_profiles(name: Name, profiles: Iterable[object] | None) -> Iterator[End]:
+    """What a metric is under profiles: the named ones, or all that define it."""
+    for profile in PROFILES if profiles is None else profiles:
+        try:
+            yield end_of(profile, name)
+        except RectitudeError:
+            if profiles is not None:
+                raise
+
+
+def under_flips(start: End, grades: Floats) -> Iterator[End]:
+    """The base with one switch set otherwise, for every switch that can change which value is
+    larger, and every choice that lets lists have values."""
+    for switch in SWITCHES.values():
+        obeyed = switch.stage != "metrics" or switch.name in start.asked.metric.obeys
+        if switch.stage == "present" or not obeyed:
+            continue
+        for choice in _choices(switch, grades):
+            yield from _flipped(start, switch.name, choice)
+
+
+def _choices(switch: Switch, grades: Floats) -> list[Any]:
+    if switch.name == "relevant_from":
+        return thresholds(grades)
+    return [choice for choice in switch.choices if choice != "error"]
+
+
+def thresholds(grades: Floats) -> list[float]:
+    """Grades that could be the lowest relevant one, beside the lowest above 0, which is so without;
+    whole numbers where there are many."""
+    levels = np.unique(grades[grades > 0])[1:]
+    if len(levels) > _THRESHOLDS:
+        whole = np.arange(1, _THRESHOLDS + 1)
+        levels = whole[(whole >= levels[0]) & (whole <= levels[-1])]
+    return [float(level) for level in levels]
+
+
+def _flipped(start: End, switch: str, choice: Any) -> Iterator[End]:
+    try:
+        profile = start.profile.replace(**{switch: choice})
+        asked = profile.resolve(start.asked.name)
+    except RectitudeError:  # it contradicts another switch of the base
+        return
+    if asked.convention != start.asked.convention:
+        label = f"{choice:g}" if isinstance(choice, float) else choice
+        yield End(f"{switch}={label}", asked, profile)

@@ -1,23 +1,292 @@
 """Dense scores as matches: the items of the truth that could be ranked, with what stands before
-each."""
+each.
+
+One reading of dense scores: where every item of the truth stands in its row.
+
+The counts do not depend on how ties are broken, so one reading serves all tie rules; it is made
+anew only for another mask or another precision.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
-from rectitude.data.dense import Dense
+from rectitude.data.dense import Block, Cells, Dense, Firsts, Holes, Known
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadName
+from rectitude.judge.align import Sides
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
-from rectitude.judge.scan import Reading, reading
-from rectitude.judge.sides import Sides
 from rectitude.judge.truth import Truth
+from rectitude.predictions.masks import (
+    keys_of,
+    located,
+    wanted,
+    with_keys,
+    with_padding,
+    without_padding,
+)
+from rectitude.rowkernels.rows import MASKED, Chances, Wanted, chances, count, single
+
+
+class Reading(NamedTuple):
+    """What one reading found for pairs of a row of scores and a truth row of its list: those that
+    are ranked as deep as anybody asks, and for logits all of them."""
+
+    list: Integers
+    truth: Integers
+    column: Integers
+    above: Integers
+    tied: Integers
+    before: Integers
+    ranked: Integers
+    """(rows,) how many columns could be ranked"""
+    row: Integers
+    """(lists,) the row of scores of each list, -1 if it has none"""
+    score: Floats | None = None
+    """the pair's own score, if it was asked for"""
+    firsts: Firsts | None = None
+    pairs: int = 0
+    """how many there are in all, ranked or not"""
+    unscored: int = 0
+    """pairs whose item has no column"""
+    hidden: int = 0
+    """pairs whose item is masked"""
+
+
+def keeping_scores(convention: Convention, needs: tuple[str, ...]) -> Convention:
+    """The convention for a reading that keeps the score of every pair where a metric needs it."""
+    return convention.replace(hit_scores="positive") if "predicted" in needs else convention
+
+
+def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
+    """The reading that a convention needs, made once."""
+    codes = sides.items.codes["predictions"].whole
+    by_item = convention.ties.startswith("item") and not np.all(codes[1:] > codes[:-1])
+    key = (convention.seen, convention.score_precision, by_item, convention.hit_scores)
+    if key not in sides.readings:
+        known = None if dense.known is None else dense.known[key]
+        sides.readings[key] = _read(sides, dense, convention, by_item, known)
+    made: Reading = sides.readings[key]
+    return made
+
+
+def _read(
+    sides: Sides, dense: Dense, convention: Convention, by_item: bool, known: Known | None
+) -> Reading:
+    row, owner, at, asked = _pairs(sides, dense)
+    seen = None if convention.seen == "kept" else sides.sources.seen
+    masked = with_padding(dense, seen)
+    scan = _Scan(dense, asked, masked, convention.score_precision)
+    if by_item:
+        scan.sequence = sides.items.codes["predictions"].whole
+    if convention.hit_scores == "positive":
+        scan.score = np.full(len(asked.column), np.nan)
+    firsts = None
+    if known is not None:
+        firsts = scan.recalled(known)
+    elif dense.kind == "logits":
+        firsts = scan.logits()
+    else:
+        scan.scores()
+    scan.broken.require_none()
+    ranked = np.full(dense.rows, dense.columns)
+    if masked is not None:
+        ranked -= np.diff(masked.start)
+    if convention.seen == "last" and seen is not None:
+        ranked = _masked_last(scan, ranked, seen)
+    size, unscored = len(asked.column), int((asked.column < 0).sum())
+    hidden = int((scan.found[0] == MASKED).sum())
+    kept = slice(None) if firsts is not None else np.flatnonzero(scan.found[0] >= 0)
+    column, above, tied, before = (
+        values[kept].astype(np.int64) for values in (asked.column, *scan.found)
+    )
+    places = np.arange(len(asked.column))[kept]
+    rows = np.repeat(np.arange(dense.rows, dtype=np.int32), np.diff(asked.start))[kept]
+    score = None if scan.score is None else scan.score[kept]
+    truth = places if at is None else at[kept]
+    return Reading(
+        owner[rows], truth, column, above, tied, before, ranked, row, score, firsts,
+        size, unscored, hidden,
+    )  # fmt: skip
+
+
+def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers | None, Wanted]:
+    """Rows by list, and lists by row; truth rows and columns of the pairs, by row.
+
+    Truth rows are None where pair number n has truth row n, as in a truth that stands in the order
+    of the scores: there may be many millions.
+    """
+    there = sides.lists.length > 0
+    row = np.full(len(there), -1)
+    row[there] = sides.lists.rows(sides.lists.start[there])
+    owner = np.full(dense.rows, -1)
+    owner[row[there]] = np.flatnonzero(there)
+    mine = sides.judgements.repeated(owner)
+    start = np.concatenate(([0], np.cumsum(mine.length)))
+    codes = sides.items.codes
+    column = located(codes["predictions"].whole, codes["truth"].whole).astype(np.int32)
+    in_place = np.array_equal(mine.start[mine.length > 0], start[:-1][mine.length > 0])
+    if in_place and mine.order is None and start[-1] == len(column):
+        return row, owner, None, Wanted(start, column)
+    at = mine.rows(mine.expand()[1])
+    return row, owner, at, Wanted(start, column[at])
+
+
+def compared(block: Block, precision: str) -> Block:
+    """The scores in the precision in which they are compared."""
+    if precision == "float64":
+        return block
+    with np.errstate(over="ignore"):  # beyond float32 a score is infinite there, too
+        narrow = block.astype(np.float32, copy=False)
+    if precision == "float32":
+        return narrow
+    outside = ((narrow < 0) | (narrow > 1)).any(axis=-1)
+    squashed, one = narrow.copy(), np.float32(1)
+    with np.errstate(over="ignore"):  # beyond float32 the power is infinite, its inverse 0
+        powers = np.exp(-narrow[outside].astype(np.float64)).astype(np.float32)
+    squashed[outside] = one / (one + powers)
+    return squashed
+
+
+@dataclass
+class _Scan:
+    """One pass over the blocks, which fills `found`: above, tied and before of every pair."""
+
+    dense: Dense
+    asked: Wanted
+    masked: Cells | None
+    precision: str
+    sequence: Integers | None = None
+    score: Floats | None = None
+    found: NDArray[np.int32] = field(init=False)
+    broken: Holes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.found = np.zeros((3, len(self.asked.column)), np.int32)
+        self.broken = Holes(self.dense)
+
+    def blocks(self) -> Iterator[tuple[int, int, Block, slice, Wanted]]:
+        """Each block with its first and last row, and its pairs."""
+        start = self.asked.start
+        for first, last, given in self.dense.spans():
+            block = compared(given, self.precision)
+            here = slice(int(start[first]), int(start[last]))
+            mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
+            yield first, last, block, here, mine
+            if self.dense.progress is not None:
+                self.dense.progress(last, self.dense.rows)
+
+    def recalled(self, known: Known) -> Firsts | None:
+        """Take over what was counted ahead."""
+        rows = np.repeat(np.arange(self.dense.rows), np.diff(self.asked.start))
+        cells = np.where(self.asked.column < 0, -1, rows * self.dense.columns + self.asked.column)
+        hidden = None if self.masked is None else keys_of(self.dense, self.masked)
+        depth = None if self.dense.kind == "logits" else self.dense.depth
+        self.found[:], own = known.at(cells, hidden, depth)
+        if self.score is not None and own is not None:
+            self.score[:] = np.where(self.asked.column < 0, np.nan, own)
+        return known.firsts
+
+    def scores(self) -> None:
+        """Count in every row."""
+        for first, last, block, here, mine in self.blocks():
+            masked = wanted(self.masked, first, last)
+            standings, broken = count(block, mine, masked, self.dense.depth)
+            self.found[:, here] = standings
+            self.broken.note(first, block, broken)
+            self._own_scores(block, here, mine)
+            if self.sequence is not None:
+                _by_id(self.found[:, here], block, mine, masked, self.sequence)
+
+    def logits(self) -> Firsts:
+        """Count in every row, and see what stands first."""
+        size, asked = self.dense.rows, self.dense.want_loss
+        firsts = np.empty((3, size), np.int64)
+        loss = np.empty(size) if asked == "loss" else None
+        sure = np.empty((3, size if self.dense.want_chances == "chances" else 0))
+        for first, last, block, here, mine in self.blocks():
+            has: Flags | slice = np.diff(mine.start) > 0
+            target = np.asarray(mine.column, np.int64)
+            if len(target) < last - first:  # some rows have no target
+                target = np.full(last - first, -1)
+                target[has] = mine.column[mine.start[:-1][has]]
+            else:
+                has = slice(None)
+            singles, broken = single(block, target, asked)
+            self.broken.note(first, block, broken)
+            for own, values in zip(self.found, singles[:3], strict=True):
+                own[here] = values[has]
+            highest = _last_best(block, singles.best, singles.best_tied)
+            firsts[:, first:last] = singles.best, singles.second, highest
+            if loss is not None and singles.loss is not None:
+                loss[first:last] = singles.loss
+            if self.dense.want_chances == "chances":
+                sure[:, first:last] = chances(block, target)
+            self._own_scores(block, here, mine)
+        best, second, last_best = firsts
+        known = Chances(*sure) if self.dense.want_chances == "chances" else None
+        return Firsts(best, second, last_best, loss, known)
+
+    def _own_scores(self, block: Block, here: slice, mine: Wanted) -> None:
+        if self.score is not None:
+            rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
+            own = block[rows, np.maximum(mine.column, 0)]
+            self.score[here] = np.where(mine.column >= 0, own, np.nan)
+
+
+def _last_best(block: Block, best: Integers, tied: Integers) -> Integers:
+    """(rows,) the highest column that holds the highest score."""
+    last = best.copy()
+    for row in np.flatnonzero(tied > 1):
+        last[row] = np.flatnonzero(block[row] == block[row, best[row]])[-1]
+    return last
+
+
+def _by_id(
+    found: NDArray[np.int32],
+    block: Block,
+    mine: Wanted,
+    masked: Wanted | None,
+    sequence: Integers,
+) -> None:
+    """Count again which equals come before, where columns do not stand in the order of ids."""
+    rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
+    for pair in np.flatnonzero(found[1] > 1):
+        row, column = rows[pair], mine.column[pair]
+        equal = block[row] == block[row, column]
+        if masked is not None:
+            equal[masked.column[masked.start[row] : masked.start[row + 1]]] = False
+        found[2, pair] = (sequence[equal] < sequence[column]).sum()
+
+
+def _masked_last(scan: _Scan, ranked: Integers, seen: Cells) -> Integers:
+    """Put seen items after all others, equal among themselves; how many are ranked then.
+
+    The padding stays out.
+    """
+    dense, sequence = scan.dense, scan.sequence
+    seen = with_keys(dense, without_padding(dense, keys_of(dense, seen)))
+    nth = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
+    keys, start = np.sort(seen.rows() * dense.columns + nth[seen.column]), seen.start
+    rows = np.repeat(np.arange(dense.rows), np.diff(scan.asked.start))
+    mine = rows * dense.columns + nth[scan.asked.column]
+    there = (scan.asked.column >= 0) & np.isin(mine, keys)
+    if dense.depth is not None:
+        there &= ranked[rows] < dense.depth
+    rows, mine = rows[there], mine[there]
+    scan.found[0, there] = ranked[rows]
+    scan.found[1, there] = np.diff(start)[rows]
+    scan.found[2, there] = np.searchsorted(keys, mine) - start[rows]
+    return ranked + np.diff(start)
+
 
 _CELLS = 1 << 22
 _LARGEST = 1 << 62

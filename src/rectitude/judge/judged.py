@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
-from rectitude.data.cutoffs import Places, up_to
-from rectitude.data.people import People
-from rectitude.data.stock import Stock
-from rectitude.data.tallies import lengths
-from rectitude.dense.chances import Chances
-from rectitude.threads import Once
+from rectitude.judge.attributes import People
+from rectitude.judge.items import Stock
+from rectitude.judge.layout import Places, lengths, up_to
+from rectitude.parallel import Once
+from rectitude.rowkernels.rows import Chances
 
 Kept = TypeVar("Kept")
 Some = Integers | slice

@@ -3,6 +3,10 @@
 "Rank the truth, not the catalogue": a list is never sorted. For each judged item that was found we
 count the items with a higher score and with an equal one. Ranks follow from these integers and the
 tie rule.
+
+The compiled twins of `match.py`; see `rectitude.kernels`.
+
+Lists that meet the truth: repeated and unjudged items are dealt with, then matches found.
 """
 
 from __future__ import annotations
@@ -15,12 +19,160 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers, Pieces, run_starts
-from rectitude.compiled import frozen, kernel, repay
-from rectitude.data.places import Numbered, numbered
-from rectitude.grouping import Grouped
-from rectitude.judge.kernels import compact_kernel, match_kernel
-from rectitude.threads import Once, in_blocks, together
+from rectitude.arrays import Flags, Grouped, Integers, Pieces, run_starts
+from rectitude.convention import Convention
+from rectitude.data.ledger import Ledger
+from rectitude.errors import DuplicateItems
+from rectitude.judge.align import Collision, Sides
+from rectitude.judge.layout import Numbered, numbered
+from rectitude.judge.truth import Truth
+from rectitude.kernels import HASH, frozen, kernel, repay
+from rectitude.parallel import Once, in_blocks, together
+
+SORT_FROM_HITS = 64
+
+
+def match_kernel(  # type: ignore[no-untyped-def]
+    first,
+    last,
+    numbers,
+    start,
+    length,
+    items,
+    key,
+    keyed,
+    sequence,
+    by_sequence,
+    truth_start,
+    truth_items,
+    table,
+    at,
+    position,
+    above,
+    tied,
+    before,
+    found,
+    equals,
+    repeated,
+):
+    """Find the truth's items in some lists, and count what stands before each.
+
+    A small hash table holds the list's items: an entry is the list's number and the place in it, so
+    that entries of earlier lists, being smaller, read as empty and the table is never cleared. The
+    rows found in a list, as many as `found` says, are written in the order in which they are
+    ranked, from `truth_start` on. `equals` marks lists with ties, the only ones whose `tied` and
+    `before` are written; `repeated` counts items that occur twice.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    low_half = np.uint64(0xFFFFFFFF)
+    for n in range(first, last):
+        i = numbers[n]
+        low = start[n]
+        size = length[n]
+        mine = items[low : low + size]
+        stamp = np.uint64(n - first + 1) << np.uint64(32)
+        twice = 0
+        for j in range(size):
+            slot = ((np.uint64(mine[j]) * HASH) >> np.uint64(32)) & mask
+            entry = table[slot]
+            while entry >= stamp:
+                if mine[np.int64(entry & low_half)] == mine[j]:
+                    twice += 1
+                    break
+                slot = (slot + np.uint64(1)) & mask
+                entry = table[slot]
+            else:
+                table[slot] = stamp | np.uint64(j)
+        repeated[i] = twice
+        begin = truth_start[i]
+        end = begin
+        for t in range(begin, truth_start[i + 1]):
+            wanted = truth_items[t]
+            slot = ((np.uint64(wanted) * HASH) >> np.uint64(32)) & mask
+            entry = table[slot]
+            while entry >= stamp:
+                place = np.int64(entry & low_half)
+                if mine[place] == wanted:
+                    at[end] = t
+                    position[end] = place
+                    end += 1
+                    break
+                slot = (slot + np.uint64(1)) & mask
+                entry = table[slot]
+        found[i] = end - begin
+        if end == begin:
+            continue
+        if not keyed:
+            for o in range(begin, end):
+                above[o] = position[o]
+        else:
+            scores = key[low : low + size]
+            many = end - begin > SORT_FROM_HITS
+            rising = np.sort(scores) if many else scores
+            for o in range(begin, end):
+                score = scores[position[o]]
+                if many:
+                    more = size - np.searchsorted(rising, score, side="right")
+                    equal = size - more - np.searchsorted(rising, score, side="left")
+                else:
+                    more = 0
+                    equal = 0
+                    for j in range(size):
+                        more += scores[j] > score
+                        equal += scores[j] == score
+                above[o] = more
+                if equal > 1:
+                    tied[o] = equal
+                    equals[i] = 1
+                    earlier = 0
+                    if by_sequence:
+                        names = sequence[low : low + size]
+                        for j in range(size):
+                            earlier += scores[j] == score and names[j] < names[position[o]]
+                    else:
+                        for j in range(position[o]):
+                            earlier += scores[j] == score
+                    before[o] = earlier
+        if end - begin > SORT_FROM_HITS:
+            order = begin + np.argsort(above[begin:end] * (size + 1) + position[begin:end])
+            at[begin:end] = at[order]
+            position[begin:end] = position[order]
+            above[begin:end] = above[order]
+            if equals[i]:
+                tied[begin:end] = tied[order]
+                before[begin:end] = before[order]
+            continue
+        for o in range(begin + 1, end):
+            p = o
+            while p > begin and (
+                above[p - 1] > above[p]
+                or (above[p - 1] == above[p] and position[p - 1] > position[p])
+            ):
+                at[p - 1], at[p] = at[p], at[p - 1]
+                position[p - 1], position[p] = position[p], position[p - 1]
+                above[p - 1], above[p] = above[p], above[p - 1]
+                if equals[i]:
+                    tied[p - 1], tied[p] = tied[p], tied[p - 1]
+                    before[p - 1], before[p] = before[p], before[p - 1]
+                p -= 1
+
+
+def compact_kernel(  # type: ignore[no-untyped-def]
+    first, last, start, found, into, rows, kept, at, position, above, tied, before
+):
+    """Move the rows that `match_kernel` wrote next to each other, with the number of their list."""
+    for i in range(first, last):
+        for n in range(found[i]):
+            source = start[i] + n
+            target = into[i] + n
+            rows[0, target] = i
+            rows[1, target] = at[source]
+            rows[2, target] = position[source]
+            rows[3, target] = above[source]
+            if kept == 5:
+                rows[4, target] = max(tied[source], 1)
+                rows[5, target] = before[source]
+
 
 _MANY_ROWS = 1_000_000
 
@@ -258,3 +410,82 @@ def repeat_flags(lists: Integers, items: Integers, preference: NDArray[Any]) -> 
     flags = np.empty(len(order), bool)
     flags[order] = same
     return flags
+
+
+def matched(
+    sides: Sides, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
+) -> tuple[Ranking, Matches]:
+    """Matches, once duplicates and unjudged items are dealt with."""
+    matches, repeated = match(ranking, truth.rows, truth.items)
+    if repeated.any():
+        _account_for_duplicates(sides, ranking, repeated, convention, ledger)
+        ranking, matches = _with_duplicates(ranking, truth, convention)
+    else:
+        ledger.count("lists_with_duplicates", 0, "lists hold an item twice")
+    if convention.unjudged == "dropped":
+        ranking, matches = _judged_only(ranking, truth, matches, convention, ledger)
+    _confirm(sides, ranking, truth, matches)
+    return ranking, matches
+
+
+def _account_for_duplicates(
+    sides: Sides, ranking: Ranking, repeated: Integers, convention: Convention, ledger: Ledger
+) -> None:
+    number = int(np.flatnonzero(repeated)[0])
+    low, size = ranking.lists.start[number], ranking.lists.length[number]
+    mine = ranking.items.whole[low : low + size]
+    again = repeat_flags(np.zeros(size, np.int64), mine, np.arange(size))
+    place = low + np.flatnonzero(again)[:1]
+    row = int(ranking.lists.rows(place)[0])
+    if not sides.items.exact:
+        raise Collision
+    lists, handed = int((repeated > 0).sum()), int(sides.handed.sum())
+    first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
+    fate = {"error": "", "first": "removed", "counted": "each counted"}[convention.duplicates]
+    about = f"lists hold an item twice, {int(repeated.sum()):,} rows in all: {fate}"
+    ledger.count("lists_with_duplicates", lists, about, handed, first, "warning")
+    if convention.duplicates == "error":
+        raise DuplicateItems(
+            f"{lists} of {handed} lists contain an item twice (first: {first}).",
+            "each item once per list.",
+            "set duplicates='first' to keep the higher rank, or fix the predictions.",
+        )
+
+
+def _with_duplicates(
+    ranking: Ranking, truth: Truth, convention: Convention
+) -> tuple[Ranking, Matches]:
+    if convention.duplicates == "counted":
+        return ranking, join(ranking, truth.rows, truth.items)
+    lists, where = ranking.lists.expand()
+    preference = np.arange(len(where)) if ranking.key is None else -ranking.key.whole[where]
+    again = repeat_flags(lists, ranking.items.whole[where], preference)
+    ranking = ranking.keep(lists[~again], where[~again])
+    return ranking, match(ranking, truth.rows, truth.items)[0]
+
+
+def _judged_only(
+    ranking: Ranking, truth: Truth, matches: Matches, convention: Convention, ledger: Ledger
+) -> tuple[Ranking, Matches]:
+    """The lists without the items that the truth does not judge."""
+    lists, where = ranking.lists.expand()
+    judged = np.zeros(len(ranking.items), bool)
+    told = (truth.grades[matches.truth] >= 0) | (convention.negative_grades != "sampled")
+    judged[(ranking.lists.start[matches.list] + matches.position)[told]] = True
+    keep = judged[where]
+    ledger.count(
+        "rows_unjudged",
+        int((~keep).sum()),
+        "recommended items are not judged: removed before ranking",
+        len(keep),
+        weight="notice",
+    )
+    ranking = ranking.keep(lists[keep], where[keep])
+    return ranking, match(ranking, truth.rows, truth.items)[0]
+
+
+def _confirm(sides: Sides, ranking: Ranking, truth: Truth, matches: Matches) -> None:
+    """Look at the ids themselves where codes are hashes."""
+    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
+    if not sides.items.same("predictions", rows, "truth", truth.rows.rows(matches.truth)):
+        raise Collision

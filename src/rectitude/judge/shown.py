@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers
+from rectitude.arrays import Floats, Grouped, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
-from rectitude.data.places import filled, in_order, inserted, laid_out, scored
-from rectitude.dense.rows import best
-from rectitude.grouping import Grouped
+from rectitude.judge.align import Sides
+from rectitude.judge.dense import compared, reading
+from rectitude.judge.layout import filled, in_order, inserted, laid_out, scored
 from rectitude.judge.match import Matches, Ranking
-from rectitude.judge.scan import compared, reading
-from rectitude.judge.sides import Sides
-from rectitude.predictions.top import (
-    keys_of,
-    wanted,
-    with_keys,
-    with_padding,
-    without_padding,
-)
+from rectitude.predictions.masks import keys_of, wanted, with_keys, with_padding, without_padding
+from rectitude.rowkernels.rows import best
 
 
 def shown_in_scores(

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers, Pieces
+from rectitude.arrays import Flags, Floats, Grouped, Integers, Pieces
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger, Weight
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
-from rectitude.grouping import Grouped
+from rectitude.judge.align import Collision, Sides
 from rectitude.judge.match import repeat_flags, repeats
-from rectitude.judge.sides import Collision, Sides
 
 
 class Truth(NamedTuple):

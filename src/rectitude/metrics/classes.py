@@ -16,8 +16,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Classes
-from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Counts, count_metric
+from rectitude.metrics.registry import Counts, count_metric, needed
 
 
 def class_counts(lists: Judged, k: int | None, counts: Flags) -> Counts:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
-from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Counts, count_metric
+from rectitude.metrics.registry import Counts, count_metric, needed
 
 _TRAIN = ("shown", "stock", "train")
 _CATALOGUE = ("shown", "stock", "catalogue")

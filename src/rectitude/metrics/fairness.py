@@ -2,23 +2,63 @@
 
 They are functions of counts per group, which add up over batches. Groups are the values of a column
 of items=, or the head and the tail of train; items without a group are left out.
+
+Mean absolute differences between groups, of items or of users, of what they gain or score.
+
+Sums of items are kept as whole numbers, so that batches in any order give the same bits.
+
+Bias disparity: whether groups of users are shown groups of items as they chose them.
+
+Counts of pairs of groups add up over batches. Users and items without a group are left out.
+
+Metrics of how differently a model serves groups of users: functions of each group's mean.
+
+`of` is any metric that is a mean over lists, at the same cutoff; `by` is a column of users=.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from rectitude.arrays import Flags
-from rectitude.data.attributes import Groups
-from rectitude.data.groupwise import unequal
-from rectitude.data.halves import halves
-from rectitude.data.history import Wanted
-from rectitude.data.parity import available, chances, counts_of, rates, relevant
+from rectitude.arrays import Flags, Integers
+from rectitude.errors import UndefinedValue
+from rectitude.judge.attributes import Groups
 from rectitude.judge.judged import Judged
+from rectitude.metrics.choices import Gain, GainFrom, worth_of
 from rectitude.metrics.exposure import times_shown
-from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Counts, count_metric
-from rectitude.threads import Once
+from rectitude.metrics.groupwise import (
+    available,
+    bias,
+    chances,
+    chosen_pairs,
+    counts_of,
+    difference,
+    gains_of,
+    group_means,
+    halves,
+    leaning,
+    means,
+    pair_value,
+    rates,
+    relevant,
+    require_choice,
+    shown_pairs,
+    unequal,
+    unmasked,
+)
+from rectitude.metrics.history import Wanted
+from rectitude.metrics.registry import (
+    Counts,
+    Law,
+    Ratio,
+    count_metric,
+    derived_metric,
+    metric,
+    needed,
+)
+from rectitude.parallel import Once
 
 _NEEDS = ("wanted", "people")
 
@@ -169,3 +209,291 @@ def rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
 def pop_rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
     """How differently often items of head and tail are shown."""
     return unequal(rates(counts, "places", available(counts, below)), item_group, "pop_rsp")
+
+
+_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
+_SCORED = ("shown", "stock", "scored")
+_IN_UNITS = {"scale": "fraction"}  # of the scores, no share of anything
+
+
+def item_gains(
+    lists: Judged, k: int | None, counts: Flags, *, gain: Gain, gain_from: GainFrom,
+    by: str = "group",
+) -> Counts:  # fmt: skip
+    """How often each item is shown, what it gains in all, and which items are in a group."""
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    place, rows = _in_places(lists, k, counts)
+    gains = worth_of(lists, gain, gain_from)(lists.grade[rows])
+    return gains_of(stock, by, stock.times(shown[counts]), stock.listed[shown[place]], gains)
+
+
+def item_scores(
+    lists: Judged, k: int | None, counts: Flags, *, by: str = "group", over: str = "hits"
+) -> Counts:
+    """How often each item is a hit, or shown, and how it scores as a hit in all."""
+    require_choice("over", over, ("hits", "places"))
+    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    place, _ = _in_places(lists, k, counts, lists.hit)
+    scores, looked_at = unmasked(needed(lists.scored, "scored")[place]), shown[place]
+    times = stock.times(looked_at if over == "hits" else shown[counts])
+    return gains_of(stock, by, times, stock.listed[looked_at], scores)
+
+
+def _in_places(
+    lists: Judged, k: int | None, counts: Flags, which: Flags | None = None
+) -> tuple[tuple[Integers, Integers], Integers]:
+    """Where judged items stand in the lists that count: list and place, and their rows."""
+    rows = np.arange(len(lists.list))[lists.within(k)[0]]
+    rows = rows[counts[lists.list[rows]] & (True if which is None else which[rows])]
+    return (lists.list[rows], lists.rank[rows] - 1), rows
+
+
+@count_metric(
+    "Difference of gain between groups of items",
+    counts=item_gains,
+    formula="mean over pairs of groups of the absolute difference of their means, over the items "
+    "in the top {k} of some list, of what the item gains on average where it is shown; gain = "
+    "{gain}; group = column {by} of items=, and items without one are left out",
+    reading="0 if items of all groups are equally often right where they are shown.",
+    use="Use it to see whether items of some group are shown to the wrong users. It does not see "
+    "items that are never shown; rsp does.",
+    cite="zhu2018fairness",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=("items", "shown", "stock"),
+)
+def item_mad_ranking(counts: Counts) -> float:
+    """How far the groups of items are apart in what their items gain."""
+    each = means(counts, "gains", counts["times"])
+    return difference(group_means(counts, each), "item_mad_ranking")
+
+
+@count_metric(
+    "Difference of score between groups of items",
+    counts=item_scores,
+    formula="mean over pairs of groups of the absolute difference of their means, over items, of "
+    "the scores that the item has as a hit in the top {k} / its {over}; group = column {by} of "
+    "items=, and items without one are left out",
+    reading="0 if relevant items score alike whatever their group; in units of the scores.",
+    use="Use it where scores mean something, such as predicted ratings; over=places counts wrong "
+    "places as 0.",
+    cite="zhu2018fairness",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=("items", *_SCORED),
+    fixed=_IN_UNITS,
+)
+def item_mad_rating(counts: Counts) -> float:
+    """How far the groups of items are apart in the scores of relevant items."""
+    each = means(counts, "gains", counts["times"])
+    return difference(group_means(counts, each), "item_mad_rating")
+
+
+@metric(
+    "Mean score of the list",
+    formula="mean of the scores of the items in the top {k}; 0/0 for an empty list",
+    reading="3.9 means that the items of a list score 3.9 on average, whatever that is worth.",
+    use="Use it to compare groups of users where scores mean something, such as predicted ratings.",
+    bounds=(-np.inf, np.inf),
+    breaks=_LAWS,
+    needs=("shown", "scored"),
+    fixed=_IN_UNITS,
+)
+def mean_score(lists: Judged, k: int | None) -> Ratio:
+    """How high the items of a list score on average."""
+    scored = unmasked(needed(lists.scored, "scored"))
+    places = (~np.isnan(scored)).sum(axis=1)
+    return Ratio(np.nansum(scored, axis=1), places.astype(np.float64))
+
+
+@derived_metric(
+    "Difference of ranking between groups of users",
+    of=(),
+    formula="mean over pairs of groups of the absolute difference of their means of {of}; group = "
+    "column {by} of users=; users without one are left out, and a group without a list that counts",
+    reading="0 if all groups are served equally well; 0.05 means that two groups are 0.05 apart in "
+    "their mean NDCG, on average.",
+    use="Use it like group_gap, where the best and the worst served group alone would say too "
+    "little.",
+    cite="deldjoo2021flexible",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=("users", "people"),
+)
+def user_mad_ranking(means: Mapping[str, float], *, of: str = "ndcg", by: str = "group") -> float:
+    """How far the groups of users are apart in how well they are served."""
+    return difference(means.values(), "user_mad_ranking")
+
+
+@derived_metric(
+    "Difference of score between groups of users",
+    of=(),
+    formula="mean over pairs of groups of the absolute difference of their means of {of}; group = "
+    "column {by} of users=; users without one are left out, and a group without a list that counts",
+    reading="0 if what is shown to users of all groups scores alike; in units of the scores.",
+    use="Use it where scores mean something, such as predicted ratings; otherwise look at "
+    "user_mad_ranking.",
+    cite="deldjoo2021flexible",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=("users", "people"),
+    fixed=_IN_UNITS,
+)
+def user_mad_rating(
+    means: Mapping[str, float], *, of: str = "mean_score", by: str = "group"
+) -> float:
+    """How far the groups of users are apart in the scores of what they are shown."""
+    return difference(means.values(), "user_mad_rating")
+
+
+_DISPARITY_NEEDS = ("items", "users", "wanted", "people")
+
+
+def chosen_by_pair(
+    lists: Judged, k: int | None, counts: Flags, *, users_by: str = "group",
+    items_by: str = "group", source: str = "train",
+) -> Counts:  # fmt: skip
+    """What users of each group chose, by the group of the item."""
+    require_choice("source", source, ("train", "truth"))
+    stock, people = needed(lists.stock, "wanted"), needed(lists.people, "people")
+    pairs = None if source == "train" else relevant_items(lists, counts).pairs()
+    return chosen_pairs(people, stock, (users_by, items_by), pairs)
+
+
+def shown_by_pair(
+    lists: Judged, k: int | None, counts: Flags, *, users_by: str = "group", items_by: str = "group"
+) -> Counts:
+    """What users of each group are shown, by the group of the item."""
+    stock, people = needed(lists.stock, "shown"), needed(lists.people, "people")
+    owner, shown = needed(lists.owner, "people"), needed(lists.shown, "shown")
+    if not counts.all():
+        owner, shown = owner[counts], shown[counts]
+    return shown_pairs(people, stock, (users_by, items_by), owner, shown)
+
+
+def both_by_pair(
+    lists: Judged, k: int | None, counts: Flags, *, users_by: str = "group",
+    items_by: str = "group", source: str = "train",
+) -> Counts:  # fmt: skip
+    """What users of each group chose and are shown, by the group of the item."""
+    by = {"users_by": users_by, "items_by": items_by}
+    shown = shown_by_pair(lists, k, counts, **by)
+    return {**chosen_by_pair(lists, k, counts, source=source, **by), **shown}
+
+
+_GROUPS = "; groups = columns {users_by} of users= and {items_by} of items="
+_ONE = "; user_group = {user_group}, item_group = {item_group}: where one of them is all, the mean "
+_ONE += "absolute distance from {neutral} over its pairs of groups"
+
+
+@count_metric(
+    "Bias of what users chose",
+    counts=chosen_by_pair,
+    formula="share that a group of items has in what a group of users chose / its share of the "
+    "items, chosen = {source}" + _GROUPS + _ONE.replace("{neutral}", "1"),
+    reading="1 if the users of the group choose items of the group as often as the catalogue "
+    "offers them, 2 if twice as often. Over all groups: 0 if nobody has preferences.",
+    use="Use it to know what groups prefer before a model comes in; bias_disparity_br is the same "
+    "of what they are shown.",
+    cite="tsintzou2019bias",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=_DISPARITY_NEEDS,
+)
+def bias_disparity_bs(counts: Counts, *, user_group: str = "all", item_group: str = "all") -> float:
+    """How much more often a group of users chooses a group of items than the catalogue offers."""
+    return bias(counts, "chosen", user_group, item_group)
+
+
+@count_metric(
+    "Bias of what users are shown",
+    counts=shown_by_pair,
+    formula="share that a group of items has in the top {k} of a group of users / its share of the "
+    "items" + _GROUPS + _ONE.replace("{neutral}", "1"),
+    reading="1 if the users of the group are shown items of the group as often as the catalogue "
+    "offers them, 2 if twice as often. Over all groups: 0 if all are shown the same.",
+    use="Use it beside bias_disparity_bs: a model may follow what groups prefer, or add to it.",
+    cite="tsintzou2019bias",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=("shown", *_DISPARITY_NEEDS),
+)
+def bias_disparity_br(counts: Counts, *, user_group: str = "all", item_group: str = "all") -> float:
+    """How much more often a group of users is shown a group of items than the catalogue offers."""
+    return bias(counts, "shown", user_group, item_group)
+
+
+@count_metric(
+    "Bias disparity",
+    counts=both_by_pair,
+    formula="(BR - BS) / BS, BR = share that a group of items has in the top {k} of a group of "
+    "users / its share of the items, BS = the same of what they chose, chosen = {source}; "
+    "endless = {endless}: the value where only BS is 0, which is undefined if endless is 0"
+    + _GROUPS + _ONE.replace("{neutral}", "0"),
+    reading="0 if users of the group are shown items of the group as often as they chose them; 0.5 "
+    "if half as often again, -1 if never.",
+    use="Use it to see whether a model adds to what groups prefer, and for whom.",
+    cite="tsintzou2019bias",
+    bounds=(-1.0, np.inf),
+    best="low",
+    needs=("shown", *_DISPARITY_NEEDS),
+)  # fmt: skip
+def bias_disparity_bd(
+    counts: Counts, *, user_group: str = "all", item_group: str = "all", endless: float = 0.0
+) -> float:
+    """How much more often a group of users is shown a group of items than it chose them."""
+    shown, found = leaning(counts, "shown"), {}
+    for pair, chosen in leaning(counts, "chosen").items():
+        more = (shown[pair] or 0.0) - (chosen or 0.0)
+        over_nothing = endless if more and endless else None
+        found[pair] = more / chosen if chosen else over_nothing
+    return pair_value(found, 0.0, user_group, item_group, "bias_disparity_bd")
+
+
+Means = Mapping[str, float]
+
+
+@derived_metric(
+    "Gap between groups of users",
+    of=(),
+    formula="largest mean of {of} - smallest mean of {of}, over the groups of column {by} of "
+    "users=; users without a group are left out, and a group without a list that counts",
+    reading="0.05 for ndcg means that the best served group has an NDCG 0.05 above the worst "
+    "served. The ledger has the mean of each group.",
+    use="Use it to see whom a model leaves behind. With many or small groups some gap is there by "
+    "chance: a group with one user has that user's value for a mean, which the ledger warns of.",
+    cite="ekstrand2018cool",
+    bounds=(0.0, np.inf),
+    best="low",
+    needs=("users", "people"),
+)
+def group_gap(means: Means, *, of: str = "ndcg", by: str = "group") -> float:
+    """How far the means of the best and the worst served group of users are apart."""
+    values = list(means.values())
+    return float(np.max(values) - np.min(values))
+
+
+@derived_metric(
+    "Ratio between groups of users",
+    of=(),
+    formula="smallest mean of {of} / largest mean of {of}, over the groups of column {by} of "
+    "users=; users without a group are left out, and a group without a list that counts; 1 where "
+    "all means are 0",
+    reading="0.8 means that the worst served group has 80% of what the best served has; 1 if all "
+    "groups are served alike. The ledger has the mean of each group.",
+    use="Use it like group_gap, across metrics of different size; a rule of thumb from employment "
+    "law takes less than 0.8 as a sign of disadvantage. For metrics that are never negative.",
+    cite="ekstrand2018cool",
+    needs=("users", "people"),
+)
+def group_ratio(means: Means, *, of: str = "ndcg", by: str = "group") -> float:
+    """What the worst served group of users has of the mean of the best served."""
+    values = list(means.values())
+    if np.min(values) < 0:
+        raise UndefinedValue(
+            f"a group of users has a mean of {np.min(values):g}, and a ratio of such means says "
+            "nothing.",
+            "a metric that is never negative.",
+            "look at group_gap.",
+        )
+    return float(np.min(values) / np.max(values)) if np.any(values) else 1.0

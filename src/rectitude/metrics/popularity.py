@@ -1,4 +1,11 @@
-"""Metrics of how popular the items of a list are in train, and how new: relevant or not."""
+"""Metrics of how popular the items of a list are in train, and how new: relevant or not.
+
+Accuracy that counts a hit for more the less known its item was in training.
+
+Accuracy that gives items the weight that they lacked in training.
+
+Metrics of a number that items have, such as a price: of what is shown, and of what is hit.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +14,10 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.halves import in_tail, rare
 from rectitude.judge.judged import Judged
-from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Law, Ratio, metric
+from rectitude.metrics.choices import Gain, GainFrom, worth_of
+from rectitude.metrics.groupwise import in_tail, rare
+from rectitude.metrics.registry import Facts, Law, Ratio, metric, needed
 
 _NEEDS = ("shown", "stock", "train")
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
@@ -173,3 +180,144 @@ def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) ->
     """Share of a list that is among the least popular items of train."""
     stock = needed(lists.stock, "shown")
     return _mean(lists, ("rare", lowest), lambda: rare(stock, lowest))
+
+
+def _discounted(lists: Judged, k: int | None, values: Floats) -> Ratio:
+    """Values of hits, discounted by rank, over the discounts of all places that hold an item."""
+    places = np.arange(1, int(lists.returned_upto(k).max(initial=0)) + 1)
+    whole = np.append(0.0, np.cumsum(1 / np.log2(places + 1)))
+    below = whole[lists.returned_upto(k).astype(np.int64)]
+    return Ratio(lists.total(values / np.log2(lists.rank + 1), upto=k), np.maximum(below, 1.0))
+
+
+@metric(
+    "Expected popularity complement",
+    formula="sum over hits in the top {k} of gain * (1 - rows of train with the item, at least "
+    "{least}, / users of train) / log2(rank + 1), divided by the same sum of 1 / log2(rank + 1) "
+    "over all items; gain = {gain}",
+    reading="Near 1 if all of the list is relevant and hardly known. It can be no higher than the "
+    "discounted precision.",
+    use="Use it to reward relevant items that are not popular anyway.",
+    cite="vargas2011rank",
+    bounds=(-np.inf, np.inf),
+    breaks=("perfect_is_best",),
+    needs=("train", "met"),
+)
+def epc(
+    lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom,
+    least: float = 0.0,
+) -> Ratio:  # fmt: skip
+    """Relevance of the items shown, times the share of users who had not met them."""
+    known = np.maximum(needed(lists.met, "met"), least) / max(facts.trained, 1)
+    return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * (1 - known))
+
+
+@metric(
+    "Expected free discovery",
+    formula="sum over hits in the top {k} of gain * log2(rows of train / rows of train with the "
+    "item, at least {least}) / log2(rank + 1), divided by the same sum of 1 / log2(rank + 1) over "
+    "all items; gain = {gain}",
+    reading="High if relevant items are rare in train; 10 bits stand for one row in 1,024.",
+    use="Use it like epc where the difference between rare and very rare items matters.",
+    cite="vargas2011rank",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+    needs=("train", "met"),
+)
+def efd(
+    lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom,
+    least: float = 1.0,
+) -> Ratio:  # fmt: skip
+    """Relevance of the items shown, times the information in meeting them."""
+    met, train = needed(lists.met, "met"), needed(facts.train, "met")
+    bits = np.log2(max(train.height, 1) / np.maximum(met, least))
+    return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * bits)
+
+
+@metric(
+    "Self-information",
+    formula="mean over the items in the top {k} of log2(rows of train / rows of train with the "
+    "item); one that train does not hold counts as if it had {least}, and 0 if that is 0",
+    reading="10 bits mean that an item shown has one row of train in 1,024, on a logarithmic mean.",
+    use="Use it to see how rare the items shown are, relevant or not; efd looks at hits, and "
+    "inverse_user_frequency at users in the place of rows.",
+    cite="zhou2010solving",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best", "moving_up_helps"),
+    needs=("shown", "stock", "train"),
+)
+def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
+    """Mean information in drawing the items shown from train, in bits."""
+    stock = needed(lists.stock, "shown")
+
+    def bits() -> Floats:
+        rows, every = np.maximum(stock.rows, least), max(len(stock.item), 1)
+        return np.log2(every / np.where(rows > 0, rows, every))
+
+    return Ratio(stock.total(("row bits", least), bits, lists.places), lists.length)
+
+
+@metric(
+    "Hits by inverse propensity",
+    formula="sum over hits in the top {k} of min(rows of train / rows of train with the item, "
+    "{largest}); 0 for an item that train does not hold",
+    reading="A hit on an item with 1% of the interactions counts 100. It has no upper limit, and "
+    "few hits on rare items can make up most of it.",
+    use="Use it beside the hit rate to see whether hits are more than popular items, on the "
+    "assumption that what users come to see follows the popularity in train.",
+    cite="yang2018unbiased",
+    bounds=(0.0, np.inf),
+    needs=("train", "met"),
+)
+def propensity_hits(
+    lists: Judged, k: int | None, *, facts: Facts, largest: float = 10_000.0
+) -> Ratio:
+    """Hits, each weighted by how seldom training held the item."""
+    met, train = needed(lists.met, "met"), needed(facts.train, "met")
+    weight = np.minimum(train.height / np.maximum(met, 1), largest)
+    return Ratio.of(lists.total(np.where(lists.hit & (met > 0), weight, 0.0), upto=k))
+
+
+_IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could be percent
+
+
+@metric(
+    "Mean of an attribute",
+    formula="sum over the items in the top {k} of column {of} of items= / number of these items; "
+    "items without a number are left out, and 0/0 where none is left",
+    reading="12.5 means that the items of a list cost 12.5 on average, if the column is a price.",
+    use="Use it to see what a model shows: dear or cheap, old or new. Compare with the same mean "
+    "over what users chose themselves; neither high nor low is good.",
+    bounds=(-np.inf, np.inf),
+    breaks=("perfect_is_best", "moving_up_helps"),
+    needs=("items", "shown", "stock"),
+    fixed=_IN_UNITS,
+)
+def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
+    """Mean of a number that the items shown have."""
+    stock = needed(lists.stock, "shown")
+    values, places = stock.values(of), lists.places
+    return Ratio(
+        stock.total(("value", of), lambda: np.nan_to_num(values), places),
+        stock.total(("known", of), lambda: ~np.isnan(values), places),
+    )
+
+
+@metric(
+    "Value of the hits",
+    formula="sum over the relevant items in the top {k} of column {of} of items=; an item without "
+    "a number adds nothing",
+    reading="3.2 means that a list finds 3.2 of the price of what its user chose, on average.",
+    use="Use it where hits are not worth the same: revenue, margin, minutes. A few dear items can "
+    "rule the mean; look at the values per list, too.",
+    bounds=(-np.inf, np.inf),
+    breaks=("perfect_is_best", "moving_up_helps"),
+    needs=("items", "wanted"),
+    fixed=_IN_UNITS,
+    averages="closed form",
+)
+def hit_value(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
+    """Sum of a number that the items found have."""
+    stock, wanted = needed(lists.stock, "wanted"), needed(lists.wanted, "wanted")
+    worth = np.nan_to_num(stock.values(of))[wanted[lists.where]]
+    return Ratio.of(lists.total(worth * lists.hit * lists.chance(k), upto=k))

@@ -6,23 +6,91 @@ registry passes the chosen function; one with a default is the metric's own numb
 name can set (`rbp[persistence=0.5]`, `category_diversity[by=genre]`). Two other kinds do without a
 value per list: a counts metric is a function of whole numbers that add up over lists, a derived
 metric one of other metrics' values.
+
+What the function of a metric says of itself: its sentence, its switches and its own numbers and
+texts.
+
+What a metric needs of the judged lists beyond ranks, and what to do where it is not there.
+
+`Facts`: what a metric may need beyond the judged lists.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict, Unpack
+from functools import cached_property, lru_cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers
-from rectitude.convention import require_switch
-from rectitude.errors import BadName, unknown_name
+from rectitude.convention import SWITCHES, require_switch
+from rectitude.errors import BadName, MissingNeed, unknown_name
 from rectitude.judge.judged import Judged
-from rectitude.metrics.signature import about, is_ours, keywords, signature_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_signature = lru_cache(inspect.signature)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function, read once where possible: it takes a while."""
+    return (_signature if isinstance(function, FunctionType) else inspect.signature)(function)
+
+
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether a function is one of this library; what wraps one says that it is, and is not."""
+    return function.__module__.startswith("rectitude.") and not hasattr(function, "__wrapped__")
+
+
+def about(function: Callable[..., Any]) -> str:
+    """The first paragraph of the docstring, on one line."""
+    return (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def keywords(
+    function: Callable[..., Any], counts: Callable[..., Any] | None = None
+) -> tuple[tuple[str, ...], dict[str, float | str]]:
+    """The switches, and the own numbers and texts, among the keyword-only parameters of a metric's
+    function and of what counts for it."""
+    switches: list[str] = []
+    numbers: dict[str, float | str] = {}
+    counting = {} if counts is None else inspect.signature(counts).parameters
+    for name, parameter in {**counting, **inspect.signature(function).parameters}.items():
+        if parameter.kind is not parameter.KEYWORD_ONLY or name == "facts":
+            continue
+        if parameter.default is not parameter.empty:
+            given = parameter.default
+            numbers[name] = given if isinstance(given, str) else float(given)
+            continue
+        if name not in SWITCHES or SWITCHES[name].stage != "metrics":
+            known = [s.name for s in SWITCHES.values() if s.stage == "metrics"]
+            raise unknown_name(
+                "switch", name, known, where=f"metric {function.__name__!r}",
+                note="a keyword-only parameter is a switch; give it a default to make it a number.",
+            )  # fmt: skip
+        switches.append(name)
+    return tuple(switches), numbers
+
+
+def taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function takes of the keyword arguments for a metric."""
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {name: value for name, value in given.items() if name in own}
+
+
+def written(value: float | str) -> str:
+    """A metric's own number or text, as people read it."""
+    return value if isinstance(value, str) else f"{value:g}"
+
 
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
@@ -296,3 +364,113 @@ def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **give
     if not below.all() and above[below == 0].any():
         raise TypeError("returned something over 0")
     return Ratio(above, below)
+
+
+Found = TypeVar("Found")
+
+_WANTS = {
+    "scores": (
+        "the rank of every relevant item among all candidates",
+        "evaluate rt.Scores, rt.Embeddings, rt.Logits(logits), or lists of all candidates=.",
+    ),
+    "unseen": (
+        "the number of items that each user had not in training",
+        "pass train= or items=, or evaluate rt.Scores(scores).",
+    ),
+    "met": ("how often training held each item", "pass train= as a table."),
+    "classes": ("one target per list", "evaluate rt.Logits(logits) with targets."),
+    "predicted": (
+        "the predicted score of every judged item",
+        "evaluate lists with a score column, rt.Scores(scores) or rt.Embeddings.",
+    ),
+    "scored": (
+        "the score in every place",
+        "evaluate lists with a score column, rt.Scores(scores) or rt.Embeddings.",
+    ),
+    "chances": ("logits", "evaluate rt.Logits(logits) with targets."),
+    "parts": (
+        "the names of the metrics that it is made of",
+        "write them in brackets: hypervolume[precision,recall]@10.",
+    ),
+    "logits": ("logits", "evaluate rt.Logits(logits) with targets."),
+    "shown": ("the items in every place", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
+    "catalogue": ("all items that could be shown", "pass items=, or evaluate rt.Scores(scores)."),
+    "wanted": ("the items of the truth", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
+    "people": ("the users of the lists", "evaluate lists, rt.Scores(scores) or rt.Embeddings."),
+}
+
+_HANDED = {
+    "items": "items=", "users": "users=", "train": "train=", "met": "train=",
+    "unseen": "train= or items=", "catalogue": "items= or scores", "scores": "scores",
+    "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
+    "logits": "logits", "chances": "logits", "parts": "names of metrics",
+}  # fmt: skip
+
+
+def handed_over(metric: Metric) -> str:
+    """What has to be handed over for a metric beside lists and truth, in words."""
+    words = [_HANDED[need] for need in metric.requires if need in _HANDED]
+    return ", ".join(dict.fromkeys(words)) or "lists"
+
+
+def require_in(lists: Judged, metric: Metric) -> None:
+    """An error if the metric needs something that these lists do not have."""
+    for need in metric.requires:
+        if need in _WANTS and not _is_there(lists, need):
+            raise _missing(need, f"metric {metric.name!r}")
+
+
+def needed(found: Found | None, need: str) -> Found:
+    """What a metric needs of the lists, or an error where it is not there."""
+    if found is None:
+        raise _missing(need, "this metric")
+    return found
+
+
+def _is_there(lists: Judged, need: str) -> bool:
+    if need in ("logits", "chances"):
+        field = {"logits": "loss"}.get(need, need)
+        return lists.single is not None and getattr(lists.single, field) is not None
+    if need == "catalogue":
+        return lists.stock is not None and lists.stock.catalogue is not None
+    field = {"scores": "candidates", "classes": "single", "predicted": "score"}.get(need, need)
+    return getattr(lists, field, None) is not None
+
+
+def _missing(need: str, who: str) -> MissingNeed:
+    what, advice = _WANTS[need]
+    return MissingNeed(f"{who} needs {what}, and there is nothing of the kind.", advice=advice)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Tables about items and users, and what was seen in training; None where nothing was handed
+    over."""
+
+    items: pl.DataFrame | None = None
+    users: pl.DataFrame | None = None
+    train: pl.DataFrame | None = None
+
+    @property
+    def catalogue(self) -> int:
+        """How many items the catalogue holds."""
+        return 0 if self.items is None else int(self.items["item"].n_unique())
+
+    @cached_property
+    def trained(self) -> int:
+        """How many users there are in train."""
+        return 0 if self.train is None else int(self.train["list"].n_unique())
+
+    def require(self, metric: Metric) -> None:
+        """An error if the metric needs a table that is not there."""
+        wants = {
+            "items": "a table of the catalogue",
+            "users": "a table of the users",
+            "train": "the training interactions",
+        }
+        for need in metric.needs:
+            if need in wants and getattr(self, need) is None:
+                raise MissingNeed(
+                    f"metric {metric.name!r} needs {wants[need]}, and none was given.",
+                    advice=f"pass {need}= to evaluate, or --{need} on the command line.",
+                )

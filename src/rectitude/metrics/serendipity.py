@@ -8,12 +8,11 @@ from math import fsum
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct
-from rectitude.data.history import met_and_expected, profile_alike
 from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
 from rectitude.metrics.exposure import many_of
-from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Counts, Law, Ratio, count_metric, metric
+from rectitude.metrics.history import met_and_expected, profile_alike
+from rectitude.metrics.registry import Counts, Law, Ratio, count_metric, metric, needed
 
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 _OWN = ("shown", "stock", "train", "people")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.pairs import require_chances
 from rectitude.errors import UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
-from rectitude.metrics.needs import needed
-from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
+from rectitude.metrics.predicted import require_chances
+from rectitude.metrics.registry import Counts, Ratio, count_metric, metric, needed
 
 
 @metric(

@@ -6,9 +6,8 @@ from typing import Any
 
 from rectitude.errors import BadName, unknown_name
 from rectitude.models import ease, factors, neighbours, popular, retrieval
-from rectitude.models.plugins import Plugins, imported, is_path
-from rectitude.models.predicting import Predicted, learnt_from, predicted
-from rectitude.models.protocol import Model
+from rectitude.models.predict import Predicted, learnt_from, predicted
+from rectitude.models.protocol import Model, Plugins, imported, is_path
 from rectitude.models.recommender import Recommender
 from rectitude.models.registry import MODELS, Entry
 from rectitude.models.served import Served

@@ -11,7 +11,7 @@ from rectitude.arrays import Floats
 from rectitude.errors import NothingToEvaluate
 from rectitude.models.matrix import Matrix
 from rectitude.models.registry import Learnt, model, positive
-from rectitude.models.threads import note, one_thread
+from rectitude.parallel import note, one_thread
 
 _MATRICES = 3
 """Matrices of items by items that are held at a time while one is inverted."""

@@ -14,11 +14,10 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import MissingExtra
-from rectitude.models.matrix import Matrix
-from rectitude.models.profiles import Profiles
+from rectitude.models.matrix import Matrix, Profiles
 from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, Progress, anything_known, model, positive
-from rectitude.models.threads import one_thread
+from rectitude.parallel import one_thread
 
 
 @model("ials", fold_in="scored", without=("rest",))

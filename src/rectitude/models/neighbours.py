@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, offsets_of
-from rectitude.models.matrix import Matrix, Sparse
-from rectitude.models.profiles import Profiles, last_items, order_of
+from rectitude.models.matrix import Matrix, Profiles, Sparse, last_items, order_of
 from rectitude.models.ranking import Cells, first, kth
 from rectitude.models.registry import Learnt, Progress, model, positive
 from rectitude.prepare.order import in_time, ordered

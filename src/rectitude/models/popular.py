@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.moments import span
+from rectitude.data.times import span
 from rectitude.errors import BadName
-from rectitude.models.matrix import Matrix
-from rectitude.models.profiles import Profiles
+from rectitude.models.matrix import Matrix, Profiles
 from rectitude.models.ranking import Common
 from rectitude.models.registry import Learnt, model
-from rectitude.prepare.draws import numbers
-from rectitude.prepare.words import words
+from rectitude.prepare.draws import numbers, words
 
 
 def everybody(profiles: Profiles) -> Flags:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, run_starts
-from rectitude.candidates.drawing import among
-from rectitude.compiled import repay
-from rectitude.dense.rows import Wanted
-from rectitude.dense.rows import best as dense_best
-from rectitude.models.pairs import Offer, Pairs
+from rectitude.candidates.sampling import among
+from rectitude.kernels import repay
+from rectitude.models.matrix import Offer, Pairs
+from rectitude.rowkernels.rows import Wanted
+from rectitude.rowkernels.rows import best as dense_best
 
 _PRODUCTS = 1 << 22
 _ROUNDING = 2.0**-53

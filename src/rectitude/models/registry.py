@@ -11,11 +11,10 @@ import numpy as np
 
 from rectitude.arrays import Flags
 from rectitude.errors import BadName, unknown_name
-from rectitude.models.matrix import Weights
-from rectitude.models.profiles import Profiles
+from rectitude.models.matrix import Profiles, Weights
 from rectitude.models.protocol import Rest, UnknownItems, UnknownUsers
 from rectitude.models.ranking import Scores
-from rectitude.prepare.kinds import require_fitting
+from rectitude.options import require_fitting
 
 if TYPE_CHECKING:
     import polars as pl

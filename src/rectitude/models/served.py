@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rectitude.arrays import Flags
-from rectitude.candidates.ids import fitting, plain
+from rectitude.data.ids import fitting, ids_alone
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, open_log
 from rectitude.data.read import read
 from rectitude.errors import NothingToEvaluate
-from rectitude.models.matrix import numbers_in
-from rectitude.models.pairs import offer_of, pairs_in
+from rectitude.models.matrix import numbers_in, offer_of, pairs_in
 from rectitude.models.ranking import Cells, Limits, rank_of
 from rectitude.models.recommender import asked_for
 
@@ -79,7 +78,7 @@ class Served:
         import polars as pl
 
         table = read(self.source, "predictions")
-        frame = fitting(table, plain(train.frame))
+        frame = fitting(table, ids_alone(train.frame))
         keys: list[pl.Expr] = []
         if "rank" in frame.columns:
             keys = [pl.col("rank")]

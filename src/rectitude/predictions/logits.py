@@ -12,7 +12,7 @@ from rectitude.arrays import Floats, Integers
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
-from rectitude.predictions.rows import dense, names_of, rows_of, table_of
+from rectitude.predictions.scores import dense, names_of, rows_of, table_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,15 @@
 Rows of a group are brought together first, then each group is sorted by itself: by time or by a
 random number, and what is still equal by the next column. Rows that are equal in all of them stay
 in the order of the log.
+
+The order in which NumPy's introsort leaves equal numbers.
+
+Many frameworks sort with `sort_values` or `argsort` and do not ask for a stable sort. Which of
+equal rows comes first then follows from the algorithm, and from where all the other rows stood.
+
+Columns as whole numbers in the same order, few enough bits wide to be sorted beside a row.
+
+When users and items were first or last met.
 """
 
 from __future__ import annotations
@@ -10,22 +19,90 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
-from rectitude.compiled import frozen, kernel, repay
-from rectitude.data.blocks import plain
-from rectitude.data.codes import codes, counts, looked_up
+from rectitude.data.blocks import blocks, plain
+from rectitude.data.ids import codes, counts, has_128_bits, looked_up, ranks, stretches
 from rectitude.data.log import Log
-from rectitude.prepare.introsort import STABLE, introsort, introsorted, whole
-from rectitude.prepare.narrow import narrow, numbers
-from rectitude.threads import thread_count, together
+from rectitude.kernels import frozen, kernel, repay
+from rectitude.parallel import thread_count, together
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+STABLE = 16
+"""So many numbers at most are sorted by insertion, which leaves equal ones as they stood."""
+
+
+def introsort(numbers: Integers) -> Integers:
+    """The places of whole numbers in ascending order, equal ones as introsort leaves them.
+
+    They are sorted as dates, for which NumPy has introsort everywhere; numbers go through vector
+    instructions that leave equal ones in another order on every kind of processor.
+    """
+    return np.argsort(numbers.view("datetime64[ns]"), kind="quicksort")
+
+
+def introsorted(rows: NDArray[Any], ends: Integers, numbers: Integers) -> NDArray[Any]:
+    """Rows that stand group after group, each group sorted by the numbers of its rows."""
+    here, left = numbers[rows], rows.copy()
+    for low, high in pairwise([0, *ends.tolist()]):
+        left[low:high] = rows[low:high][introsort(here[low:high])]
+    return left
+
+
+def whole(column: pl.Series) -> Integers:
+    """Whole numbers in the order of a column; the lowest of all is none, for it means no date."""
+    import polars as pl
+
+    physical = column.to_physical()
+    if not physical.dtype.is_integer() or has_128_bits(physical) or physical.dtype == pl.UInt64:
+        return ranks(physical).astype(np.int64)
+    if cast("int", physical.min() or 0) == np.iinfo(np.int64).min:
+        return ranks(physical).astype(np.int64)
+    return physical.cast(pl.Int64).to_numpy()
+
+
+_32_BITS = 2**32
+
+
+def narrow(column: pl.Series) -> list[pl.Series]:
+    """Columns of whole numbers that span no more than 32 bits, in the same order: one, or two of
+    which the second decides where the first is equal. Text and the like stay as they are."""
+    import polars as pl
+
+    physical = column.to_physical() if column.dtype.is_temporal() else column
+    if physical.dtype.is_float():
+        bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
+        physical = pl.Series((bits ^ ((bits >> 63) | np.int64(-(2**63)))).view(np.uint64))
+    if not physical.dtype.is_integer() or has_128_bits(physical) or not len(physical):
+        return [physical]
+    low, high = cast("tuple[int, int]", (physical.min(), physical.max()))
+    if high - low < _32_BITS:
+        return [physical]
+    whole = physical.cast(pl.UInt64 if physical.dtype == pl.UInt64 else pl.Int64).to_numpy()
+    wide = whole.view(np.uint64) - np.array(low, whole.dtype).view(np.uint64)  # wraps if it must
+    over = (high - low).bit_length() - 32
+    halves = wide >> np.uint64(over), wide & np.uint64((1 << over) - 1)
+    return [pl.Series(half.astype(np.uint32)) for half in halves]
+
+
+def numbers(column: pl.Series) -> NDArray[np.uint32]:
+    """Numbers from 0 on in the order of a column that `narrow` gave."""
+    import polars as pl
+
+    if not column.dtype.is_integer() or has_128_bits(column):
+        return ranks(column)
+    low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
+    if not 0 <= low <= high < _32_BITS:
+        column = (column if column.dtype == pl.UInt64 else column.cast(pl.Int64)) - low
+    return column.cast(pl.UInt32).to_numpy()
+
 
 Whole = NDArray[np.int32]
 Rows = NDArray[np.uint32]
@@ -266,3 +343,44 @@ def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
             after[rows[place]] = last - 1 - place
             size[rows[place]] = last - first
         first = last
+
+
+def ends_of(
+    log: Log, level: Literal["user", "item"], end: Literal["first", "last"]
+) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """The first or last time of each user or item by its number, and the number of each row.
+    Numbers that no row has come with any time."""
+    import polars as pl
+
+    log.require("timestamp", "an order in time")
+    groups, size = codes(log.frame[level])
+    times = log.frame["timestamp"].to_physical()
+    farthest = (times.max() if end == "first" else times.min()) if len(times) else 0
+    extreme = np.minimum if end == "first" else np.maximum
+    tables = stretches(len(groups), size)[0] if repay(len(groups)) else 1
+    found = np.full((tables, size), farthest, times[:1].to_numpy().dtype)
+    if repay(len(groups)):
+        cuts, (parts,) = blocks(times)
+        fill, mine = kernel(_earliest if end == "first" else _latest), frozen(groups)
+
+        def work(table: int) -> None:
+            for nth in range(table, len(parts), tables):
+                fill(mine[cuts[nth] : cuts[nth + 1]], parts[nth], found[table])
+
+        together([partial(work, table) for table in range(tables)])
+    else:
+        extreme.at(found[0], groups, times.to_numpy())
+    ends = extreme.reduce(found, axis=0)
+    return pl.Series("timestamp", ends).cast(log.frame["timestamp"].dtype), groups
+
+
+def _earliest(groups, times, found):  # type: ignore[no-untyped-def]
+    """Lower the time of each group to that of its earliest row."""
+    for row in range(groups.shape[0]):
+        found[groups[row]] = min(found[groups[row]], times[row])
+
+
+def _latest(groups, times, found):  # type: ignore[no-untyped-def]
+    """Raise the time of each group to that of its latest row."""
+    for row in range(groups.shape[0]):
+        found[groups[row]] = max(found[groups[row]], times[row])

@@ -20,7 +20,7 @@ from rectitude.metrics import METRICS, Counts
 from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.names import parse
 from rectitude.profiles import Asked, profile_of
-from rectitude.tables import number
+from rectitude.render import number
 
 WIDTH = 100
 RANKS = (1, 2, 3, 4, 5, 10, 11, 100, 1000)

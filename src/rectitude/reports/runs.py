@@ -1,109 +1,280 @@
-"""Several evaluations side by side: runs as columns, metrics as rows."""
+"""The folder of a run as the content of a report: read from the files that lie in it.
+
+Reports of what lies in files: folders of runs, evaluations, comparisons.
+"""
 
 from __future__ import annotations
 
-import json as json_module
-import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
-from rectitude import tables
-from rectitude.aggregate import show
-from rectitude.aggregate.evaluation import Evaluation
-from rectitude.metrics import METRICS
+from rectitude.aggregate.evaluation import from_dict
+from rectitude.errors import BadName, UnreadableFile
+from rectitude.reports.content import (
+    Content,
+    Stage,
+    Value,
+    Window,
+    content_of,
+    content_of_comparison,
+    slices_of,
+)
+from rectitude.storage import read_stored, require_format
 
-FORMAT = "rectitude.evaluations"
-FORMAT_VERSION = 1
-Runs = Mapping[str, Evaluation]
-
-
-def text(runs: Runs) -> str:
-    """The table, then what failed and what a reader should know about each run."""
-    profiles = dict.fromkeys(run.manifest.get("profile", "default") for run in runs.values())
-    parts = [f"convention: {', '.join(profiles)}", tables.aligned(_cells(runs, mark=True))]
-    if any("*" in line for line in parts[1].splitlines()):
-        parts.append("* best of the row")
-    for label, run in runs.items():
-        told = [f"! {name} failed: {error}" for name, error in run.failures.items()]
-        told += [_tied(name, *r.ties) for name, r in run.results.items() if r.ties]
-        parts += ["", f"{label}:", *told, str(run.ledger)]
-        parts += [] if run.slices is None else ["", str(run.slices)]
-    return "\n".join(parts) + "\n"
+Stored = Mapping[str, Any]
+_STEP = re.compile(r"step \d+: rows")
+_ALL = ("train", "truth", "fold_in")
+_EXPECTED = "the folder of a run that has ended: rectitude run writes one."
 
 
-def _tied(name: str, worst: float, best: float) -> str:
-    return f"- {name} lies between {worst:.4f} and {best:.4f}, as ties fall"
+def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
+    """What a run has to show."""
+    results = _read(folder, "results.json", "run")
+    models = {name: one["runs"] for name, one in results["models"].items() if one["runs"]}
+    first = {name: runs[0]["evaluation"] for name, runs in models.items()}
+    metrics = dict.fromkeys(name for one in first.values() for name in one["results"])
+    facts = {name: _facts(first, name) for name in metrics}
+    return Content(
+        title=title or _title(results),
+        values=_values(results["headline"], metrics),
+        best=results["best"],
+        definitions={name: one["definition"] for name, one in facts.items()},
+        conventions={name: one["convention"] for name, one in facts.items()},
+        about=results["about"],
+        main=(results.get("robustness") or {}).get("metric", ""),
+        comparison=results["comparison"],
+        slices=[one for name, told in first.items() for one in slices_of(name, told.get("slices"))],
+        windows=_windows(results, models),
+        audit=_audit(results["splits"]),
+        flow=_flow(fspath(folder), results["splits"]),
+        ledgers={name: one["ledger"] for name, one in first.items()},
+        robustness=results.get("robustness"),
+        explanation=results.get("explanation"),
+        failures={one["stage"]: _why(one) for one in results["failures"]},
+        details=_details(results),
+        reproduce=_reproduce(_config(folder)),
+        part=results["splits"][0]["name"] if len(results["splits"]) > 1 else "",
+    )
 
 
-def markdown(runs: Runs) -> str:
-    """The table as Markdown, the best of each row marked, and the slices of every run."""
-    parted = {label: run.slices.to_markdown() for label, run in runs.items() if run.slices}
-    more = "".join(f"\n{label}:\n\n{table}" for label, table in parted.items())
-    return tables.aligned(_cells(runs, mark=True)) + "\n" + more
-
-
-def latex(runs: Runs) -> str:
-    """The table as LaTeX, in the style of booktabs, and the slices of every run."""
-    parted = {label: run.slices.to_latex() for label, run in runs.items() if run.slices}
-    more = "".join(f"\n% {label}\n{table}" for label, table in parted.items())
-    return tables.latex(_cells(runs, mark=False)) + more
-
-
-def csv(runs: Runs) -> str:
-    """One row per run and number, with full precision; empty where a value is undefined."""
-    rows = {
-        label: show.rows(run.results) if run.slices is None else run.slices.rows()
-        for label, run in runs.items()
+def side_by_side(folders: Sequence[str | PathLike[str]], title: str = "") -> Content:
+    """Several runs on one page: every model under the name of its run."""
+    contents = {
+        name: content_of_run(folder)
+        for name, folder in zip(told_apart(folders), folders, strict=True)
     }
-    found = [{"run": label, **row} for label, mine in rows.items() for row in mine]
-    columns = dict.fromkeys(key for row in found for key in row)
-    return tables.csv([{key: _defined(row.get(key)) for key in columns} for row in found])
-
-
-def _defined(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def json(runs: Runs) -> str:
-    """Every evaluation by label, as JSON text."""
-    stored = {label: run.as_dict() for label, run in runs.items()}
-    whole = {"format": FORMAT, "version": FORMAT_VERSION, "evaluations": stored}
-    return json_module.dumps(whole, indent=1, allow_nan=False) + "\n"
-
-
-def _names(runs: Iterable[Evaluation]) -> list[str]:
-    return list(dict.fromkeys(name for run in runs for name in [*run.results, *run.failures]))
-
-
-def _cells(runs: Runs, mark: bool) -> list[list[str]]:
-    """The table for people: heading first."""
-    body = []
-    for name in _names(runs.values()):
-        best = _best(name, runs.values()) if mark else set()
-        shown = [_cell(run, name) for run in runs.values()]
-        marks = ["*" if label in best else " " if best else "" for label in range(len(shown))]
-        body.append([name, *(cell + star for cell, star in zip(shown, marks, strict=True))])
-    return [["metric", *runs], *body]
-
-
-def _cell(run: Evaluation, name: str) -> str:
-    if name not in run.results:
-        return "failed"
-    result = run.results[name]
-    low_high = "" if result.interval is None else " [{:.4f}, {:.4f}]".format(*result.interval)
-    return tables.number(result.value) + low_high
-
-
-def _best(name: str, runs: Iterable[Evaluation]) -> set[int]:
-    """Which runs have the best value; none if all are equally good."""
-    found = {
-        place: run.results[name]
-        for place, run in enumerate(runs)
-        if name in run.results and not math.isnan(run.results[name].value)
+    metrics = dict.fromkeys(name for one in contents.values() for name in one.values)
+    values = {
+        name: {
+            f"{run}: {model}": value
+            for run, one in contents.items()
+            for model, value in one.values.get(name, {}).items()
+        }
+        for name in metrics
     }
-    if len({result.value for result in found.values()}) < 2:
-        return set()
-    metric = METRICS[next(iter(found.values())).metric]
-    values = {place: result.value for place, result in found.items()}
-    best = max(values.values()) if metric.best == "high" else min(values.values())
-    return {place for place, value in values.items() if value == best}
+    parts = [*contents.values()]
+    return replace(
+        parts[0],
+        title=title or " and ".join(contents),
+        values=values,
+        best={name: best for one in parts for name, best in one.best.items()},
+        definitions=_where_same(contents, "definitions"),
+        conventions=_where_same(contents, "conventions"),
+        comparison=None, slices=(), windows=(), robustness=None, explanation=None, flow=(),
+        audit=None, part="",
+        ledgers=_under_runs(contents, "ledgers"),
+        failures=_under_runs(contents, "failures"),
+        details={run: one.details for run, one in contents.items()},
+        reproduce="\n".join(one.reproduce for one in parts),
+        side_by_side=list(contents),
+    )  # fmt: skip
+
+
+def told_apart(paths: Sequence[str | PathLike[str]]) -> list[str]:
+    """Names of files or folders: as much of each one's path, from its end, as tells them apart."""
+    parts = [Path(path).resolve().parts for path in paths]
+    for size in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(own[-size:]) for own in parts]
+        if len(set(names)) == len(names):
+            return names
+    again = next(path for path, own in zip(paths, parts, strict=True) if parts.count(own) > 1)
+    raise BadName(f"{fspath(again)} was named twice.", "each run or file once.")
+
+
+def _under_runs(contents: Mapping[str, Content], what: str) -> dict[str, Any]:
+    """What the runs say of each model, under the name of the run."""
+    return {
+        f"{run}: {name}": said
+        for run, one in contents.items()
+        for name, said in getattr(one, what).items()
+    }
+
+
+def _where_same(contents: Mapping[str, Content], what: str) -> dict[str, Any]:
+    """What the runs say of each metric; of different sayings each under the name of its run."""
+    found: dict[str, Any] = {}
+    for run, one in contents.items():
+        for name, said in getattr(one, what).items():
+            if found.get(name, said) == said:
+                found[name] = said
+            else:
+                found[f"{name} in {run}"] = said
+    return found
+
+
+def _read(folder: str | PathLike[str], name: str, kind: str) -> Stored:
+    path = Path(folder) / name
+    return require_format(read_stored(path, kind, _EXPECTED), str(path), kind, 1)
+
+
+def _facts(models: Mapping[str, Stored], name: str) -> Stored:
+    found: Stored = next(one["results"][name] for one in models.values() if name in one["results"])
+    return found
+
+
+def _values(headline: Stored, metrics: Mapping[str, None]) -> dict[str, dict[str, Value]]:
+    return {
+        name: {model: _value(of[name]) for model, of in headline.items() if name in of}
+        for name in metrics
+    }
+
+
+def _value(told: Stored) -> Value:
+    low, high = told["interval"] or (None, None)
+    return Value(value=told["value"], low=low, high=high, deviation=told["deviation"])
+
+
+def _windows(results: Stored, models: Mapping[str, Sequence[Stored]]) -> list[Window]:
+    """The numbers of every split of a series; a run with one split has no course in time."""
+    names = [split["name"] for split in results["splits"]]
+    if len(names) < 2:
+        return []
+    return [_window(name, models, results["splits"][nth]) for nth, name in enumerate(names)]
+
+
+def _window(name: str, models: Mapping[str, Sequence[Stored]], split: Stored) -> Window:
+    values: dict[str, dict[str, float | None]] = {}
+    for model, runs in models.items():
+        for run in (one for one in runs if one["split"] == name):
+            for metric, result in run["evaluation"]["results"].items():
+                values.setdefault(metric, {})[model] = result["value"]
+    truth = split["parts"].get("truth", {})
+    facts = {
+        f"{what} in truth": truth[what] for what in ("rows", "users", "items") if what in truth
+    }
+    return Window(label=name, values=values, facts=facts)
+
+
+def _audit(splits: Sequence[Stored]) -> Stored | None:
+    """What was found in the splits: of several, the worst of each finding."""
+    audits = [split["audit"] for split in splits if split["audit"]]
+    if not audits:
+        return None
+    worst = ("serious", "notice", "fine")
+    every = [finding for audit in audits for finding in audit["findings"]]
+    every.sort(key=lambda finding: worst.index(finding["severity"]))
+    found: dict[str, Any] = {}
+    for finding in every:
+        found.setdefault(finding["name"], finding)
+    return {**audits[0], "findings": list(found.values())}
+
+
+def _flow(folder: str, splits: Sequence[Stored]) -> list[Stage]:
+    """Rows from the source through every step of preparing to the parts of the first split."""
+    ledger = read_stored(Path(folder) / "ledger.json", "ledger", _EXPECTED)
+    counts = ledger.get("prepare", {}).get("counts", {})
+    steps = [entry for name, entry in counts.items() if _STEP.fullmatch(name)]
+    parts = splits[0]["parts"] if splits else {}
+    whole = [parts[name]["rows"] for name in parts if name in _ALL] if len(splits) == 1 else []
+    first = steps[0]["of"] if steps else sum(whole)  # a window is not all of the log
+    stages = [Stage(label="the log", rows=first)] if first else []
+    for entry in steps:
+        label = entry["about"].split(", ", 1)[-1]
+        dropped = entry["of"] - entry["count"]
+        about = f"{entry['count']:,} of {entry['of']:,} rows left"
+        stages.append(Stage(label=label, rows=entry["count"], dropped=dropped, about=about))
+    return [*stages, *(_part(name, size) for name, size in parts.items())]
+
+
+def _part(name: str, size: Stored) -> Stage:
+    words = f"{size['users']:,} users, {size['items']:,} items"
+    label = name.replace("_", " ")
+    return Stage(
+        label=label, rows=size["rows"], users=size["users"], items=size["items"], about=words
+    )
+
+
+def _details(results: Stored) -> dict[str, Any]:
+    """How the numbers were made; how many trials each model got stands first."""
+    tuned = {name: one["trials"] for name, one in results["models"].items() if one["trials"]}
+    parameters = {
+        name: [run["parameters"] for run in one["runs"]] for name, one in results["models"].items()
+    }
+    told = {"trials of tuning": tuned, "parameters": parameters, "settings": results["config"]}
+    splits = [{k: v for k, v in one.items() if k != "audit"} for one in results["splits"]]
+    told |= {"splits": splits, "version": results["rectitude"]}
+    return {name: value for name, value in told.items() if value}
+
+
+def _why(failure: Stored) -> str:
+    """What failed in words, then where it arose."""
+    return "\n".join([f"{failure['kind']}: {failure['message']}", failure["traceback"] or ""])
+
+
+def _title(results: Stored) -> str:
+    return str((results["config"].get("report") or {}).get("title") or results["name"])
+
+
+def _reproduce(config: str) -> str:
+    return (
+        f"# {config} of the run's folder is the file of the experiment: put it where that lay,\n"
+        f"# since paths in it are relative to its own place\nrectitude run {config}"
+    )
+
+
+def _config(folder: str | PathLike[str]) -> str:
+    found = sorted(Path(folder).glob("config.*"))
+    return str(found[0].name) if found else "config.toml"
+
+
+Paths = Sequence[str | PathLike[str]]
+_EXPECTED_stored = "the folder of a run, or a JSON file of an evaluation or a comparison."
+
+
+def content_of_files(paths: Paths, title: str = "") -> Content:
+    """What folders or files have to show: several runs or evaluations side by side, one
+    comparison."""
+    folders = [path for path in paths if Path(path).is_dir()]
+    if folders and len(folders) < len(paths):
+        raise BadName(
+            f"{len(folders)} of {len(paths)} arguments are folders.", "runs or files, not both."
+        )
+    if folders:
+        return content_of_run(paths[0], title) if len(paths) == 1 else side_by_side(paths, title)
+    stored = {fspath(path): read_stored(path, "result", _EXPECTED_stored) for path in paths}
+    kinds = {path: _kind(one, path) for path, one in stored.items()}
+    if len(paths) == 1 and set(kinds.values()) == {"comparison"}:
+        ((path, one),) = stored.items()
+        return content_of_comparison(require_format(one, path, "comparison", 1), title)
+    names = map(_name, told_apart(paths))
+    evaluations = {
+        name: from_dict(stored[fspath(path)], fspath(path))
+        for name, path in zip(names, paths, strict=True)
+    }
+    return content_of(evaluations, title)
+
+
+def _kind(stored: object, path: str) -> str:
+    found: Any = stored.get("format") if isinstance(stored, Mapping) else None
+    kind = str(found).removeprefix("rectitude.")
+    if kind not in ("evaluation", "comparison"):
+        raise UnreadableFile(f"{path} holds {found!r}.", _EXPECTED_stored)
+    return kind
+
+
+def _name(path: str) -> str:
+    return path.removesuffix(".json").removesuffix(".evaluation")

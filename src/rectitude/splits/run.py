@@ -11,15 +11,23 @@ import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.splits import folds, rows, timeline, users
-from rectitude.splits.parting import account_parts, holds_rows, require_rows
+from rectitude.splits import folds, holdout, timeline, users
 from rectitude.splits.protocols import Plan, resolve
-from rectitude.splits.registry import SPLITTERS, apply, parameters, require_known, single
-from rectitude.splits.split import Split
+from rectitude.splits.split import (
+    SPLITTERS,
+    Split,
+    account_parts,
+    apply,
+    holds_rows,
+    parameters,
+    require_known,
+    require_rows,
+    single,
+)
 from rectitude.splits.unknown import unknown as with_policy
 
 __all__ = ["MODULES", "SPLITTERS", "planned", "split"]
-MODULES = (rows, timeline, users, folds)
+MODULES = (holdout, timeline, users, folds)
 """Where the ways of splitting are: importing a module registers its own."""
 
 

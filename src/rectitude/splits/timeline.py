@@ -1,8 +1,13 @@
-"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows."""
+"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows.
+
+Moments at which a log can be split, and the borders of days and hours.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,21 +15,59 @@ import numpy as np
 from rectitude.data.blocks import compared, flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
-from rectitude.data.moments import moment
-from rectitude.data.moments import span as length_of
-from rectitude.data.numbers import require_whole
+from rectitude.data.times import SECONDS, SPAN, moment, ticks
+from rectitude.data.times import span as length_of
 from rectitude.errors import BadName
+from rectitude.options import require_whole
 from rectitude.prepare.order import Ties, by_time
-from rectitude.splits import moments, shares
-from rectitude.splits.parting import parted
-from rectitude.splits.registry import splitter
+from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
-from rectitude.splits.split import Split
+from rectitude.splits.split import Split, parted, splitter
 
 if TYPE_CHECKING:
     import polars as pl
 
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def next_border(log: Log, value: object) -> Any:
+    """The first border of the unit of a span (a day for 10D) after the last timestamp."""
+    found = SPAN.fullmatch(str(value))
+    if found is None:
+        raise BadName(f"span is {value!r}.", "a length with a unit, such as 10D, to end at one.")
+    last: Any = log.frame["timestamp"].max()
+    unit = SECONDS[found[2].lower()]
+    if not log.frame["timestamp"].dtype.is_temporal():
+        whole = unit * ticks(log)
+        return (last // whole + 1) * whole
+    start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    length = timedelta(seconds=unit)
+    return start + ((last - start) // length + 1) * length
+
+
+def just_after(moment: Any) -> Any:
+    """The next moment that a timestamp of this kind can have."""
+    if isinstance(moment, float):
+        return math.nextafter(moment, math.inf)
+    if isinstance(moment, int):
+        return moment + 1
+    return moment + (timedelta(microseconds=1) if isinstance(moment, datetime) else timedelta(1))
+
+
+def inside(log: Log, written: object, name: str = "t") -> Any:
+    """A moment as a value that compares with the timestamps: some before it, some from it on."""
+    log.require("timestamp", "a moment")
+    value = moment(log, written, name)
+    times = log.frame["timestamp"]
+    first: Any = times.min()
+    last: Any = times.max()
+    if first is None or not first < value <= last:
+        raise BadName(
+            f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
+            "a moment with rows before it and rows from it on.",
+        )
+    return value
+
 
 Cut = Literal["timestamp", "position", "percentile"]
 
@@ -55,12 +98,12 @@ def at_time(
     if isinstance(t, Sequence) and not isinstance(t, str):
         require_whole(len(t), "the number of moments in t")
         shares.refuse_unused("each truth ends where the next begins", delta_out=delta_out)
-        return _at_times(log, sorted(moments.inside(log, one) for one in t), delta_in, end)
+        return _at_times(log, sorted(inside(log, one) for one in t), delta_in, end)
     ledger = Ledger()
     if t == "best":
         t = best_time(log, min_before or 1, min_after or 1)
         ledger.note("t", str(t))
-    start = moments.inside(log, t)
+    start = inside(log, t)
     stop = None if end is None else moment(log, end, "end")
     if delta_out is not None:
         shares.refuse_unused("delta_out says where truth ends", end=end)
@@ -181,7 +224,7 @@ def windows(
     step = length if stride is None else length_of(log, stride, "stride")
     starts = _starts(log, span, length, step, folds, start, end)
     for first in starts if early == "error" else ():
-        moments.inside(log, first, "the start of a window")
+        inside(log, first, "the start of a window")
     times = log.frame["timestamp"]
     bounds = [(nth, first, first + length) for nth, first in enumerate(starts, 1)]
     held = [one for one in bounds if times.is_between(one[1], one[2], closed="left").any()]
@@ -199,7 +242,7 @@ def _starts(
     """Where the windows begin."""
     last: Any = log.frame["timestamp"].max()
     if start is not None:
-        first = moments.inside(log, start, "start")
+        first = inside(log, start, "start")
         most = int((last - first) / step) + 1
         moments_ = log.frame["timestamp"].n_unique()
         if folds is None and most > max(moments_, _MOST_WINDOWS):
@@ -211,7 +254,7 @@ def _starts(
             )
         return [first + nth * step for nth in range(most if folds is None else folds)]
     require_whole(folds, "folds")
-    stop = moments.next_border(log, span) if end == "unit" else moments.just_after(last)
+    stop = next_border(log, span) if end == "unit" else just_after(last)
     return [stop - length - nth * step for nth in reversed(range(folds or 1))]
 
 

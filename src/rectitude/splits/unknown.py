@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rectitude.data.codes import members
+from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, chosen
 from rectitude.errors import UnknownIds
-from rectitude.splits.parting import account_parts
-from rectitude.splits.split import Split
+from rectitude.splits.split import Split, account_parts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rectitude.data.blocks import compared
-from rectitude.data.codes import counts, distinct, looked_up, members
+from rectitude.data.ids import counts, distinct, looked_up, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, chosen
-from rectitude.data.moments import span
-from rectitude.data.numbers import require_whole
+from rectitude.data.times import span
 from rectitude.errors import BadName
+from rectitude.options import require_whole
 from rectitude.prepare.draws import places
-from rectitude.prepare.ends import ends_of
-from rectitude.prepare.order import Ties, by_time
-from rectitude.splits import moments, shares
-from rectitude.splits.parting import accounted, parted
-from rectitude.splits.registry import single, splitter
+from rectitude.prepare.order import Ties, by_time, ends_of
+from rectitude.splits import shares, timeline
 from rectitude.splits.shares import Arithmetic, Part, Rounding
-from rectitude.splits.split import Split
+from rectitude.splits.split import Split, accounted, parted, single, splitter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,7 +158,7 @@ def next_after(
     import polars as pl
 
     require_whole(n, "n")
-    start = moments.inside(log, t)
+    start = timeline.inside(log, t)
     times = log.frame["timestamp"]
     inside = np.ones(len(times), bool)
     if delta_out is not None:
@@ -188,7 +185,7 @@ def _rows(*parts: Log) -> pl.Series:
 def _late(log: Log, t: object) -> Mask:
     """The rows of users whose latest row is at t or later."""
     last, users = ends_of(log, "user", "last")
-    return looked_up((last >= moments.inside(log, t)).to_numpy(), users)
+    return looked_up((last >= timeline.inside(log, t)).to_numpy(), users)
 
 
 def _drawn(

@@ -9,18 +9,17 @@ from rectitude.errors import MissingExtra
 
 if TYPE_CHECKING:
     from rectitude.reports.history import History
-    from rectitude.torch.callback import RankingCallback
     from rectitude.torch.evaluator import Evaluator
-    from rectitude.torch.metric import RankingMetric
-    from rectitude.torch.ranked import Ranked
+    from rectitude.torch.held import Ranked
+    from rectitude.torch.metric import RankingCallback, RankingMetric
 
 __all__ = ["Evaluator", "History", "Ranked", "RankingCallback", "RankingMetric"]
 
 _WHERE = {
     "Evaluator": "rectitude.torch.evaluator",
     "History": "rectitude.reports.history",
-    "Ranked": "rectitude.torch.ranked",
-    "RankingCallback": "rectitude.torch.callback",
+    "Ranked": "rectitude.torch.held",
+    "RankingCallback": "rectitude.torch.metric",
     "RankingMetric": "rectitude.torch.metric",
 }
 _MODULES = ("metrics",)

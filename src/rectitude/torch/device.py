@@ -15,30 +15,31 @@ import torch
 from torch import Tensor
 
 from rectitude.convention import Convention
-from rectitude.data.dense import Dense
-from rectitude.data.known import Firsts, Known
+from rectitude.data.dense import Dense, Firsts, Known
 from rectitude.data.read import read
-from rectitude.engines.cells import named_by
-from rectitude.judge.scan import keeping_scores
-from rectitude.predictions.dense import Embeddings, Scores
+from rectitude.evaluation.restrict import named_by
+from rectitude.judge.dense import keeping_scores
 from rectitude.predictions.logits import Logits
+from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked
-from rectitude.torch import counting
 from rectitude.torch.held import MadeLogits, MadeScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
-from rectitude.torch.pending import Arrays
 from rectitude.torch.scored import (
     Predictions,
     Scored,
+    count,
+    first_places,
+    hidden,
+    own_scores,
     padding_of,
     require_sound,
     scored,
     without_scores,
 )
-from rectitude.torch.tensors import Cells, Layout, Taken, as_tensors, cells_of
+from rectitude.torch.tensors import Arrays, Cells, Layout, Taken, as_tensors, cells_of
 
 Key = tuple[object, ...]
-"""What a reading depends on: see `rectitude.judge.scan.reading`."""
+"""What a reading depends on: see `rectitude.judge.dense.reading`."""
 
 
 @dataclass(frozen=True)
@@ -208,11 +209,11 @@ def _reading(
     plain, masks = compared, None if seen == "kept" else train
     if masks is not None or padding is not None:
         row, column = (None, None) if masks is None else (masks.row, masks.column)
-        compared = counting.hidden(compared, row, column, padding)
-    found = counting.count(compared, wanted.row, wanted.column)
+        compared = hidden(compared, row, column, padding)
+    found = count(compared, wanted.row, wanted.column)
     parts = {f"{number}/standings": torch.stack(found).to(torch.int32)}
     if hits == "positive":  # masked or not
-        own = counting.own_scores(plain, wanted.row, wanted.column)
+        own = own_scores(plain, wanted.row, wanted.column)
         parts[f"{number}/score"] = own.double()
     return parts
 
@@ -222,7 +223,7 @@ def _firsts(scores: Tensor, target: Tensor, plan: Plan) -> dict[str, Tensor]:
     parts: dict[str, Tensor] = {}
     for number, (_, precision, *_) in enumerate(plan.keys()):
         compared = scores.float() if precision == "float32" else scores
-        first = counting.first_places(compared, target, plan.loss)
+        first = first_places(compared, target, plan.loss)
         named = first._asdict().items()
         parts |= {f"{number}/{name}": part for name, part in named if part is not None}
     return parts

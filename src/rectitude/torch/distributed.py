@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import distributed as dist
 
-from rectitude.engines.saved import restored, stored
-from rectitude.engines.streaming import Evaluator
 from rectitude.errors import MetricFailed, RectitudeError
+from rectitude.evaluation.saved import restored, stored
+from rectitude.evaluation.stream import Evaluator
 from rectitude.torch.records import Record
 from rectitude.torch.repeats import Listed, counted_once, listed, repeats_of
 

@@ -12,22 +12,19 @@ import torch
 from torch import Tensor
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.data.series import series
-from rectitude.engines.opening import given_of
-from rectitude.engines.saved import restored, stored
-from rectitude.engines.streaming import Evaluator as Sums
+from rectitude.data.frames import series
 from rectitude.errors import BadName
+from rectitude.evaluation.inputs import given_of
+from rectitude.evaluation.saved import restored, stored
+from rectitude.evaluation.stream import Evaluator as Sums
 from rectitude.torch.device import Plan, counted, must_move
 from rectitude.torch.distributed import gathered, several
-from rectitude.torch.held import recognised, tensors_of
+from rectitude.torch.held import Ranked, recognised, tensors_of
 from rectitude.torch.host import on_host_inputs
-from rectitude.torch.packing import pack, unpack
-from rectitude.torch.pending import Arrays, Copies, Queue
-from rectitude.torch.ranked import Ranked
-from rectitude.torch.records import Record, record_of
+from rectitude.torch.records import Record, pack, record_of, unpack
 from rectitude.torch.repeats import counted_once, listed, repeats_of
 from rectitude.torch.scored import Predictions
-from rectitude.torch.tensors import device_of, plain
+from rectitude.torch.tensors import Arrays, Copies, Queue, device_of, plain
 
 Check = Literal["compute", "now"]
 Repeated = Literal["once", "counted"]

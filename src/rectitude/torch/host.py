@@ -13,8 +13,7 @@ from torch import Tensor
 
 from rectitude.errors import BadName, BadTruth
 from rectitude.predictions.logits import Logits
-from rectitude.torch.held import in_memory, shape_of
-from rectitude.torch.ranked import Ranked, lists_of, names
+from rectitude.torch.held import Ranked, in_memory, lists_of, names, shape_of
 from rectitude.torch.tensors import EMPTY, array, cells_of, on_host, plain
 
 Batch = tuple[object, object, dict[str, Any]]

@@ -11,8 +11,8 @@ import polars as pl
 
 from rectitude.arrays import Integers
 from rectitude.data.ledger import Ledger
-from rectitude.engines.streaming import Evaluator
 from rectitude.errors import BadIds, BadTruth
+from rectitude.evaluation.stream import Evaluator
 from rectitude.torch.records import Record
 
 _COLUMNS = {"batch": pl.Int64, "place": pl.Int64, "handed": pl.Boolean, "mark": pl.UInt64}

@@ -13,8 +13,8 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
-from rectitude.candidates.catalogue import full, given, train_items
 from rectitude.candidates.sampling import sampled
+from rectitude.candidates.sets import full, given, train_items
 from rectitude.candidates.value import Candidates
 from rectitude.errors import BadName, unknown_name
 from rectitude.splits.split import Split

@@ -13,15 +13,12 @@ import numpy as np
 
 from rectitude.arrays import Integers
 from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import File
+from rectitude.data.formats.file import Content, File
 from rectitude.data.formats.fit import require_numbers
-from rectitude.data.formats.format import Content
-from rectitude.data.frames import renamed
+from rectitude.data.frames import from_numpy, renamed
 from rectitude.data.matrices import load
 from rectitude.data.objects import open_sparse
-from rectitude.data.series import from_numpy
-from rectitude.data.source import Source
-from rectitude.data.table import ROW_NUMBER, What
+from rectitude.data.table import ROW_NUMBER, Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rectitude.data.aliases import RANK, SCORE, normal
-from rectitude.data.columns import wanted
-from rectitude.data.files import open_file
-from rectitude.data.formats import FORMATS, format_for, format_named
+from rectitude.data.columns import RANK, SCORE, normal, wanted
+from rectitude.data.formats.file import Content, Kind
 from rectitude.data.formats.fit import files_of, fit
-from rectitude.data.formats.format import Content, Kind
 from rectitude.data.formats.layouts import is_typed
+from rectitude.data.formats.registry import FORMATS, format_for, format_named, open_file
 from rectitude.data.read import read
-from rectitude.data.source import Source
-from rectitude.data.table import Table, What
+from rectitude.data.table import Source, Table, What
 from rectitude.errors import BadName, RectitudeError, UnwritableFile
 from rectitude.storage import write_all
 

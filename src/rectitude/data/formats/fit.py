@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rectitude.data.formats.file import PACKED
-from rectitude.data.formats.format import Content, Format
+from rectitude.data.formats.file import PACKED, Content, Format
 from rectitude.data.ids import whole_numbers
 from rectitude.data.values import EXACT
 from rectitude.errors import BadIds, BadTable, UnwritableFile

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rectitude.data.formats.columnar import scanned
 from rectitude.data.formats.file import PACKED
 from rectitude.data.frames import renamed
-from rectitude.data.source import Source
+from rectitude.data.table import Source
 from rectitude.errors import UnreadableFile
 
 if TYPE_CHECKING:

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import File
-from rectitude.data.formats.format import Content
+from rectitude.data.formats.file import Content, File
 from rectitude.data.formats.separated import write_bytes
 from rectitude.data.frames import renamed
 from rectitude.data.ids import whole_numbers
 from rectitude.data.objects import open_mapping, open_rows
-from rectitude.data.source import Source
-from rectitude.data.table import What
+from rectitude.data.table import Source, What
 from rectitude.data.values import IDS
 from rectitude.errors import BadIds, BadScores, BadTable, DuplicateItems, UnreadableFile
 from rectitude.storage import Write

@@ -1,14 +1,26 @@
-"""Files whose lines hold lists of any length: lines are taken apart by Polars, all at once."""
+"""Files whose lines hold lists of any length: lines are taken apart by Polars, all at once.
+
+Adjacency lists (`user item item ...`, LightGCN) and pairs of sets (SMGCN).
+
+NCF's sampled test sets: `(user,item)`, a tab, and the items to rank it among.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rectitude.data.formats.file import File
+from rectitude.data.columns import Wanted
+from rectitude.data.formats.file import Content, File
+from rectitude.data.formats.fit import require_plain
+from rectitude.data.formats.separated import write_bytes
 from rectitude.data.frames import renamed
-from rectitude.data.source import Source
-from rectitude.errors import UnreadableFile
+from rectitude.data.table import Source, What
+from rectitude.errors import BadTable, UnreadableFile
+from rectitude.storage import Write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,3 +53,152 @@ def source_of(file: File, frame: pl.DataFrame, handed: pl.Series | None = None) 
     return Source(
         file.path.name, list(roles), take, roles, anonymous=True, text=True, handed=handed
     )
+
+
+ALONE = ("items", "users", "weights")
+"""Tables that have no pairs of a user and an item."""
+
+
+def sniff_adjacency(file: File, what: What) -> str | None:
+    """Lines of whole numbers with spaces between, of different lengths or longer than a row."""
+    rows = [line.split() for line in file.lines]
+    if what in ALONE or file.suffix not in ("", ".txt") or any("\t" in line for line in file.lines):
+        return None
+    if not all(word.isdecimal() for row in rows for word in row):
+        return None
+    if len({row[0] for row in rows}) < len(rows):  # rows of a table, one of which is broken
+        return None
+    lengths = {len(row) for row in rows}
+    if len(lengths) < 2 and max(lengths, default=0) <= 4:
+        return None
+    return f"lines of {min(lengths)} to {max(lengths)} whole numbers: a user and its items"
+
+
+def read_adjacency(file: File, want: Wanted) -> Source:
+    """A user and its items on each line; for predictions in their order, best first."""
+    import polars as pl
+
+    words = numbered_lines(file).select(_words("line"))
+    lists = words.select(
+        pl.col("line").list.first().alias("list"), pl.col("line").list.slice(1).alias("item")
+    )
+    frame = lists.filter(pl.col("item").list.len() > 0).explode("item")
+    handed = lists["list"].unique(maintain_order=True) if want.what == "predictions" else None
+    return replace(source_of(file, frame, handed), given=want.what == "predictions")
+
+
+def write_adjacency(content: Content, path: Path) -> Mapping[Path, Write]:
+    """A line for each list, also for one without items."""
+    import polars as pl
+
+    frame = content.frame.with_columns(pl.col("list", "item").cast(pl.String))
+    require_plain(frame, r"\s", "an adjacency list")
+    lists = frame.group_by("list", maintain_order=True).agg("item")
+    if content.handed is not None:
+        keys = pl.DataFrame({"list": content.handed.cast(pl.String).unique(maintain_order=True)})
+        lists = keys.join(lists, on="list", how="left", maintain_order="left")
+    items = pl.col("item").list.join(" ")
+    joined = pl.when(items.fill_null("") == "").then("list").otherwise(pl.col("list") + " " + items)
+    lines = lists.select(joined.alias("line"))["line"]
+    return write_bytes("".join(f"{line}\n" for line in lines).encode(), path)
+
+
+def sniff_sets(file: File, what: What) -> str | None:
+    """Lines of two sets of whole numbers with a tab between them."""
+    halves = [line.split("\t") for line in file.lines]
+    if what in ALONE or not halves or any(len(half) != 2 for half in halves):
+        return None
+    words = [[side.split() for side in half] for half in halves]
+    if not all(word.isdecimal() for half in words for side in half for word in side):
+        return None
+    several = sum(len(side) > 1 for half in words for side in half)
+    return "two sets of whole numbers on every line, a tab between them" if several else None
+
+
+def read_sets(file: File, want: Wanted) -> Source:
+    """The second set of each line: a list is a line, its key the number of the line from 0.
+
+    The first set is what the list answers to; it stays in the file.
+    """
+    import polars as pl
+
+    lines = numbered_lines(file).with_row_index("list")
+    halves = lines.with_columns(pl.col("line").str.split("\t"))
+    wrong = halves.filter(pl.col("line").list.len() != 2)
+    if wrong.height:
+        raise BadTable(
+            f"{file.path.name}, line {wrong['number'][0]} has {wrong['line'].list.len()[0]} parts.",
+            "two sets with a tab between them.",
+            "fix this line.",
+        )
+    second = halves.select(pl.col("list").cast(pl.String), pl.col("line").list.get(1))
+    items = second.select("list", _words("line").alias("item"))
+    return source_of(file, items.filter(pl.col("item").list.len() > 0).explode("item"))
+
+
+def _words(column: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(column).str.extract_all(r"\S+")
+
+
+PAIR = re.compile(r"^\([^(),\s]+,\s*[^(),\s]+\)(\t|$)")
+PARTS = r"^\((?<user>[^(),\s]+),\s*(?<item>[^(),\s]+)\)\t?(?<rest>.*)$"
+
+
+def sniff_negatives(file: File, what: What) -> str | None:
+    """Lines that begin with a pair in parentheses."""
+    lines = file.lines
+    pairs = bool(lines) and all(PAIR.match(line) for line in lines)
+    return "every line begins with (user,item)" if pairs else None
+
+
+def read_negatives(file: File, want: Wanted) -> Source:
+    """As candidates the positive and then its negatives, as truth the positive alone.
+
+    Negatives that stand twice stay: whoever counts candidates shall see them.
+    """
+    import polars as pl
+
+    if want.what not in ("candidates", "truth"):
+        raise BadTable(
+            f"{file.path.name} holds positives and negatives, and {want.what} is wanted.",
+            "candidates or truth.",
+        )
+    lines = numbered_lines(file)
+    parts = lines.select("number", pl.col("line").str.extract_groups(PARTS)).unnest("line")
+    wrong = parts.filter(pl.col("user").is_null())
+    if wrong.height:
+        number = wrong["number"][0]
+        raise BadTable(
+            f"{file.path.name}, line {number} does not begin with (user,item).",
+            "lines such as (0,25), a tab, and items with tabs between them.",
+            "fix this line.",
+        )
+    return source_of(file, _rows(parts, want.what))
+
+
+def write_negatives(content: Content, path: Path) -> Mapping[Path, Write]:
+    """One line a user: the first candidate as the positive, the others as its negatives."""
+    import polars as pl
+
+    require_plain(content.frame, r"[\s(),]", "a file of negatives")
+    lists = content.frame.group_by("list", maintain_order=True).agg(pl.col("item").cast(pl.String))
+    pair = pl.format("({},{})", pl.col("list").cast(pl.String), pl.col("item").list.first())
+    negatives = pl.col("item").list.slice(1).list.join("\t")
+    line = pl.when(pl.col("item").list.len() > 1).then(pair + "\t" + negatives).otherwise(pair)
+    lines = lists.select(line.alias("line"))["line"]
+    return write_bytes("".join(f"{text}\n" for text in lines).encode(), path)
+
+
+def _rows(parts: pl.DataFrame, what: What) -> pl.DataFrame:
+    import polars as pl
+
+    positive = parts.select(pl.col("user").alias("list"), "item")
+    if what == "truth":
+        return positive
+    rest = pl.col("rest").str.split("\t").list.eval(pl.element().filter(pl.element() != ""))
+    both = parts.select(
+        pl.col("user").alias("list"), pl.concat_list(pl.col("item"), rest).alias("item")
+    )
+    return both.explode("item")

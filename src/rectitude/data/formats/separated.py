@@ -9,11 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from rectitude.data.columns import Wanted
-from rectitude.data.delimited import Header, fields_of, open_delimited, separator_of
-from rectitude.data.formats.file import File, packed
-from rectitude.data.formats.format import Content
-from rectitude.data.source import Source
-from rectitude.data.table import What
+from rectitude.data.formats.file import Content, File, packed
+from rectitude.data.table import Source, What
+from rectitude.data.text import Header, fields_of, open_delimited, separator_of
 from rectitude.errors import BadTable
 from rectitude.storage import Write
 

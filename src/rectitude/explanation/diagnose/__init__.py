@@ -13,11 +13,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from rectitude.aggregate.population import counted
+from rectitude.aggregate.sums import counted
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
-from rectitude.engines.opening import Inputs, given_of
 from rectitude.errors import RectitudeError
+from rectitude.evaluation.inputs import Inputs, given_of
 from rectitude.explanation.diagnose.reference import Comparison, compared_with, differing
 from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged

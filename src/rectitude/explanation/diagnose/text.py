@@ -6,8 +6,8 @@ import textwrap
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from rectitude import tables
 from rectitude.convention import SWITCHES
+from rectitude.render import aligned
 
 if TYPE_CHECKING:
     from rectitude.explanation.diagnose import Diagnosis, Ranks
@@ -54,7 +54,7 @@ def _table(found: Diagnosis) -> str:
         ratio = "" if not one or other is None else f"{other / one:.4f}"
         rows.append([words, cell(f"all_{ideal}"), cell(f"hit_{ideal}"), ratio])
     rows.append(["the hits, discounted by the place in the truth", cell("all_by_truth"), "", ""])
-    return f"hit rate = {found.hit_rate:.6f}\n\n{tables.aligned(rows)}"
+    return f"hit rate = {found.hit_rate:.6f}\n\n{aligned(rows)}"
 
 
 def _ranks(ranks: Ranks) -> str:
@@ -66,7 +66,7 @@ def _ranks(ranks: Ranks) -> str:
         label = str(first) if first == last else f"{first} to {last}"
         rows.append([label, f"{hits:,}", f"{hits / ranks.hits:.1%}"])
     said = f"hits: {ranks.hits:,}; relevant items: {ranks.relevant:,}; rank of hits: mean "
-    return f"{said}{ranks.mean:.2f}, median {ranks.median:g}\n\n{tables.aligned(rows)}"
+    return f"{said}{ranks.mean:.2f}, median {ranks.median:g}\n\n{aligned(rows)}"
 
 
 def _stretches(k: int) -> list[tuple[int, int]]:

@@ -7,14 +7,13 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Unpack
 
-from rectitude.engines.opening import Inputs, given_of
 from rectitude.errors import BadLists, RectitudeError, UndefinedValue
-from rectitude.explanation.ends import End, end_of, one_name
+from rectitude.evaluation.inputs import Inputs, given_of
 from rectitude.explanation.explain.attribution import Attribution, Group, Method, attribute
-from rectitude.explanation.explain.changes import Change, change_of
 from rectitude.explanation.explain.game import Game
-from rectitude.explanation.explain.text import text
+from rectitude.explanation.explain.text import Change, change_of, text
 from rectitude.explanation.explain.touched import Flip, flip
+from rectitude.explanation.trials import End, end_of, one_name
 from rectitude.storage import write_text
 
 FORMAT = "rectitude.explanation"

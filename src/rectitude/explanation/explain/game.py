@@ -12,12 +12,11 @@ from typing import Any, Literal
 from rectitude.aggregate.evaluation import Keys, Result
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES
-from rectitude.engines.compute import judging, parts_of
-from rectitude.engines.opening import Given
-from rectitude.engines.part import computed
 from rectitude.errors import RectitudeError
-from rectitude.explanation.ends import End
-from rectitude.explanation.trials import Opened, Trials, takes_padding
+from rectitude.evaluation.evaluate import computed
+from rectitude.evaluation.inputs import Given
+from rectitude.evaluation.measure import judging, parts_of
+from rectitude.explanation.trials import End, Opened, Trials, takes_padding
 from rectitude.metrics import Metric
 from rectitude.profiles import Asked, Profile
 

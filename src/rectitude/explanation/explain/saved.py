@@ -14,16 +14,16 @@ from typing import Any, Literal
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.convention import SWITCHES
 from rectitude.errors import BadName
-from rectitude.explanation.explain.changes import (
+from rectitude.explanation.explain.text import (
     Change,
+    decimals,
     formula_change,
     number_change,
     shown,
     switch_change,
 )
-from rectitude.explanation.explain.text import decimals
 from rectitude.metrics import METRICS
-from rectitude.tables import aligned
+from rectitude.render import aligned
 
 Sameness = Literal["the same", "different", "not comparable"]
 _SIDES = ("predictions", "truth")

@@ -13,24 +13,29 @@ import numpy as np
 from rectitude.aggregate.definition import choice_in_words
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES
-from rectitude.engines.opening import Inputs, given_of
 from rectitude.errors import BadName, RectitudeError
-from rectitude.explanation.ends import one_name
+from rectitude.evaluation.inputs import Inputs, given_of
 from rectitude.explanation.identify.assignments import (
     JUDGING,
     Assignment,
     Flip,
     Space,
+    Start,
+    Starts,
     assignments,
     singles,
+    starts_of,
 )
-from rectitude.explanation.identify.chance import fitting_by_chance
-from rectitude.explanation.identify.live import space_of
-from rectitude.explanation.identify.result import Identification, Level, Match, ProfileValue
-from rectitude.explanation.identify.starts import Start, Starts, starts_of
-from rectitude.explanation.identify.sweep import Outcome, values_of
+from rectitude.explanation.identify.result import (
+    Identification,
+    Level,
+    Match,
+    ProfileValue,
+    fitting_by_chance,
+)
+from rectitude.explanation.identify.sweep import Outcome, space_of, values_of
 from rectitude.explanation.reported import Reported, reported
-from rectitude.explanation.trials import Opened, close, takes_padding
+from rectitude.explanation.trials import Opened, close, one_name, takes_padding
 from rectitude.profiles import Asked
 
 _MOST_MATCHES = 100

@@ -10,9 +10,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from rectitude.aggregate.definition import choice_in_words, formula
-from rectitude.aggregate.population import counted
-from rectitude.aggregate.state import UNDEFINED
-from rectitude.engines.compute import (
+from rectitude.aggregate.sums import UNDEFINED, counted
+from rectitude.errors import BadName
+from rectitude.evaluation.evaluate import facts_of
+from rectitude.evaluation.inputs import Inputs, given_of, opened
+from rectitude.evaluation.measure import (
     Run,
     counts_of,
     ratio_of,
@@ -20,16 +22,13 @@ from rectitude.engines.compute import (
     verdict_of,
     view_of,
 )
-from rectitude.engines.opening import Inputs, given_of, opened
-from rectitude.engines.part import facts_of
-from rectitude.errors import BadName
-from rectitude.explanation.ends import one_name
 from rectitude.explanation.trace.alone import Alone, alone, number_of
 from rectitude.explanation.trace.lines import Ideal, Line, Wanted, ideal_lines, lines_of, wanted_of
+from rectitude.explanation.trials import one_name
+from rectitude.judge.align import bring_together
 from rectitude.judge.judged import Judged
-from rectitude.judge.sides import bring_together
+from rectitude.parallel import Once
 from rectitude.profiles import Asked, profile_of
-from rectitude.threads import Once
 
 
 @dataclass(frozen=True, slots=True)

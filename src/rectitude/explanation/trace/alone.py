@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Grouped, Integers
 from rectitude.data.dense import Block, Dense
-from rectitude.data.sources import Sources
+from rectitude.data.inputs import Sources
 from rectitude.errors import BadName, UnknownIds, nearest
-from rectitude.grouping import Grouped
-from rectitude.judge.sides import Sides
+from rectitude.judge.align import Sides
 
 _COMPARED = 20_000  # keys that are searched for the nearest names
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
-from rectitude.engines.compute import Run
-from rectitude.engines.given import given_to
+from rectitude.evaluation.measure import Run, given_to
 from rectitude.explanation.trace.alone import Alone
-from rectitude.judge.join import judge
+from rectitude.judge.judge import judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.truth import truth_under
 from rectitude.metrics.choices import weights_of, worth_of

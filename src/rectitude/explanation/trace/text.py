@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rectitude import tables
-from rectitude.metrics.signature import written
+from rectitude.metrics.registry import written
+from rectitude.render import aligned
 
 if TYPE_CHECKING:
     from rectitude.explanation.trace import Trace
@@ -63,7 +63,7 @@ def _table(lines: Sequence[Line]) -> str:
         if name in ("rank", "item") or any(getattr(line, name) is not None for line in lines)
     ]
     rows = [[_cell(line, name) for name in there] for line in lines]
-    return tables.aligned([[_HEADINGS[name] for name in there], *rows])
+    return aligned([[_HEADINGS[name] for name in there], *rows])
 
 
 def _cell(line: Line, name: str) -> str:
@@ -102,7 +102,7 @@ def _fraction_steps(trace: Trace) -> list[str]:
             [str(one.rank), f"{one.gain:.6g}", f"{one.discount:.6g}", f"{one.adds:.6g}"]
             for one in trace.ideal
         ]
-        table = tables.aligned([["rank", "gain", "discount", "adds"], *rows])
+        table = aligned([["rank", "gain", "discount", "adds"], *rows])
         below = "\n".join([f"{below}, the best list:", *_indented(table)])
     steps.append(below)
     fraction = f"{trace.above:.10g} / {trace.below:.10g}"

@@ -22,8 +22,7 @@ try:
     from rectitude.torch.metrics.base import BaseMetric
     from rectitude.torch.metrics.blocks import Block, Blocks, sharing
     from rectitude.torch.metrics.kinds import RatingMetric, TopKMetric, UserAverageTopKMetric
-    from rectitude.torch.metrics.registry import ClassRegistry, metric_registry
-    from rectitude.torch.metrics.together import MetricSet
+    from rectitude.torch.metrics.registry import ClassRegistry, MetricSet, metric_registry
 except ModuleNotFoundError as error:
     raise MissingExtra(
         f"rectitude.torch.metrics needs {error.name}, which is not installed.",

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import Module
 from torchmetrics import Metric
 
-from rectitude.aggregate.state import state_of
+from rectitude.aggregate.sums import state_of
 from rectitude.errors import BadName, MetricFailed, UndefinedValue, unknown_name
 from rectitude.torch.metrics.blocks import Block, sharing
 from rectitude.torch.metrics.checks import is_unwritten, require_batch, require_complete

@@ -1,0 +1,220 @@
+"""Saving and loading an `Evaluator`: JSON, so that nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.aggregate.evaluation import Keys
+from rectitude.aggregate.sums import ByGroup, Counted, State, Total
+from rectitude.arrays import Floats
+from rectitude.convention import Convention
+from rectitude.data.ledger import Ledger
+from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
+from rectitude.evaluation.axes import Axis
+from rectitude.evaluation.slices import Cell, Sliced, Sums
+from rectitude.evaluation.state import Batches
+from rectitude.evaluation.stream import Evaluator
+from rectitude.profiles import Profile
+from rectitude.storage import read_stored, require_format, write_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "rectitude.evaluator"
+FORMAT_VERSION = 1
+
+
+def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
+    """Write an evaluator, whole or not at all."""
+    write_text(path, json.dumps(stored(evaluator), allow_nan=False))
+
+
+def stored(evaluator: Evaluator) -> dict[str, Any]:
+    """Everything that was added up, for JSON."""
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "metrics": evaluator.names,
+        "profile": _profile(evaluator.profile),
+        "intervals": evaluator.intervals,
+        "per_list": evaluator.per_list,
+        "batches": evaluator.batches,
+        "totals": {name: _total(total) for name, total in evaluator.totals.items()},
+        "ledger": evaluator.ledger.as_dict(),
+        "manifest": evaluator.manifest,
+        "kept": _kept(evaluator.kept),
+        **({"slices": _slices(evaluator)} if evaluator.slices else {}),
+    }
+
+
+def load(path: str | os.PathLike[str]) -> Evaluator:
+    """An evaluator as `save` wrote it."""
+    where = os.fspath(path)
+    held = read_stored(path, "evaluator", "a file of Evaluator.save.")
+    held = require_format(held, where, "evaluator", FORMAT_VERSION)
+    try:
+        evaluator = restored(held)
+        _try(evaluator)
+    except UnknownName:  # a metric of one's own that is not there
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole evaluator.") from error
+    return evaluator
+
+
+def _try(evaluator: Evaluator) -> None:
+    """Do once what will be done with it, so that damage is found here and not later."""
+    if evaluator.batches != 0:
+        evaluation = (evaluator + evaluator).compute()
+        str(evaluation)
+        if evaluation.lists is not None:
+            evaluation.per_list()
+
+
+def restored(stored: Mapping[str, Any]) -> Evaluator:
+    """An evaluator as `stored` gave it."""
+    profile = dict(stored["profile"])
+    profile["convention"] = Convention(**profile["convention"])
+    profile["versions"] = tuple(profile["versions"])
+    parted = stored.get("slices", {"asked": (), "sums": None})
+    evaluator = Evaluator(
+        stored["metrics"],
+        Profile(**profile),
+        intervals=stored["intervals"],
+        per_list=stored["per_list"],
+        slices=[[_axis(axis) for axis in axes] for axes in parted["asked"]],
+    )
+    evaluator.batches = stored["batches"]
+    evaluator.totals = {name: _read_total(total) for name, total in stored["totals"].items()}
+    evaluator.ledger = Ledger.from_dict(stored["ledger"])
+    evaluator.manifest = stored["manifest"]
+    evaluator.kept = _read_kept(stored["kept"])
+    evaluator.sliced = _read_sums(parted["sums"])
+    return evaluator
+
+
+def _slices(evaluator: Evaluator) -> dict[str, Any]:
+    """What was asked for, and what was added up of every slice."""
+    sums = evaluator.sliced
+    sliced = {
+        by: {
+            "of": one.of,
+            "orders": one.orders,
+            "cells": [{"key": key, **_cell(cell)} for key, cell in one.cells.items()],
+        }
+        for by, one in sums.sliced.items()
+    }
+    asked = [[dataclasses.asdict(axis) for axis in axes] for axes in evaluator.slices]
+    held = {"sliced": sliced, "lists": sums.lists, "relevant": sums.relevant}
+    return {"asked": asked, "sums": held}
+
+
+def _axis(stored: Mapping[str, Any]) -> Axis:
+    return Axis(stored["name"], stored["parts"], tuple(stored["edges"]))
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "totals": {name: _total(total) for name, total in cell.totals.items()},
+        "failures": {name: error.found for name, error in cell.failures.items()},
+        "lists": cell.lists,
+        "relevant": cell.relevant,
+        "kept": _kept(cell.kept),
+    }
+
+
+def _read_sums(stored: Mapping[str, Any] | None) -> Sums:
+    if stored is None:
+        return Sums()
+    sliced = {by: _read_sliced(one) for by, one in stored["sliced"].items()}
+    return Sums(sliced, stored["lists"], stored["relevant"])
+
+
+def _read_sliced(stored: Mapping[str, Any]) -> Sliced:
+    cells = {
+        tuple(one["key"]): Cell(
+            {name: _read_total(total) for name, total in one["totals"].items()},
+            {name: RectitudeError(text) for name, text in one["failures"].items()},
+            one["lists"],
+            one["relevant"],
+            _read_kept(one["kept"]),
+        )
+        for one in stored["cells"]
+    }
+    orders = tuple(None if order is None else tuple(order) for order in stored["orders"])
+    return Sliced(stored["of"], orders, cells)
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    fields = {f.name: getattr(profile, f.name) for f in dataclasses.fields(Profile)}
+    return {**fields, "convention": profile.convention.as_dict()}
+
+
+def _total(total: Total) -> dict[str, Any]:
+    kind = {State: "state", Counted: "counts", ByGroup: "groups"}[type(total.sum)]
+    bounds = None if total.bounds is None else [state.as_dict() for state in total.bounds]
+    return {kind: total.sum.as_dict(), "bounds": bounds}
+
+
+def _read_total(stored: Mapping[str, Any]) -> Total:
+    if "counts" in stored:
+        return Total(Counted.from_dict(stored["counts"]))
+    if "groups" in stored:
+        return Total(ByGroup.from_dict(stored["groups"]))
+    bounds = stored["bounds"]
+    both = None if bounds is None else (State.from_dict(bounds[0]), State.from_dict(bounds[1]))
+    return Total(State.from_dict(stored["state"]), both)
+
+
+def _kept(kept: Batches) -> dict[str, Any] | None:
+    keys = kept.keys()
+    if keys is None:
+        return None
+    return {
+        "keys": _ids(keys.keys),
+        "users": _ids(keys.users),
+        "owners": keys.owners.tolist(),
+        "by_user": keys.by_user,
+        "weights": None if keys.weights is None else keys.weights.tolist(),
+        "values": {name: _numbers(kept.values(name)) for name in kept.names()},
+    }
+
+
+def _read_kept(stored: Mapping[str, Any] | None) -> Batches:
+    if stored is None:
+        return Batches()
+    keys, users = _read_ids(stored["keys"]), _read_ids(stored["users"])
+    weights = None if stored["weights"] is None else np.array(stored["weights"], np.float64)
+    lists = Keys(keys, np.array(stored["owners"], np.int64), users, stored["by_user"], weights)
+    values = {name: np.array(v, np.float64) for name, v in stored["values"].items()}
+    return Batches.of(lists, values)
+
+
+def _read_ids(stored: list[Any]) -> pl.Series:
+    import polars as pl
+
+    if isinstance(stored[0], str):
+        return pl.Series("id", stored, dtype=pl.String)
+    small = max(map(abs, stored)) < 2**63
+    return pl.Series("id", stored, dtype=pl.Int64 if small else pl.Int128)
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def _ids(ids: pl.Series) -> list[Any]:
+    import polars as pl
+
+    if not ids.dtype.is_integer() and ids.dtype != pl.String:
+        raise BadIds(
+            f"ids of the type {ids.dtype} cannot be saved with values per list.",
+            "integers or text.",
+        )
+    return ids.to_list()

@@ -1,0 +1,384 @@
+"""Predictions and truth in common codes, grouped by list: what no convention changes.
+
+A list has a key and an owner, the user. By default the key is the user, and there is one kind of id
+for both; with another key (a session, a query) lists and users are coded apart.
+
+Runs of equal keys: rows of one list mostly stand together, so there are few.
+
+What each list weighs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.arrays import (
+    Flags,
+    Floats,
+    Grouped,
+    Integers,
+    Pieces,
+    distinct,
+    distinct_codes,
+    group,
+    places,
+    run_starts,
+)
+from rectitude.data.blocks import pieces
+from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of
+from rectitude.data.inputs import Sources
+from rectitude.data.table import ROW_NUMBER
+from rectitude.errors import BadTable
+from rectitude.judge.match import match_kernel
+from rectitude.kernels import kernel, repay
+from rectitude.parallel import together
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rectitude.data.table import Table
+
+
+_SAMPLE = 10_000
+_HINT = "name the rows with users= (--score-users), in the type of the other side."
+_MANY_ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """A column of keys: where each run begins, and its key; starts are None if every row is one."""
+
+    starts: Integers | None
+    column: Column
+    rows: int
+
+
+def key_runs(table: Table, role: str) -> Runs:
+    """The runs of a key column."""
+    import polars as pl
+
+    column = table.frame[role]
+    if column.dtype == pl.Object:
+        return single_runs(column, table)
+    sample = column.head(_SAMPLE)
+    scattered = len(column) > _SAMPLE and 2 * len(_starts(sample)) > len(sample)
+    starts = None if scattered else _starts(column)
+    if starts is None or 2 * len(starts) > len(column):
+        return single_runs(column, table)
+    return Runs(starts, Column(column.gather(starts), table.source, table.text), len(column))
+
+
+def single_runs(column: pl.Series, table: Table) -> Runs:
+    """Every row as its own run."""
+    hint = _HINT if table.columns.get("list") == ROW_NUMBER else ""
+    return Runs(None, Column(column, table.source, table.text, hint), len(column))
+
+
+def _starts(column: pl.Series) -> Integers:
+
+    physical = column if column.dtype.is_integer() else column.to_physical()
+    if not physical.dtype.is_integer() or has_128_bits(physical):
+        changed = (physical != physical.shift(1)).fill_null(value=True)
+        return changed.arg_true().to_numpy().astype(np.int64)
+    keys = pieces(physical)
+    inside: list[Integers] = [np.empty(0, np.int64)] * len(keys.parts)
+
+    def find(n: int) -> None:
+        inside[n] = run_starts(keys.parts[n])
+
+    together([partial(find, n) for n in range(len(keys.parts))], len(keys) > _MANY_ROWS)
+    starts = []
+    for n, (part, low) in enumerate(zip(keys.parts, keys.bounds, strict=False)):
+        goes_on = n and len(part) and part[0] == keys.parts[n - 1][-1]
+        starts.append(low + (inside[n][1:] if goes_on else inside[n]))
+    return np.concatenate(starts)
+
+
+def list_weights(
+    table: Table | None, rows: Grouped | None, keys: pl.Series, told: Flags
+) -> Floats | None:
+    """(lists,) what each list weighs, or None when all weigh the same.
+
+    Lists without truth need none, since they hardly ever count; then they weigh nothing.
+    """
+    if table is None or rows is None:
+        return None
+    column = Pieces(table.frame["weight"].to_numpy())
+    values = np.where(told, np.nan, 0.0)
+    once = rows.length == 1
+    values[once] = rows.take(column).whole[rows.start[once]]
+    wrong = ~np.isfinite(values) | (values < 0)
+    if wrong.any():
+        number = int(np.flatnonzero(wrong)[0])
+        raise BadTable(
+            f"{int(wrong.sum())} of {len(values)} lists have no weight, or no single one, in "
+            f"{table.source} (first: list {keys[number]!r}).",
+            "one finite weight of at least 0 for every list.",
+        )
+    return values
+
+
+_LONGEST_LABEL = 60
+
+
+class Collision(Exception):
+    """Two different ids share a hash: the sides must be brought together again with exact codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Every list of the evaluation, by its place among the sorted keys, with its rows on both
+    sides."""
+
+    sources: Sources
+    keys: pl.Series
+    """(lists,) the keys"""
+    owners: Integers
+    """(lists,) the number of the user a list belongs to"""
+    users: pl.Series
+    """(users,) the users"""
+    lists: Grouped
+    """rows of the predictions by list"""
+    judgements: Grouped
+    """rows of the truth by list"""
+    items: Ids
+    handed: Flags
+    """(lists,) whether a list was handed over"""
+    known_users: Flags | None
+    """(lists,) whether the user was met in training; None if nobody said"""
+    known_items: Flags | None
+    """(truth rows) whether the item is in the catalogue or was met in training; None if nobody
+    said"""
+    weights: Floats | None
+    """(lists,) what each list weighs; None if all weigh the same"""
+    left_out: int
+    """lists of users who are not to be evaluated"""
+    absent: int
+    """users to be evaluated of whom there is nothing"""
+    foreign: int | None
+    """rows of the predictions whose item is not known; None if nobody said"""
+    listless: pl.Series | None
+    """users of a truth without list keys who have no list; None if the truth has keys"""
+    placed: dict[str, Pieces] = field(default_factory=dict)
+    """columns of the predictions by place, as they are needed"""
+    readings: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    """what reading dense scores found, see `scan`"""
+
+    @property
+    def catalogue(self) -> str:
+        """What says which items are known, in words."""
+        if self.sources.items is not None:
+            return "the catalogue"
+        trained = self.sources.train is not None or self.sources.seen is not None
+        return "train" if trained or self.sources.dense is None else "the scores"
+
+    @property
+    def by_user(self) -> bool:
+        """Whether the key of a list is its user."""
+        return self.sources.key == "user"
+
+    def column(self, name: str) -> Pieces:
+        """A column of the predictions by place: `item` codes, `score` or `rank`."""
+        if name not in self.placed:
+            codes = self.items.codes["predictions"]
+            frame = self.sources.predictions.frame
+            values = codes if name == "item" else pieces(frame[name])
+            self.placed[name] = self.lists.take(values)
+        return self.placed[name]
+
+    def label(self, number: int) -> str:
+        """A list as errors and ledger name it."""
+        shown = repr(self.keys[int(number)])
+        return shown if len(shown) <= _LONGEST_LABEL else f"{shown[:_LONGEST_LABEL]}..."
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """One kind of id, lists or users: its columns as runs, in common codes."""
+
+    runs: dict[str, Runs]
+    ids: Ids
+
+    def everyone(self, sides: Sequence[str]) -> Integers:
+        """The different codes on these sides, ascending."""
+        codes = [distinct_codes(self.ids.codes[side]) for side in sides if side in self.runs]
+        return distinct(np.concatenate(codes)) if codes else np.empty(0, np.int64)
+
+    def grouped(self, universe: Integers, side: str) -> Grouped:
+        """The rows of a side by the place of their key in the universe."""
+        runs = self.runs[side]
+        return group(universe, runs.starts, self.ids.codes[side], runs.rows)
+
+    def by_row(self, side: str) -> Pieces:
+        """The code of every row of a side."""
+        runs, codes = self.runs[side], self.ids.codes[side]
+        if runs.starts is None:
+            return codes
+        return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
+
+
+def _space(runs: dict[str, Runs], what: str) -> _Space:
+    return _Space(runs, align({side: run.column for side, run in runs.items()}, what))
+
+
+_LISTED = ("predictions", "truth", "weights")
+_EVALUATED = ("predictions", "truth", "handed")
+_PEOPLE = ("train", "users")
+
+
+def bring_together(sources: Sources, exact_items: bool) -> Sides:
+    """Code all ids, find all lists, and group the rows of both sides by list."""
+    given = sources.given()
+    if repay(sum(table.frame.height for table in given.values())):
+        kernel(match_kernel)  # loaded for the whole evaluation, its smaller parts included
+    lists = {
+        s: key_runs(given[s], "list") for s in _LISTED if s in given and _has(given[s], "list")
+    }
+    people = {s: key_runs(given[s], "list") for s in _PEOPLE if s in given}
+    if sources.predictions.handed is not None:
+        lists["handed"] = single_runs(sources.predictions.handed, sources.predictions)
+    if sources.key == "user":
+        space = users = _space(lists | people, "user")
+    else:
+        owned = {s: key_runs(t, "user") for s, t in given.items() if _has(t, "user")}
+        if "users" in people and not owned:
+            raise BadTable(
+                f"users= was given, and no table says which user a {sources.key!r} belongs to.",
+                "a user column beside the list key.",
+            )
+        space = _space(lists, "list")
+        users = _space(people | owned, "user") if owned else space
+    return _grouped(sources, space, users, exact_items)
+
+
+def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) -> Sides:
+    universe = space.everyone(_EVALUATED)
+    people, owners = universe, np.arange(len(universe))
+    if users is not space:
+        people, owners = _owners(sources, space, users, universe)
+    chosen = np.ones(len(universe), bool)
+    if "users" in users.runs:
+        chosen = np.isin(people, users.ids.codes["users"].whole)[owners]
+    everywhere = len(universe)
+    universe, owners = universe[chosen], owners[chosen]
+    predictions = space.grouped(universe, "predictions")
+    handed = predictions.length > 0
+    if "handed" in space.runs:
+        handed = handed | (space.grouped(universe, "handed").length > 0)
+    if "truth" in space.runs:
+        truth = space.grouped(universe, "truth")
+    else:
+        truth = users.grouped(people, "truth").repeated(owners)
+    used = distinct(owners)
+    keys = space.ids.labels(universe)
+    weights = space.grouped(universe, "weights") if "weights" in space.runs else None
+    items, known_items, foreign = _items(sources, exact_items)
+    return Sides(
+        sources=sources,
+        keys=keys,
+        owners=places(used, owners),
+        users=users.ids.labels(people[used]),
+        lists=predictions,
+        judgements=truth,
+        items=items,
+        handed=handed,
+        known_users=_known(users, people, owners, sources, predictions),
+        known_items=known_items,
+        weights=list_weights(sources.weights, weights, keys, truth.length > 0),
+        left_out=everywhere - len(universe),
+        absent=_absent(users, people),
+        foreign=foreign,
+        listless=None if "truth" in space.runs else users.ids.labels(np.delete(people, used)),
+    )
+
+
+def _has(table: Table, column: str) -> bool:
+    return column in table.frame.columns
+
+
+def _absent(users: _Space, people: Integers) -> int:
+    if "users" not in users.runs:
+        return 0
+    return int((~np.isin(distinct_codes(users.ids.codes["users"]), people)).sum())
+
+
+def _known(
+    users: _Space, people: Integers, owners: Integers, sources: Sources, lists: Grouped
+) -> Flags | None:
+    """(lists,) whether the user was met in training, which a table or cells of the scores say."""
+    if "train" in users.runs:
+        return np.isin(people, users.ids.codes["train"].whole)[owners]
+    if sources.seen is None:
+        return None
+    known = lists.length > 0
+    rows = lists.rows(lists.start[known])
+    known[known] = np.diff(sources.seen.start)[rows] > 0
+    return known
+
+
+def _owners(
+    sources: Sources, space: _Space, users: _Space, universe: Integers
+) -> tuple[Integers, Integers]:
+    """All users, and the number of the one a list belongs to: that of its rows on either side."""
+    people = users.everyone(("predictions", "truth"))
+    owners = np.full(len(universe), -1, np.int64)
+    for side in ("predictions", "truth"):
+        if side not in space.runs or side not in users.runs:
+            continue
+        rows = space.grouped(universe, side)
+        mine = places(people, rows.take(users.by_row(side)).whole)
+        lists, where = rows.expand()
+        first = (owners < 0) & (rows.length > 0)
+        owners[first] = mine[rows.start[first]]
+        mixed = lists[mine[where] != owners[lists]]
+        if len(mixed):
+            raise BadTable(
+                f"{len(distinct(mixed))} lists of {getattr(sources, side).source} belong to "
+                f"several users (first: list {space.ids.labels(universe[mixed[:1]])[0]!r}).",
+                "one user for each list key.",
+                "choose a list_key that is unique to a user.",
+            )
+    if (owners < 0).any():
+        raise BadTable(
+            f"{int((owners < 0).sum())} lists have no user: their rows carry a list key only.",
+            "a user column beside the list key in the table that holds these lists.",
+        )
+    return people, owners
+
+
+def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None]:
+    """Item ids; which truth rows name known items; how many recommended rows do not."""
+    sides = {
+        side: Column(table.frame["item"], table.source, table.text)
+        for side, table in sources.given().items()
+        if _has(table, "item")
+    }
+    if sources.dense is not None:
+        hint = "name the columns with items= (--score-items), in the type of the other side."
+        sides["predictions"] = Column(sources.dense.items, sources.dense.source, hint=hint)
+    # Catalogue and training items are only asked for membership: their distinct ids are enough.
+    for side in ("train", "items"):
+        if side in sides:
+            ids = sides[side].ids
+            once = ids if kind_of(ids) == "object" else ids.unique()
+            sides[side] = replace(sides[side], ids=once, first=next(iter(ids), None))
+    items = align(sides, "item", exact or sources.dense is not None)
+    known_by = ("items", "train", *(() if sources.dense is None else ("predictions",)))
+    reference = next((side for side in known_by if side in sides), None)
+    if reference is None:
+        return items, None, None
+    if not items.exact:  # hashes cannot tell: look at the ids
+        known_ids = items.columns[reference].implode()
+        unknown = ~items.columns["predictions"].is_in(known_ids)
+        return items, items.columns["truth"].is_in(known_ids).to_numpy(), int(unknown.sum())
+    known = items.codes[reference].whole
+    if reference == "predictions" and sources.seen is not None:
+        known = known[sources.seen.columns(len(known))]
+    known = np.sort(known)
+    foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
+    return items, places(known, items.codes["truth"].whole) >= 0, foreign

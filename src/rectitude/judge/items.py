@@ -1,0 +1,284 @@
+"""The items that lists, catalogue and training name: their ids, and what training held of each.
+
+The catalogue is what `items=` says, else the columns of dense scores.
+
+What stands behind the numbers of judged lists: the items, those of the truth, and the users.
+
+What training says of the judged lists: how often it held an item, what a user had not met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
+from rectitude.data.ids import Column, align
+from rectitude.data.inputs import Sources
+from rectitude.judge.align import Sides
+from rectitude.judge.attributes import Attributes, Groups, Memberships, People, people
+from rectitude.judge.layout import (
+    Ends,
+    Places,
+    different_pairs,
+    times_listed,
+    without_repeats,
+    worth_of_lists,
+)
+from rectitude.judge.match import Ranking
+from rectitude.judge.truth import Truth
+from rectitude.kernels import frozen
+from rectitude.parallel import Once
+from rectitude.predictions.masks import codes_of, located
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Stock:
+    """All items of one evaluation, by number."""
+
+    ids: pl.Series
+    """(items,) sorted"""
+    listed: Integers
+    """the number of each listed item, as lists number their items, and -1 for none"""
+    catalogue: Flags | None
+    """(items,) whether the item is in the catalogue; None if nobody says what that is"""
+    item: Integers
+    """(rows of train) the number of the item"""
+    user: Integers
+    """(rows of train) the number of the user, that in `People` where these are known"""
+    people: int
+    """how many users there are, by number"""
+    attributes: Attributes
+    """the further columns of `items=`"""
+    kept: Once = field(default_factory=Once, repr=False)
+    """what metrics share"""
+
+    def groups(self, column: str) -> Groups:
+        """The group of each item."""
+        return self.attributes.groups(column)
+
+    def memberships(self, column: str) -> Memberships:
+        """All groups of each item."""
+        return self.attributes.memberships(column)
+
+    def vectors(self, column: str) -> Floats:
+        """(items, d) the vector of each item."""
+        return self.attributes.vectors(column)
+
+    def values(self, column: str) -> Floats:
+        """(items,) a number for each item."""
+        return self.attributes.values(column)
+
+    @property
+    def rows(self) -> Integers:
+        """(items,) rows of train with the item."""
+        return self.kept("rows", lambda: np.bincount(self.item, minlength=len(self.ids)))
+
+    @property
+    def profiles(self) -> tuple[Integers, Integers]:
+        """(pairs,) the users of train, ascending, and the items that each had, each once."""
+        return self.kept("profiles", lambda: different_pairs(self.user, self.item, len(self.ids)))
+
+    @property
+    def pairs(self) -> tuple[Integers, Integers]:
+        """(pairs,) the same for those who count: the items of a user are in no promised order."""
+        return self.kept("pairs", lambda: without_repeats(self.user, self.item, len(self.ids)))
+
+    @property
+    def users(self) -> Integers:
+        """(items,) users who had the item in training."""
+        item = self.pairs[1]
+        if item is self.item:  # no row repeats another
+            return self.rows
+        return self.kept("users", lambda: np.bincount(item, minlength=len(self.ids)))
+
+    @property
+    def offsets(self) -> Integers:
+        """Where the pairs of each user begin and end."""
+        return self.kept("offsets", lambda: offsets_of(self.pairs[0], self.people))
+
+    @property
+    def everyone(self) -> int:
+        """How many users there are in train."""
+        return int(np.count_nonzero(np.diff(self.offsets)))
+
+    @property
+    def bits(self) -> Floats:
+        """(items,) log2(users of train / users who had the item, at least 1)."""
+        most, users = max(self.everyone, 1), self.users
+        return self.kept("bits", lambda: np.log2(most / np.maximum(users, 1)))
+
+    @property
+    def popularity_rank(self) -> Integers:
+        """(items,) 1 for the most rows of train; equals share a rank, and the next has the next."""
+
+        def ranked() -> Integers:
+            return np.unique(-self.rows, return_inverse=True)[1].reshape(-1) + 1
+
+        return self.kept("popularity rank", ranked)
+
+    @property
+    def rank_share(self) -> Floats:
+        """(items,) the share of train's items that as many or fewer users had, equals counting
+        half; 0 for an item that train does not hold."""
+        return self.kept("rank share", self._rank_share)
+
+    def _rank_share(self) -> Floats:
+        known = np.sort(self.users[self.users > 0])
+        many = np.arange(int(self.users.max(initial=0)) + 1)
+        ends = sum(np.searchsorted(known, many, side) for side in ("left", "right"))
+        share = np.where(many > 0, (ends + 1) / 2 / max(len(known), 1), 0.0)
+        return np.asarray(share[self.users], np.float64)
+
+    def popularity(self, repeats: float) -> Integers:
+        """(items,) rows of train with the item, or users if rows that repeat one do not count."""
+        return self.rows if repeats else self.users
+
+    def times(self, shown: Integers) -> Integers:
+        """(items,) how often each item stands in places of lists."""
+        return times_listed(self.listed, shown, len(self.ids))
+
+    def times_upto(self, shown: Integers, ends: Ends) -> list[Integers]:
+        """For each cutoff, (items,) how often each item stands in places of lists."""
+        parts = [self.times(shown[:, a:b]) for a, b in pairwise((0, *ends))]
+        return list(np.cumsum(parts, axis=0))
+
+    def total(self, key: Hashable, worth: Callable[[], Floats | Flags], places: Places) -> Floats:
+        """(lists,) the sum of what the items in the places of each list are worth. That is computed
+        once; the key stands for it."""
+
+        def listed() -> Floats:
+            return frozen(np.append(np.asarray(worth(), np.float64), 0.0)[self.listed])
+
+        table = self.kept(("worth", key), listed)
+        return places.each(("worth", key), partial(worth_of_lists, table))
+
+
+def stock(
+    listed: Column, sources: Sources, wanted: Column | None = None, people: People | None = None
+) -> tuple[Stock, Integers | None]:
+    """The items of the lists, in the order in which these number them, with all others; and the
+    numbers of the items that are wanted."""
+    columns = {"listed": listed} | ({} if wanted is None else {"wanted": wanted})
+    for side, table in (("items", sources.items), ("train", sources.train)):
+        if table is not None:
+            columns[side] = Column(table.frame["item"], table.source, table.text)
+    ids = align(columns, "item")
+    known = distinct(*(codes.whole for codes in ids.codes.values()))
+    number = {side: places(known, codes.whole) for side, codes in ids.codes.items()}
+    offered = number.get("items")
+    if offered is None and sources.dense is not None:
+        padding = sources.dense.padding
+        offered = number["listed"] if padding is None else np.delete(number["listed"], padding)
+    nothing = np.zeros(0, np.int64)
+    users = _users(sources) if people is None else people.trained
+    found = Stock(
+        ids.labels(known),
+        np.append(number["listed"], -1),
+        None if offered is None else np.bincount(offered, minlength=len(known)) > 0,
+        number.get("train", nothing),
+        users,
+        int(users.max(initial=-1)) + 1 if people is None else len(people.ids),
+        Attributes("item", sources.items, number.get("items", nothing), len(known)),
+    )
+    return found, number.get("wanted")
+
+
+def _users(sources: Sources) -> Integers:
+    if sources.train is None:
+        return np.zeros(0, np.int64)
+    return sources.train.frame["list"].rank("dense").to_numpy().astype(np.int64)
+
+
+def united(
+    left: pl.Series | None, right: pl.Series | None
+) -> tuple[pl.Series | None, tuple[Integers, Integers] | None]:
+    """The items of two batches, sorted, and the place of each batch's items among them; None for
+    items that stand for themselves, and for places that are the same already."""
+    if left is None or right is None or left.equals(right):
+        return left, None
+    ids = align({"left": Column(left, "a batch"), "right": Column(right, "another")}, "item")
+    mine, theirs = (ids.codes[side].whole for side in ("left", "right"))
+    known = distinct(mine, theirs)
+    return ids.labels(known), (places(known, mine), places(known, theirs))
+
+
+def behind(
+    sides: Sides, ranking: Ranking | None, truth: Truth, needs: tuple[str, ...]
+) -> dict[str, Any]:
+    """The fields of `Judged` that name items and users, as far as metrics need them."""
+    found: dict[str, Any] = {}
+    users = people(sides.users, sides.sources) if "people" in needs else None
+    if users is not None:
+        found = {"people": users, "owner": users.listed[sides.owners]}
+    if "stock" in needs or "wanted" in needs:
+        wanted = _wanted(sides, truth) if "wanted" in needs else None
+        listed = _listed(sides, ranking)
+        found["stock"], found["wanted"] = stock(listed, sides.sources, wanted, users)
+    return found
+
+
+def _listed(sides: Sides, ranking: Ranking | None) -> Column:
+    """The items in the order of their numbers in `Judged.shown`: the columns of dense scores, or
+    the items of given lists, see `shown_in_lists`."""
+    dense, predictions = sides.sources.dense, sides.sources.predictions
+    if dense is not None or ranking is None:
+        ids = predictions.frame["item"] if dense is None else dense.items
+        return Column(ids, predictions.source)
+    rows = ranking.lists.rows(ranking.numbered.row)
+    return Column(predictions.frame["item"][rows], predictions.source, predictions.text)
+
+
+def _wanted(sides: Sides, truth: Truth) -> Column:
+    """The items of the truth, by place."""
+    table, rows = sides.sources.truth, truth.rows.rows(np.arange(len(truth.items)))
+    return Column(table.frame["item"][rows], table.source, table.text)
+
+
+def times_met(sides: Sides, rows: Integers) -> Integers | None:
+    """(rows,) how often training holds the item of each row of the truth; None without training."""
+    truth, train = sides.sources.truth, sides.sources.train
+    if train is None:
+        return None
+    items = Column(truth.frame["item"][rows], truth.source, truth.text)
+    own, theirs = codes_of(items, train, "item")
+    known, counts = np.unique(theirs, return_counts=True)
+    return np.append(counts, 0)[places(known, own)]
+
+
+def unseen_items(sides: Sides) -> Integers | None:
+    """(lists,) items of the catalogue that the user had not in training.
+
+    The catalogue is what `items=` says, else the columns of dense scores, else the items of train;
+    None where there is none of these.
+    """
+    codes, dense = sides.items.codes, sides.sources.dense
+    if "items" not in codes and dense is not None:
+        return dense.columns - (dense.padding is not None) - _seen(sides)
+    side = next((side for side in ("items", "train") if side in codes), None)
+    return None if side is None else len(distinct(codes[side].whole)) - _seen(sides)
+
+
+def _seen(sides: Sides) -> Integers:
+    """(lists,) different items that the user had in training."""
+    seen, train = sides.sources.seen, sides.sources.train
+    counts = np.zeros(len(sides.keys), np.int64)
+    if seen is not None:
+        there = sides.lists.length > 0
+        counts[there] = np.diff(seen.start)[sides.lists.rows(sides.lists.start[there])]
+    if seen is not None or train is None:
+        return counts
+    owner = located(*codes_of(Column(sides.users, "lists"), train, "list"))
+    items = align({"train": Column(train.frame["item"], train.source, train.text)}, "item").codes
+    item = np.unique(items["train"].whole, return_inverse=True)[1]
+    width = int(item.max(initial=0)) + 1
+    pairs = distinct((owner * width + item)[owner >= 0])
+    return np.bincount(pairs // width, minlength=len(sides.users))[sides.owners]

@@ -1,0 +1,252 @@
+"""Judge predictions: apply a convention to both sides and find the ranks of the judged items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rectitude.arrays import Floats, Integers, Ragged
+from rectitude.convention import Convention
+from rectitude.data.ledger import Ledger
+from rectitude.errors import BadName, BadTable, NothingToEvaluate, TiedItems
+from rectitude.judge.align import Sides
+from rectitude.judge.dense import (
+    Ranked,
+    keeping_scores,
+    rank_dense,
+    require_sortable,
+    single_targets,
+)
+from rectitude.judge.items import behind, times_met, unseen_items
+from rectitude.judge.judged import Judged, is_relevant
+from rectitude.judge.match import Matches, Ranking, matched
+from rectitude.judge.ranks import ranks, undecided
+from rectitude.judge.shown import scored_in_lists, scored_in_scores, shown_in_lists, shown_in_scores
+from rectitude.judge.truth import Truth, truth_under
+from rectitude.parallel import together
+from rectitude.predictions.lists import describe, order_of, require_finite, sort_key
+
+_MANY_LISTS = 20_000
+
+
+class Ties(NamedTuple):
+    """The lists of the users who have ties that matter: as judged, and as they would stand with
+    every tie broken against and for them. All other lists are the same under every rule."""
+
+    lists: Integers
+    own: Judged
+    worst: Judged
+    best: Judged
+
+
+class Verdict(NamedTuple):
+    """The lists as judged, and what ties could change."""
+
+    judged: Judged
+    ties: Ties | None
+
+
+def judge(
+    sides: Sides,
+    convention: Convention,
+    ledger: Ledger,
+    shown: int | None = None,
+    needs: tuple[str, ...] = (),
+) -> Verdict:
+    """Where the judged items of each list stand under a convention, with the items of the first
+    places if they are to be shown, and what else metrics need."""
+    truth = truth_under(sides, convention, ledger)
+    dense, as_ranked = sides.sources.dense, keeping_scores(convention, needs)
+    if dense is None:
+        ranked = _rank_lists(sides, truth, as_ranked, ledger)
+    else:
+        ranked = rank_dense(sides, dense, truth, as_ranked, ledger)
+    matches = ranked.matches
+    grades = truth.grades[matches.truth]
+    tied = undecided(matches, grades, is_relevant(grades, convention.relevant_from))
+    _account_for_ties(sides, ranked, tied, convention, ledger)
+
+    def under(rule: str) -> Judged:
+        made = _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
+        return made if "predicted" in needs else replace(made, score=None)
+
+    judged, parts = under(ranked.rule), dict[str, Any]()
+
+    def show() -> None:
+        if shown:
+            rank = ranks(matches, grades, ranked.rule)
+            parts["shown"] = _shown(sides, ranked, rank, convention, shown)
+
+    tasks = (show, lambda: parts.update(behind(sides, ranked.ranking, truth, needs)))
+    together(tasks, len(sides.keys) > _MANY_LISTS and bool(shown and needs))
+    judged = _with_needs(sides, truth, ranked, replace(judged, **parts), convention, needs)
+    if not len(tied):
+        return Verdict(judged, None)
+    lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
+    own = judged.only(lists)
+    same = {name: getattr(own, name) for name in ("unseen", "wanted", "stock", "people", "owner")}
+    worst, best = (
+        own if rule == ranked.rule else replace(under(rule).only(lists), **same)
+        for rule in ("pessimistic", "optimistic")
+    )
+    return Verdict(judged, Ties(lists, own, worst, best))
+
+
+def _with_needs(
+    sides: Sides,
+    truth: Truth,
+    ranked: Ranked,
+    judged: Judged,
+    convention: Convention,
+    needs: tuple[str, ...],
+) -> Judged:
+    """The lists as judged, with what else metrics need."""
+    if "unseen" in needs:
+        judged = replace(judged, unseen=unseen_items(sides))
+    if "scored" in needs and judged.shown is not None:
+        judged = replace(judged, scored=_scored(sides, ranked, judged.shown, convention))
+    if "met" not in needs:
+        return judged
+    if sides.sources.train is None or judged.stock is None or judged.wanted is None:
+        return replace(judged, met=times_met(sides, truth.rows.rows(judged.where)))
+    return replace(judged, met=judged.stock.rows[judged.wanted[judged.where]])
+
+
+def _account_for_ties(
+    sides: Sides, ranked: Ranked, tied: Integers, convention: Convention, ledger: Ledger
+) -> None:
+    ledger.count(
+        "lists_with_ties",
+        len(tied),
+        "lists have equal scores whose order matters",
+        int((ranked.returned > 0).sum()),
+        sides.label(tied[0]) if len(tied) else "",
+        "notice",
+    )
+    if len(tied) and convention.ties == "error":
+        raise TiedItems(
+            f"{len(tied)} of {int(sides.handed.sum())} lists have equal scores whose order matters "
+            f"(first: list {sides.label(tied[0])}).",
+            "distinct scores.",
+            "set ties='pessimistic' or another rule, or hand over a rank column.",
+        )
+
+
+def _shown(
+    sides: Sides, ranked: Ranked, rank: Integers, convention: Convention, k: int
+) -> Integers | None:
+    if ranked.dense is not None:
+        return shown_in_scores(sides, ranked.dense, ranked.matches, rank, convention, k)
+    if ranked.ranking is not None:
+        return shown_in_lists(ranked.ranking, ranked.matches, rank, k)
+    return None
+
+
+def _scored(sides: Sides, ranked: Ranked, shown: Integers, convention: Convention) -> Floats | None:
+    if ranked.dense is not None:
+        return scored_in_scores(sides, ranked.dense, shown, convention)
+    if ranked.ranking is None:
+        return None
+    return scored_in_lists(ranked.ranking, shown, _given_scores(sides))
+
+
+def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledger) -> Ranked:
+    """The truth's items in lists that were handed over."""
+    ranking = _ranking(sides, convention, ledger)
+    ranking, matches = matched(sides, ranking, truth, convention, ledger)
+    rule = "given" if ranking.key is None else convention.ties
+    score = None
+    if convention.hit_scores == "positive":
+        score = _scores(sides, ranking, matches)
+    return Ranked(matches, ranking.lists.length, rule, ranking=ranking, score=score)
+
+
+def _scores(sides: Sides, ranking: Ranking, matches: Matches) -> Floats:
+    """The score of each match."""
+    rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
+    return _given_scores(sides)[rows]
+
+
+def _given_scores(sides: Sides) -> Floats:
+    """The scores of the predictions, by row."""
+    predictions, beside = sides.sources.predictions, sides.sources.beside
+    if "score" not in predictions.frame.columns and beside is not None:
+        return beside()
+    if "score" not in predictions.frame.columns:
+        raise BadTable(
+            f"{predictions.source} has no score column, and scores are looked at.",
+            "a score for every item.",
+            "leave out metrics of predicted scores, and set hit_scores='any'.",
+        )
+    found: Floats = predictions.frame["score"].cast(float).to_numpy()
+    return found
+
+
+def _judged(
+    sides: Sides, truth: Truth, ranked: Ranked, rank: Integers, rule: str, convention: Convention
+) -> Judged:
+    offsets = np.append(truth.rows.start, len(truth.items))
+    matches = ranked.matches
+    complete = ranked.dense is not None or sides.sources.lists == "complete"
+    order: Integers | slice = slice(None)
+    key = matches.list * (int(rank.max(initial=0)) + 1) + rank
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+    if ranked.score is not None and convention.hit_scores == "positive":
+        everything = np.arange(len(rank))[order]
+        order = everything[ranked.score[everything] > 0]
+    lists, rows = matches.list[order], matches.truth[order]
+    return Judged(
+        list=lists,
+        rank=rank[order],
+        grade=truth.grades[rows],
+        place=rows - offsets[lists],
+        returned=ranked.returned,
+        truth=Ragged(offsets, truth.grades),
+        handed=sides.handed & truth.allowed,
+        in_truth=truth.there,
+        relevant_from=convention.relevant_from,
+        candidates=ranked.returned if complete else None,
+        last=(matches.above + matches.tied)[order] if rule == "average" else None,
+        taken=_taken(ranked)[order] if rule == "average" else None,
+        score=None if ranked.score is None else ranked.score[order],
+        single=single_targets(ranked, rank, len(ranked.returned)),
+    )
+
+
+def _taken(ranked: Ranked) -> Integers:
+    """Ranks with equals in the order given."""
+    return (
+        ranked.matches.above + ranked.matches.before + 1 if ranked.taken is None else ranked.taken
+    )
+
+
+def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
+    """The lists with what orders them."""
+    predictions = sides.sources.predictions
+    if not predictions.frame.height and sides.sources.left == "all":
+        raise NothingToEvaluate(
+            f"the predictions ({predictions.source}) are empty.", "at least one recommended item."
+        )
+    order = order_of(predictions, convention.order)
+    ledger.note("order", describe(predictions, order))
+    ledger.count("prediction_rows", predictions.frame.height, "rows in the predictions")
+    items = sides.column("item")
+    if order == "given":
+        return Ranking(sides.lists, items, None)
+    require_finite(predictions, order)
+    if convention.score_precision == "logistic":
+        raise BadName(
+            "score_precision='logistic' looks at all scores of a row, and these are lists.",
+            "rt.Scores, or another precision.",
+        )
+    key = sort_key(sides.column(order), order, convention.score_precision)
+    sequence = None
+    require_sortable(sides, convention)
+    if convention.ties == "item_ascending":
+        sequence = items
+    elif convention.ties == "item_descending":
+        sequence = items.map(lambda part: -1 - part)
+    return Ranking(sides.lists, items, key, sequence)

@@ -1,0 +1,226 @@
+"""Dense rows of scores: where wanted items stand, single targets, best columns.
+
+Ranks come from counting: an item's rank is one more than the number of columns before it. Rows are
+independent, so blocks of them are shared among threads, and neither threads nor blocks change a
+result. Scores are read where they lie and never written.
+
+What is asked about dense rows, and what is answered: NumPy arrays, one entry per item or row.
+
+What the probabilities of a row of logits look like: of the target, of the best class, and how
+they are spread.
+
+A pass of its own, with 64 bits: it is made only where somebody asks, and changes nothing of what is
+read otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectitude.arrays import Flags, Floats, Integers
+from rectitude.kernels import frozen, kernel, repay
+from rectitude.parallel import thread_count, together
+from rectitude.rowkernels import twins
+
+Scores = NDArray[np.floating[Any]]
+Columns = NDArray[np.signedinteger[Any]]
+
+
+MASKED = -2
+
+
+class Wanted(NamedTuple):
+    """Columns asked about, or masked, in each row: row i has `column[start[i]:start[i + 1]]`.
+
+    A wanted item may have no column, which is written -1. Masked columns ascend strictly.
+    """
+
+    start: Integers
+    column: Columns
+
+    def of_rows(self, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The part of some rows, with its own start and narrow columns, as kernels take it."""
+        low, high = self.start[first], self.start[last]
+        column = np.asarray(self.column[low:high], np.int32)
+        return self.start[first : last + 1] - low, column
+
+
+class Standings(NamedTuple):
+    """Where each wanted item stands in its row.
+
+    `above` counts the unmasked columns that score higher, `tied` those with the same score and the
+    item itself, `before` those of them with a lower column. They are -1, 0 and 0 where the item has
+    no column, has `depth` columns above it, or stands in a row that holds a NaN; `MASKED`, 0 and 0
+    where it is masked.
+    """
+
+    above: Integers
+    tied: Integers
+    before: Integers
+
+
+class Singles(NamedTuple):
+    """Where the one target of each row stands, and what stands first.
+
+    `best` is the lowest of the `best_tied` columns that hold the highest score, `second` the lowest
+    of them that is not the target, -1 if there is none. `loss` is the logarithm of the sum of all
+    exponentials less the target's score. A row that holds a NaN has -1, 0 and a loss of NaN.
+    """
+
+    above: Integers
+    tied: Integers
+    before: Integers
+    best: Integers
+    best_tied: Integers
+    second: Integers
+    loss: Floats | None
+
+
+__all__ = ["MASKED", "Singles", "Standings", "Wanted", "best", "count", "single"]
+
+BLOCK = 1 << 18  # scores that are worth a task, and whose copies in NumPy take little memory
+LONGEST = 1024  # a kernel sorts so many best columns; more are for NumPy
+
+Work = Callable[..., Any]
+Way = Literal["numpy", "compiled"]
+
+
+def count(
+    scores: Scores, wanted: Wanted, masked: Wanted | None, depth: int | None
+) -> tuple[Standings, Flags]:
+    """Where each wanted item stands in its row, and which rows hold a NaN.
+
+    Masked columns are passed over. Items with `depth` columns above them are not followed further.
+    """
+    rows, columns = scores.shape
+    masks = _none(rows) if masked is None else masked
+    limit = columns if depth is None else min(depth, columns)
+    standings = Standings(*np.empty((3, len(wanted.column)), np.int64))
+    broken = np.empty(rows, np.bool_)
+    way: Way = "compiled" if repay(scores.size) else "numpy"
+    count_rows: Work = twins.count_rows
+    if way == "compiled":
+        from rectitude.rowkernels.counting import count_kernel
+
+        count_rows = kernel(count_kernel)
+
+    def work(first: int, last: int) -> None:
+        here = slice(wanted.start[first], wanted.start[last])
+        parts = (scores[first:last], *wanted.of_rows(first, last), *masks.of_rows(first, last))
+        answers = (values[here] for values in standings)
+        count_rows(*map(frozen, parts), limit, *answers, broken[first:last])
+
+    _by_rows(work, scores, way)
+    return standings, broken
+
+
+def single(
+    logits: Scores, target: Integers, want_loss: Literal["loss", "ranks"]
+) -> tuple[Singles, Flags]:
+    """Where the one target of each row stands, what stands first, and which rows hold a NaN."""
+    rows = len(logits)
+    places = np.empty((6, rows), np.int64)
+    loss = np.empty(rows if want_loss == "loss" else 0, np.float64)
+    broken = np.empty(rows, np.bool_)
+    way: Way = "compiled" if repay(logits.size) else "numpy"
+    single_rows: Work = twins.single_rows
+    if way == "compiled":
+        from rectitude.rowkernels.singles import single_kernel
+
+        single_rows = kernel(single_kernel)
+    exact = way == "compiled" and logits.dtype == np.float64  # the kernel's loss has 32 bits
+
+    def work(first: int, last: int) -> None:
+        here = slice(first, last)
+        block, mine = frozen(logits[here]), frozen(target[here])
+        later = loss[:0] if exact else loss[here]
+        single_rows(block, mine, *places[:, here], later, broken[here])
+        if exact and len(loss):
+            loss[here] = twins.loss_rows(block, mine)
+
+    _by_rows(work, logits, way)
+    answers = (*places, loss if want_loss == "loss" else None)
+    return Singles._make(answers), broken
+
+
+def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
+    """The columns of the k best unmasked scores of each row, best first; -1 where none is left.
+
+    Among equal scores the lower column comes first. A NaN is never among the best.
+    """
+    masks = _none(len(scores)) if masked is None else masked
+    columns = np.empty((len(scores), k), np.int64)
+    way: Way = "compiled" if k <= LONGEST and repay(scores.size) else "numpy"
+    best_rows: Work = twins.best_rows
+    if way == "compiled":
+        from rectitude.rowkernels.listing import best_kernel
+
+        best_rows = kernel(best_kernel)
+
+    def work(first: int, last: int) -> None:
+        parts = (scores[first:last], *masks.of_rows(first, last))
+        best_rows(*map(frozen, parts), columns[first:last])
+
+    _by_rows(work, scores, way)
+    return columns
+
+
+def _none(rows: int) -> Wanted:
+    """No column in any row."""
+    return Wanted(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
+
+
+def _by_rows(work: Callable[[int, int], None], scores: Scores, way: Way) -> None:
+    """Call `work(first, last)` on blocks of rows that several threads take in turn."""
+    rows, columns = scores.shape
+    step = max(1, BLOCK // max(columns, 1))
+    if way == "compiled":
+        step = max(step, rows // (8 * thread_count()))
+    tasks = [partial(work, first, min(first + step, rows)) for first in range(0, rows, step)]
+    together(tasks)
+
+
+LOGITS = 1 << 18  # logits that are looked at together
+
+
+class Chances(NamedTuple):
+    """Probabilities of each row; NaN where its highest logit is infinite."""
+
+    target: Floats
+    """(rows,) of the target, 0 where it is no class"""
+    top: Floats
+    """(rows,) the highest one"""
+    squares: Floats
+    """(rows,) the sum of the squares of all"""
+
+    def of(self, rows: Integers | slice) -> Chances:
+        """The probabilities of some rows."""
+        return Chances(*(values[rows] for values in self))
+
+
+def chances(logits: Scores, target: Integers) -> Chances:
+    """The softmax of each row in three numbers; a target below 0 is no class."""
+    found = Chances(*np.empty((3, len(logits))))
+    step = max(1, LOGITS // max(logits.shape[1], 1))
+
+    def work(first: int) -> None:
+        here = slice(first, min(first + step, len(logits)))
+        for values, own in zip(found, _of_rows(logits[here], target[here]), strict=True):
+            values[here] = own
+
+    together([partial(work, first) for first in range(0, len(logits), step)])
+    return found
+
+
+def _of_rows(logits: Scores, target: Integers) -> tuple[Floats, Floats, Floats]:
+    block = logits.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(block - block.max(axis=1, keepdims=True))
+    total = powers.sum(axis=1)
+    mine = powers[np.arange(len(block)), np.maximum(target, 0)] / total
+    return np.where(target < 0, 0.0 * total, mine), 1 / total, (powers**2).sum(axis=1) / total**2
