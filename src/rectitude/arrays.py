@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.kernels import HASH, frozen, kernel, repay
@@ -275,8 +276,6 @@ def distinct_codes(codes: Pieces) -> Integers:
     if not repay(len(codes)):
         return distinct(codes.whole)
     if span is None:
-        import polars as pl
-
         found: Integers = pl.concat([pl.Series(part) for part in codes.parts]).unique().to_numpy()
         return found
     low, size = span

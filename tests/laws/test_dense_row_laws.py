@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from strategies import environment
 
 from rectitude.rowkernels import rows
-from rectitude.rowkernels.rows import Wanted
+from rectitude.rowkernels.standings import Wanted
 
 WAYS = ("numpy", "numba")
 KINDS: dict[str, Any] = {

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
-from rectitude.data.download import Archive, movielens
 
 import rectitude as rt
 from rectitude.candidates.sampling import sampled
 from rectitude.cli import main
-from rectitude.errors import BadName, RectitudeError, UnreadableFile
+from rectitude.errors import BadName, RectitudeError
 from rectitude.splits.split import Split
 
 GOOD = "user,item,rating,timestamp\n" + "".join(
@@ -128,25 +126,6 @@ def test_a_folder_of_parts_with_a_broken_part_writes_nothing(tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["test.csv", "train.csv"]
 
 
-def test_an_archive_with_unsafe_paths_or_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
-    zipped = tmp_path / "in" / "ml.zip"
-    zipped.parent.mkdir()
-    with zipfile.ZipFile(zipped, "w") as archive:
-        archive.writestr("../ratings.csv", "userId,movieId\n1,2\n")
-    for digest, said in (("0" * 64, "checksum"), (_sha256(zipped), "leads outside")):
-        wanted = Archive("https://example.org/ml.zip", zipped.stat().st_size, digest)
-        with pytest.raises(UnreadableFile, match=said):
-            movielens(folder=tmp_path / "out", path=zipped, archive=wanted, tell=str)
-    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
-
-
 def test_splits_and_folds_that_contradict_each_other_are_an_error() -> None:
     with pytest.raises(BadName, match="folds"):
         rt.split(pl.DataFrame({"user": [1, 2], "item": [1, 2]}), "k_fold", folds=1)
-
-
-def _sha256(path: Path) -> str:
-    import hashlib
-
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -11,7 +11,7 @@ import pytest
 
 from rectitude.arrays import Integers
 from rectitude.rowkernels import rows
-from rectitude.rowkernels.rows import Wanted
+from rectitude.rowkernels.standings import Wanted
 
 pytestmark = pytest.mark.usefixtures("kernels")
 

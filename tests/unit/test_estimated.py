@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from rectitude.candidates.ranks import sampled_ranks
 
 import rectitude as rt
-from rectitude.candidates.estimators import estimate
+from rectitude.candidates.estimators import estimate, sampled_ranks
 from rectitude.candidates.sampling import sampled
 from rectitude.candidates.sets import full
 from rectitude.data.log import open_log

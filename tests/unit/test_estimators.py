@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from rectitude.candidates.ranks import sampled_ranks
 
 from rectitude.candidates.estimators import (
     Method,
@@ -14,6 +13,7 @@ from rectitude.candidates.estimators import (
     corrected,
     estimate,
     formula,
+    sampled_ranks,
     warning,
 )
 from rectitude.candidates.sampling import sampled

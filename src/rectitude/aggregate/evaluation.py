@@ -9,9 +9,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.aggregate import slices as sliced
 from rectitude.aggregate.stored import Kept, is_zip, keys_of, read, write
@@ -22,10 +23,6 @@ from rectitude.errors import BadName, MissingNeed, RectitudeError, UnreadableFil
 from rectitude.metrics.names import Name, parse
 from rectitude.render import aligned, csv, latex, number
 from rectitude.storage import require_format
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _HEADINGS = {
     "low": "95% from",
@@ -180,14 +177,10 @@ class Evaluation:
     def table(self) -> pl.DataFrame:
         """One row per number: metric, value, lists counted, and interval or tie bounds if there
         are any."""
-        import polars as pl
-
         return pl.DataFrame(rows(self.results), infer_schema_length=None)
 
     def per_list(self) -> pl.DataFrame:
         """One row per list, one column per metric, as fractions; null where it does not count."""
-        import polars as pl
-
         lists = self._behind()
         columns = {"user" if lists.by_user else "list": lists.keys}
         if not lists.by_user:
@@ -201,8 +194,6 @@ class Evaluation:
 
     def per_user(self) -> pl.DataFrame:
         """One row per user, one column per metric: the mean of the user's lists that count."""
-        import polars as pl
-
         lists = self._behind()
         if lists.by_user and len(lists.users) == len(lists.keys):
             return self.per_list()

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rectitude import render
 from rectitude.errors import unknown_name
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WHOLE = "all"
 LEAST = 30
@@ -83,8 +82,6 @@ class Slices:
 
     def table(self) -> pl.DataFrame:
         """One row per slice and metric."""
-        import polars as pl
-
         return pl.DataFrame(self.rows(), infer_schema_length=None)
 
     def as_dict(self) -> dict[str, Any]:

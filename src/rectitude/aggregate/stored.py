@@ -14,8 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Floats, Integers
 from rectitude.errors import BadIds, UnreadableFile
@@ -23,8 +25,6 @@ from rectitude.storage import Write, read_stored, write_all
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
-
-    import polars as pl
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
 _BELONGS = "rectitude.evaluation"
@@ -42,8 +42,6 @@ class Kept:
 
     def write_lists(self, where: Path | IO[bytes]) -> None:
         """Write the values per list as Parquet."""
-        import polars as pl
-
         lists = pl.DataFrame() if self.lists is None else self.lists
         for name, kind in lists.schema.items():
             if kind == pl.Object:
@@ -86,7 +84,6 @@ def write(path: str | os.PathLike[str], kept: Kept) -> None:
 def zip_writer(every: Mapping[str, Kept]) -> Write:
     """What writes documents into one zip, each in the folder of its name, or in none."""
     from urllib.parse import quote
-    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
     def whole(where: Path) -> None:
         with ZipFile(where, "w") as archive:
@@ -120,7 +117,6 @@ def read_zip(
 ) -> dict[str, tuple[Any, pl.DataFrame | None]]:
     """The documents of a zip by the name of their folder."""
     from urllib.parse import unquote
-    from zipfile import BadZipFile, ZipFile
 
     where = os.fspath(path)
     try:
@@ -163,8 +159,6 @@ def _member(archive: ZipFile, folder: str) -> tuple[Any, pl.DataFrame | None]:
 
 def _lists(file: Path | IO[bytes], document: Any) -> pl.DataFrame | None:
     """The values per list, if they are those of the document."""
-    import polars as pl
-
     try:
         mark = pl.read_parquet_metadata(file).get(_BELONGS)
         if not isinstance(document, Mapping) or mark != fingerprint(document):

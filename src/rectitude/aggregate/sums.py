@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, added, totals
 from rectitude.convention import Convention
@@ -27,9 +28,6 @@ from rectitude.judge.items import united
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
 from rectitude.metrics.registry import Overall
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +281,6 @@ class Counted:
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Counted:
         """Counts as `as_dict` wrote them."""
-        import polars as pl
-
         counts = {name: np.array(c, np.int64) for name, c in stored["counts"].items()}
         ids = stored.get("ids")
         return Counted(counts, int(stored["lists"]), None if ids is None else pl.Series("id", ids))

@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers
@@ -21,8 +22,6 @@ from rectitude.predictions.masks import top
 from rectitude.predictions.scores import Embeddings, Scores
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.table import Table
 
 
@@ -140,8 +139,6 @@ def _sound(dense: Dense) -> Callable[[], Iterator[Block]]:
 
 
 def _scored(dense: Dense, padding: int | None, lists: Any, items: Any) -> Scored:
-    import polars as pl
-
     bad, equal = [], []
     cells, holes = 0, False
     for first, _, block in dense.spans():
@@ -169,8 +166,6 @@ def _wrong(block: Block, padding: int | None) -> Flags:
 
 def _first_places(parts: Parts, scores: Scores) -> pl.DataFrame:
     """The first places of each row as lists, one more than the deepest cutoff, with scores."""
-    import polars as pl
-
     opened = scores.opened()
     owned = parts.key == USER or USER in opened.table.frame.columns
     masked = parts.profile.convention.seen == "removed" and parts.train is not None and owned

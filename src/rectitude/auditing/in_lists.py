@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.auditing.parts import PAIR, Compared, Parts, present
 from rectitude.auditing.ranked import cleaned
 from rectitude.auditing.registry import check
 from rectitude.auditing.result import Found, Severity
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MANY = 0.05
 """from this share of users on, lists that are missing decide the result"""
@@ -46,8 +44,6 @@ def empty_lists(parts: Parts) -> Found:
 )
 def short_lists(parts: Parts) -> Found:
     """Lists with fewer items than the deepest cutoff."""
-    import polars as pl
-
     lengths = present(parts.lists).group_by("list", maintain_order=True).len()
     short = lengths.filter(pl.col("len") < parts.depth)
     return Found(
@@ -59,8 +55,6 @@ def short_lists(parts: Parts) -> Found:
 @check("lists", advice="remove repeats when lists are made, or say what they mean: duplicates.")
 def duplicate_items(parts: Parts) -> Found:
     """Rows whose item stands further up in the same list."""
-    import polars as pl
-
     lists = present(parts.lists)
     rows = lists.filter(pl.col("again"))
     asked = parts.asked.convention.duplicates
@@ -114,8 +108,6 @@ def items_outside_train(parts: Parts) -> Found:
 )  # fmt: skip
 def unscored_items(parts: Parts) -> Found:
     """Truth rows of items that have no column in the scores."""
-    import polars as pl
-
     truth, scored = present(parts.truth), parts.scored
     known = pl.DataFrame({"item": [] if scored is None else scored.items})
     rows = truth.join(known, on="item", how="anti", maintain_order="left")
@@ -127,8 +119,6 @@ def unscored_items(parts: Parts) -> Found:
 
 def _handed(parts: Parts) -> pl.DataFrame:
     """All lists that there are, maybe empty ones."""
-    import polars as pl
-
     there = present(parts.lists).select("list")
     if parts.handed is None:
         return there

@@ -3,6 +3,8 @@ too much."""
 
 from __future__ import annotations
 
+import polars as pl
+
 from rectitude.auditing.parts import Parts, present
 from rectitude.auditing.ranked import cleaned, sound_weights, unrankable
 from rectitude.auditing.registry import check
@@ -42,8 +44,6 @@ def bad_scores(parts: Parts) -> Found:
 )  # fmt: skip
 def constant_scores(parts: Parts) -> Found:
     """Lists of two or more items whose scores are all equal."""
-    import polars as pl
-
     if parts.scored is not None:
         equal, of = parts.scored.constant.to_frame(), parts.scored.rows
     else:
@@ -64,8 +64,6 @@ def constant_scores(parts: Parts) -> Found:
 )  # fmt: skip
 def ties(parts: Parts) -> Found:
     """Lists in which equal scores leave open which items stand above the deepest cutoff."""
-    import polars as pl
-
     lists = present(parts.lists)
     if parts.order != "score":
         return Found(0, lists["list"].n_unique(), "lists are ranked by scores that are equal")

@@ -6,7 +6,8 @@ Checks of popularity: whether the parts ask for the same kind of items.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.auditing.parts import CELL, PAIR, TIME, Case, Compared, Parts, present
 from rectitude.auditing.ranked import once, popular_lists
@@ -14,10 +15,6 @@ from rectitude.auditing.registry import check
 from rectitude.auditing.result import Found, Severity
 from rectitude.data.log import ROW
 from rectitude.prepare.draws import uniform
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 NOUNS = {"item": "items", "class": "classes"}
 NEEDED = {"train", "truth", "predictions"}
@@ -90,8 +87,6 @@ def truth_in_validation(parts: Parts) -> Found:
 )  # fmt: skip
 def older_than_own_train(parts: Parts) -> Found:
     """Truth rows from before the last training row of the same user."""
-    import polars as pl
-
     train, truth = _both(parts, "truth")
     last = train.group_by("user").agg(pl.col(TIME).max().alias("last"))
     timed = truth.join(last, on="user", how="left", maintain_order="left")
@@ -110,8 +105,6 @@ def older_than_own_train(parts: Parts) -> Found:
 )  # fmt: skip
 def older_than_train(parts: Parts) -> Found:
     """Truth rows from before the last training row of anybody."""
-    import polars as pl
-
     train, truth = _both(parts, "truth")
     timed = truth.with_columns(last=pl.lit(train[TIME].max(), dtype=train[TIME].dtype))
     older = (pl.col(TIME) < pl.col("last")).fill_null(False)
@@ -223,8 +216,6 @@ def _both(parts: Parts, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _repeats(frame: pl.DataFrame, by: str) -> pl.DataFrame:
     """The rows whose pair or cell stood in an earlier row."""
-    import polars as pl
-
     return frame.filter(~pl.col(by).is_first_distinct())
 
 
@@ -278,8 +269,6 @@ def _time(time: object) -> str:
 
 def _in_folds(parts: Parts, by: str) -> tuple[pl.DataFrame, int]:
     """What more than one fold holds, and how many different ones there are."""
-    import polars as pl
-
     once = [
         fold.select("user", "item", PAIR).unique(by, maintain_order=True)
         for fold in parts.folds.values()
@@ -321,8 +310,6 @@ def popularity_shift_of_validation(parts: Parts) -> Found:
 
 def _head(train: pl.DataFrame) -> tuple[pl.DataFrame, float]:
     """The most popular items that hold half of the training rows, and their share of them."""
-    import polars as pl
-
     times = train.group_by("item").len().sort("len", "item", descending=[True, False])
     before = pl.col("len").cum_sum() - pl.col("len")
     head = times.filter(before < HEAD * train.height)

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rectitude.auditing.dense import learnt_targets, opened_dense, targets_of, with_scores
 from rectitude.auditing.parts import BY_LIST, TIME, USER, Case, Coded, Parts, coded
@@ -27,9 +29,6 @@ from rectitude.predictions.lists import order_of
 from rectitude.predictions.scores import column_of
 from rectitude.profiles import Profile, profile_of
 from rectitude.splits.split import Split
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +131,6 @@ def _holds_sets(table: Table) -> bool:
 def _by_first_set(path: str | PathLike[str], table: Table) -> Table:
     """Such a table with the first set of each line as its user, numbers ascending: the numbers of
     lines, by which it was read, say nothing across files."""
-    import polars as pl
-
     lines = numbered_lines(opened(Path(fspath(path)).expanduser()))
     halves = lines.select(pl.col("line").str.split("\t"))
     first, second = (pl.col("line").list.get(side).str.extract_all(r"\S+") for side in (0, 1))
@@ -144,8 +141,6 @@ def _by_first_set(path: str | PathLike[str], table: Table) -> Table:
 
 def _joined(tables: dict[str, Table]) -> dict[str, Table]:
     """The tables, what is shown of users added to train."""
-    import polars as pl
-
     shown = tables.pop("shown", None)
     if shown is not None:
         frames = [tables["train"].frame, shown.frame]

@@ -14,6 +14,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
+import polars as pl
+
 from rectitude.data.ids import Column, Ids, align
 from rectitude.data.table import Table
 from rectitude.data.times import times
@@ -21,8 +23,6 @@ from rectitude.errors import BadName, BadTable
 from rectitude.profiles import Profile
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.dense import Dense
 
 
@@ -82,8 +82,6 @@ def _ids(
 
 
 def _codes(name: str, frame: pl.DataFrame, known: Mapping[str, Any]) -> pl.DataFrame:
-    import polars as pl
-
     codes = {
         role: pl.Series(role, ids.codes[name].whole)
         for role, ids in known.items()
@@ -109,8 +107,6 @@ def _owned(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
 
 def _numbered(frames: Mapping[str, pl.DataFrame], key: str) -> dict[str, pl.DataFrame]:
     """The frames with a number for each pair; and for each cell, where lists are not users."""
-    import polars as pl
-
     if key != USER:
         return _with_numbers(_with_numbers(frames, USER, PAIR), "list", CELL)
     paired = _with_numbers(frames, USER, PAIR)
@@ -126,8 +122,6 @@ def _numbered(frames: Mapping[str, pl.DataFrame], key: str) -> dict[str, pl.Data
 def _with_numbers(
     frames: Mapping[str, pl.DataFrame], side: str, name: str
 ) -> dict[str, pl.DataFrame]:
-    import polars as pl
-
     both = {n: f for n, f in frames.items() if {side, "item"} <= set(f.columns)}
     full = {n: frame for n, frame in both.items() if frame.height}
     numbers = _numbers(full, side) if full else {}
@@ -138,8 +132,6 @@ def _with_numbers(
 
 def _numbers(frames: Mapping[str, pl.DataFrame], side: str) -> dict[str, pl.Series]:
     """One number for each pair of codes, the same in all frames."""
-    import polars as pl
-
     (low, many), (low_item, items) = (_range(frames, column) for column in (side, "item"))
     if many * items > _LARGEST:
         return _ranked(frames, side)
@@ -157,8 +149,6 @@ def _range(frames: Mapping[str, pl.DataFrame], column: str) -> tuple[int, int]:
 
 def _ranked(frames: Mapping[str, pl.DataFrame], side: str) -> dict[str, pl.Series]:
     """The places of pairs among all of them, where products of codes would be too large."""
-    import polars as pl
-
     together = pl.concat([frame.select(side, "item") for frame in frames.values()])
     ranks = together.select(pl.struct(side, "item").rank("dense").cast(pl.Int64)).to_series()
     sizes = [frame.height for frame in frames.values()]
@@ -168,8 +158,6 @@ def _ranked(frames: Mapping[str, pl.DataFrame], side: str) -> dict[str, pl.Serie
 
 def _with_times(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The frames with timestamps that can be compared: all numbers, or all points in time."""
-    import polars as pl
-
     timed = {name: frame for name, frame in frames.items() if TIME in frame.columns}
     read = {name: times(frame[TIME], name) for name, frame in timed.items() if frame.height}
     read |= {
@@ -368,8 +356,6 @@ class Parts:
 
     def without(self, found: pl.DataFrame, by: Literal["list", "user"]) -> Compared:
         """What is evaluated as it is, and the same without some lists, or those of some users."""
-        import polars as pl
-
         if self.base is None or by not in self.base.truth.columns:
             return None
         base, found = self.base, found.select(by).unique()

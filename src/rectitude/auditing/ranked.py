@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from rectitude.auditing.parts import CELL
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PAIRS = 2_000_000
 """so many pairs of users and items are looked at, to find those that users have not had"""
@@ -16,8 +15,6 @@ PAIRS = 2_000_000
 def placed(lists: Any, order: str) -> pl.DataFrame:
     """Lists with the place of each item, from 1, and whether it stood further up (`again`), rows by
     list and place; what has no number is last."""
-    import polars as pl
-
     if order == "score":
         key = pl.col("score").fill_nan(None)
         lists = lists.sort(
@@ -34,8 +31,6 @@ def placed(lists: Any, order: str) -> pl.DataFrame:
 
 def unrankable(order: str) -> pl.Expr:
     """Which rows have no finite number to be ranked by."""
-    import polars as pl
-
     if order == "given":
         return pl.lit(False)
     return ~pl.col(order).cast(pl.Float64).is_finite().fill_null(False)
@@ -64,8 +59,6 @@ def popular_lists(
     Where there are very many lists, only the first few popular items are gone through, and users
     who had most of them get shorter lists.
     """
-    import polars as pl
-
     keys = [name for name in ("list", "user") if name in truth.columns]
     lists = truth.select(keys).unique("list")
     many = max(5 * depth, PAIRS // max(1, lists.height))
@@ -86,8 +79,6 @@ def popular_lists(
 
 def sound_weights(weights: pl.DataFrame) -> pl.DataFrame:
     """The lists that have one weight, finite and not below zero: others are refused."""
-    import polars as pl
-
     weight = pl.col("weight")
     sound = weight.is_finite() & (weight >= 0) & (pl.len().over("list") == 1)
     return weights.filter(sound.fill_null(False)).select("list", "weight")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rectitude.auditing.dense import Rows
 from rectitude.auditing.parts import USER, Case, Compared, Parts
 from rectitude.auditing.ranked import sound_weights
@@ -19,8 +21,6 @@ from rectitude.evaluation.evaluate import evaluate
 from rectitude.predictions.lists import Lists
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.aggregate.evaluation import Evaluation
 
 
@@ -70,8 +70,6 @@ def measured(parts: Parts, case: Case | None) -> Measured:
 
 def _predictions(parts: Parts, case: Case) -> object:
     """Ranked lists with what has ordered them so far, the scores, or some rows of logits."""
-    import polars as pl
-
     lists: Any = case.lists
     if isinstance(lists, Rows):
         return lists.chosen(parts.keys.labels(case.truth["list"].to_numpy()).to_numpy())

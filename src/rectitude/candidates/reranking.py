@@ -15,7 +15,8 @@ from rectitude.arrays import Floats, Integers
 from rectitude.data.dense import ready
 from rectitude.data.matrices import matrix
 from rectitude.errors import BadName, BadScores
-from rectitude.rowkernels.rows import Wanted, best
+from rectitude.rowkernels.rows import best
+from rectitude.rowkernels.standings import Wanted
 
 
 class Pool(NamedTuple):

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct
 from rectitude.candidates.estimators import warning
@@ -24,10 +25,6 @@ from rectitude.errors import BadName, unknown_name
 from rectitude.options import require_fitting
 from rectitude.prepare.draws import numbers
 from rectitude.splits.split import Split
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 Replacement = Literal["without", "with"]
 ROUNDS = 6
@@ -156,8 +153,6 @@ def _tried(
 
 def _distinct(fresh: Integers, taken: Integers) -> Integers:
     """What was not taken before, each once, in the order in which it was drawn."""
-    import polars as pl
-
     once: Integers = fresh[pl.Series(fresh).is_first_distinct().to_numpy()]
     return once[~among(taken, once)]
 
@@ -356,8 +351,6 @@ def _urn(split: Split, parts: Parts, plan: Plan, ledger: Ledger) -> Urn:
 
 def _times(split: Split, parts: Parts) -> tuple[Integers, Integers]:
     """When each item was first met, and when each user's truth begins."""
-    import polars as pl
-
     logs = [split.train, *([split.fold_in] if split.fold_in else [])]
     for log in (*logs, split.truth):
         log.require("timestamp", "known='by_time'")
@@ -368,8 +361,6 @@ def _times(split: Split, parts: Parts) -> tuple[Integers, Integers]:
 
 
 def _earliest(frame: pl.DataFrame, key: str, known: pl.Series, never: int) -> Integers:
-    import polars as pl
-
     ids = pl.col(key).cast(known.dtype)
     times = frame.select(ids, pl.col("timestamp")).group_by(key).agg(pl.col("timestamp").min())
     found = np.full(len(known), never)
@@ -431,15 +422,11 @@ def _filled(groups: Groups, urn: Urn, parts: Parts, plan: Plan, ledger: Ledger) 
 
 
 def _rows(user: Integers, item: Integers, positive: Integers) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame({"user": user, "item": item, "positive": positive})
 
 
 def finished(parts: Parts, pieces: list[pl.DataFrame], linked: bool) -> pl.DataFrame:
     """Rows of numbers as rows of ids, sorted."""
-    import polars as pl
-
     columns = ["user", "positive", "item"] if linked else ["user", "item"]
     rows = pl.concat(pieces).select("user", "item", *columns[1:-1]).sort(columns)
     named = {

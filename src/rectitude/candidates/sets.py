@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Floats, Integers, distinct
 from rectitude.candidates.value import Candidates, first
@@ -18,9 +18,6 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.errors import NothingToEvaluate
 from rectitude.splits.split import Split
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +54,6 @@ class Parts:
 
 def parts_of(split: Split, items: object = None) -> Parts:
     """A split in numbers. `items` is the catalogue; without one, it is what the split holds."""
-    import polars as pl
-
     logs = [split.train, *([split.fold_in] if split.fold_in else [])]
     if split.truth.frame.is_empty():
         raise NothingToEvaluate("the truth has no rows, so nobody needs candidates.")
@@ -83,8 +78,6 @@ def _catalogue(items: object, dtype: pl.DataType) -> pl.Series:
 
 def numbers_of(ids: pl.Series, known: pl.Series) -> Integers:
     """The number of each id among the known ones."""
-    import polars as pl
-
     places = pl.DataFrame({"id": known}).with_row_index("number")
     found = pl.DataFrame({"id": ids}).join(places, on="id", how="left", maintain_order="left")
     numbers: Integers = found["number"].to_numpy().astype(np.int64)
@@ -92,8 +85,6 @@ def numbers_of(ids: pl.Series, known: pl.Series) -> Integers:
 
 
 def _numbered(frame: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame(
         {
             "user": numbers_of(frame["user"], users),
@@ -149,8 +140,6 @@ def given(split: Split, source: object) -> Candidates:
 
 
 def _pairs(source: object, model: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     table = read(source, "candidates")
     if table.frame.is_empty():
         raise NothingToEvaluate("the candidates have no rows.")
@@ -162,8 +151,6 @@ def _pairs(source: object, model: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ids_alone(source: object) -> bool:
-    import polars as pl
-
     if isinstance(source, (list, tuple)):
         return not any(isinstance(row, (tuple, list, dict)) for row in source)
     return isinstance(source, (pl.Series, np.ndarray, Set))

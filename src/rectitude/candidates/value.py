@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, UnreadableFile
 from rectitude.storage import require_format, write_all
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _VERSION = 1
 _KEY = "rectitude.candidates"
@@ -41,8 +40,6 @@ class Candidates:
     @property
     def source(self) -> pl.DataFrame:
         """All pairs of user and item; shared items are written out for every user."""
-        import polars as pl
-
         if "user" in self.frame.columns:
             return self.frame
         return pl.DataFrame({"user": self.owners}).join(self.frame, how="cross")
@@ -87,8 +84,6 @@ class Candidates:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a Parquet file that `load` reads, whole or not at all."""
-        import polars as pl
-
         if Path(fspath(path)).suffix != ".parquet":
             raise BadName(
                 f"candidates were to be written to {fspath(path)}.",
@@ -139,8 +134,6 @@ class Candidates:
 
 def stored(source: object) -> object:
     """The candidates of a file that `save` wrote; anything else as it came."""
-    import polars as pl
-
     if not isinstance(source, (str, PathLike)) or not _is_parquet(Path(fspath(source))):
         return source
     try:
@@ -165,8 +158,6 @@ def first(frame: pl.DataFrame, *columns: str) -> str:
 
 
 def _opened(where: str) -> tuple[Mapping[str, Any], pl.DataFrame]:
-    import polars as pl
-
     try:
         stored = pl.read_parquet_metadata(where).get(_KEY)
         rows = pl.read_parquet(where)

@@ -11,10 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 
-from rectitude.aggregate.evaluation import EXPECTED, FORMAT, FORMAT_OF_SEVERAL, Evaluation, Result, from_dict
+from rectitude.aggregate.evaluation import (
+    EXPECTED,
+    FORMAT,
+    FORMAT_OF_SEVERAL,
+    Evaluation,
+    Result,
+    from_dict,
+)
 from rectitude.aggregate.stored import DOCUMENT, read_zip
 from rectitude.arrays import Integers
 from rectitude.comparison.pairing import Runs
@@ -238,8 +246,6 @@ def _flat(inside: Sequence[tuple[Path, Mapping[str, Evaluation]]]) -> dict[str, 
 
 
 def _from_zip(path: Path) -> dict[str, Evaluation] | None:
-    from zipfile import ZipFile, is_zipfile
-
     if not is_zipfile(path):
         return None
     with ZipFile(path) as archive:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Floats
 from rectitude.comparison.improvement import differing, other_truth
 from rectitude.data.ids import kind_of
 from rectitude.errors import BadIds, BadName, MissingNeed, NothingToEvaluate, UndefinedValue
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Runs = Mapping[str, Sequence[Evaluation]]
 """The evaluations of each model, one for each seed or fold."""
@@ -143,8 +141,6 @@ def _other_truths(runs: Runs) -> Iterator[str]:
 
 def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
     """The values by model, run, user and metric; NaN where a user does not count."""
-    import polars as pl
-
     found = [one.per_user() for evaluations in runs.values() for one in evaluations]
     every, seeds = _with_same_ids(runs, found), len(next(iter(runs.values())))
     frames = [every[first : first + seeds] for first in range(0, len(every), seeds)]
@@ -170,8 +166,6 @@ def _require_finite(values: Floats, runs: Runs, metrics: Sequence[str]) -> None:
 
 def _with_same_ids(runs: Runs, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
     """Values per user with users of one type; integers of all widths are one."""
-    import polars as pl
-
     kinds = {str(frame["user"].dtype): kind_of(frame["user"]) for frame in frames}
     if len(kinds) == 1:
         return frames
@@ -187,8 +181,6 @@ def _with_same_ids(runs: Runs, frames: list[pl.DataFrame]) -> list[pl.DataFrame]
 
 
 def _values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str]) -> Floats:
-    import polars as pl
-
     if len(users) != frame.height or not frame["user"].equals(users):
         wanted = pl.DataFrame({"user": users})
         frame = wanted.join(frame, on="user", how="left", maintain_order="left")

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from rectitude.candidates.protocols import CANDIDATES, candidates_of
 from rectitude.conformance.cases import Case
 from rectitude.data.log import ROW, Log
@@ -22,8 +24,6 @@ from rectitude.splits.run import planned
 from rectitude.splits.split import Split
 
 if TYPE_CHECKING:
-    import polars as pl
-
     Parts = dict[str, pl.DataFrame]
 
 
@@ -168,8 +168,6 @@ def from_(outcome: Outcome, stated: Mapping[str, float]) -> int:
 @states
 def latest(outcome: Outcome, stated: str) -> int:
     """No row of a user outside the part is later than his rows in it."""
-    import polars as pl
-
     inside = outcome.rows(stated)
     first = inside.group_by("user").agg(pl.col("timestamp").min().alias("first"))
     outside = outcome.all.join(inside, _ID, "anti").join(first, "user")
@@ -231,8 +229,6 @@ def test_new_pairs(outcome: Outcome, stated: bool) -> int:
 @states
 def candidates(outcome: Outcome, stated: Mapping[str, Any]) -> int:
     """That many users, that many items for each, no repeats, none of them in the parts named."""
-    import polars as pl
-
     drawn = outcome.candidates
     if drawn is None:
         return int(stated["users"])
@@ -341,8 +337,6 @@ def _broken(name: str, stated: Any) -> Wrong:
 
 def _log(case: Case, operation: Mapping[str, Any]) -> Log:
     """The interactions of a case; `row_order` puts them in another order."""
-    import polars as pl
-
     frame = pl.read_parquet(case.inputs / "interactions.parquet")
     names = {"row": ID, "rating": "grade"}
     frame = frame.rename({name: names[name] for name in names if name in frame.columns})
@@ -369,8 +363,6 @@ def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> Outcome:
 
 def _done(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
     """The log after an operation that comes before the one that is compared."""
-    import polars as pl
-
     if "base" in operation:
         log = _done(log, operation["base"], profile)
     words = {key: value for key, value in operation.items() if key not in ("name", "base")}

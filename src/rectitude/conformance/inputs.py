@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
@@ -16,9 +17,6 @@ from rectitude.errors import UnreadableFile
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Scores
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def arguments(case: Case, ranking: str) -> dict[str, Any]:
@@ -130,8 +128,6 @@ def _users(case: Case) -> pl.DataFrame:
 
 def _long_enough(case: Case, lists: pl.DataFrame) -> pl.DataFrame:
     """The lists that have as many items as the case asks for."""
-    import polars as pl
-
     return lists.filter(pl.len().over("user") >= case.options.get("min_list_length", 0))
 
 
@@ -178,8 +174,6 @@ def _masked(case: Case) -> pl.DataFrame | None:
 def _fillers(case: Case) -> pl.DataFrame:
     """Masked items that bring the candidates of a user to the longest number in his batch, as a
     framework does that stacks them; any items will do that are no candidates."""
-    import polars as pl
-
     items = _parquet(case, "items.parquet").select("item")
     offered = _parquet(case, case.options["candidates"]).select("user", "item")
     known = _truth(case).select("user", "item").join(items, "item", "semi")
@@ -194,15 +188,11 @@ def _fillers(case: Case) -> pl.DataFrame:
 
 def _order(case: Case, file: str) -> pl.DataFrame:
     """A table of items by position, without its empty places."""
-    import polars as pl
-
     table = _parquet(case, file).filter(pl.col("item").cast(pl.String) != "-1")
     return table.sort("position", maintain_order=True)
 
 
 def _parquet(case: Case, name: str) -> pl.DataFrame:
-    import polars as pl
-
     return pl.read_parquet(_path(case, name))
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.comparison.significance import TESTS
@@ -97,8 +98,6 @@ class Tested(NamedTuple):
 
 def significance_values(case: Case) -> Iterator[Tested]:
     """Every statistic, p-value and verdict of a case; verdicts are 1 or 0 and must be equal."""
-    import polars as pl
-
     stored = json.loads(case.path.read_text("utf-8"))
     operation = stored["operation"]
     limits = {"significant": operation["alpha"]}

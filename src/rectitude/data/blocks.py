@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Pieces
 from rectitude.kernels import frozen
 from rectitude.parallel import in_blocks
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     Codes = NDArray[np.uint32]
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     Mask = Flags | pl.Series
@@ -64,8 +63,6 @@ def blocks(*columns: pl.Series) -> tuple[list[int], list[Blocks]]:
 
 def compared(values: pl.Series, compare: np.ufunc, bound: Any) -> Mask:
     """Which values stand so to a bound: np.greater_equal or np.less."""
-    import polars as pl
-
     whole = values.dtype == pl.Int64 and isinstance(bound, int)
     if not ((whole or values.dtype == pl.Float64) and plain(values)):
         mask: pl.Series = values >= bound if compare is np.greater_equal else values < bound

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import BadScores
-from rectitude.rowkernels.rows import MASKED, Chances
+from rectitude.rowkernels.rows import Chances
+from rectitude.rowkernels.standings import MASKED
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.table import Table
 
 

@@ -9,22 +9,18 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.table import Source
 from rectitude.data.values import EXACT
 from rectitude.errors import BadTable
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def series(values: Any, name: str) -> pl.Series:
     """Any one-dimensional collection as a series."""
-    import polars as pl
-
     if isinstance(values, pl.Series):
         return values.alias(name)
     if isinstance(values, np.ndarray):
@@ -51,8 +47,6 @@ def _is_column(values: object) -> bool:
 
 def from_values(values: Sequence[object], name: str) -> pl.Series:
     """Python values as a typed series if they are of one type, else as the objects they are."""
-    import polars as pl
-
     try:
         column = pl.Series(name, values)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
@@ -66,8 +60,6 @@ def from_values(values: Sequence[object], name: str) -> pl.Series:
 
 def from_numpy(values: np.ndarray[Any, Any], name: str) -> pl.Series:
     """An array as a series, without a Python object per value where the type allows it."""
-    import polars as pl
-
     if values.ndim != 1:
         raise BadTable(
             f"an array of {values.ndim} dimensions cannot be a column.", "one dimension."
@@ -83,8 +75,6 @@ def from_numpy(values: np.ndarray[Any, Any], name: str) -> pl.Series:
 
 def from_pandas(column: Any, name: str) -> pl.Series:
     """A pandas column as a series; pyarrow helps with strings if it is there."""
-    import polars as pl
-
     dtype = column.dtype
     if isinstance(dtype, np.dtype) and dtype.kind != "O":
         return from_numpy(column.to_numpy(), name)
@@ -102,8 +92,6 @@ def from_pandas(column: Any, name: str) -> pl.Series:
 
 def _mixed(values: Sequence[object], name: str) -> pl.Series:
     """Integers among floats are numbers; anything else stays as it is."""
-    import polars as pl
-
     if all(map(_is_float, values)):
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     return pl.Series(name, values, dtype=pl.Object)
@@ -122,8 +110,6 @@ def _coarse(values: np.ndarray[Any, Any]) -> bool:
 
 def _masked(column: Any, name: str) -> pl.Series:
     """A nullable pandas column: its values and where they are missing."""
-    import polars as pl
-
     missing = column.isna().to_numpy()
     values = column.to_numpy(dtype=column.dtype.numpy_dtype, na_value=0)
     plain = from_numpy(values, name)
@@ -134,8 +120,6 @@ def _masked(column: Any, name: str) -> pl.Series:
 
 def _categorical(column: Any, name: str) -> pl.Series:
     """Categories of text stay categories, in their order; others become what they stand for."""
-    import polars as pl
-
     codes = pl.Series(column.cat.codes.to_numpy().astype(np.int64))
     categories = from_pandas(column.cat.categories.to_series(), name)
     if categories.dtype == pl.String:
@@ -149,8 +133,6 @@ def _all_strings(column: Any) -> bool:
 
 
 def _strings(column: Any, name: str) -> pl.Series:
-    import polars as pl
-
     if importlib.util.find_spec("pyarrow") is not None:
         return pl.Series(name, _pyarrow().array(column, from_pandas=True)).cast(pl.String)
     return pl.Series(name, _objects(column), dtype=pl.String)
@@ -170,8 +152,6 @@ def _objects(column: Any) -> list[object]:
 
 def open_frame(frame: object) -> Source | None:
     """A frame as a source; None if it is no frame."""
-    import polars as pl
-
     if isinstance(frame, pl.DataFrame):
         return Source("polars DataFrame", frame.columns, lambda chosen: renamed(frame, chosen))
     if isinstance(frame, pl.LazyFrame):
@@ -205,8 +185,6 @@ def _pandas(frame: Any) -> Source:
     names = [str(name) for name in frame.columns]
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
-        import polars as pl
-
         at = {new: names.index(name) for new, name in chosen.items()}
         return pl.DataFrame([from_pandas(frame.iloc[:, place], new) for new, place in at.items()])
 
@@ -217,8 +195,6 @@ def _pandas(frame: Any) -> Source:
 
 def _arrow(table: Any) -> Source:
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
-        import polars as pl
-
         places = [table.schema.names.index(name) for name in chosen.values()]
         columns = [pl.Series(new, table.column(at)) for new, at in zip(chosen, places, strict=True)]
         return pl.DataFrame(columns)
@@ -248,8 +224,6 @@ def _narwhals(frame: object) -> Source | None:
 
 def _streamed(frame: object) -> Source | None:
     """What hands out its rows as Arrow does between libraries; a single column is no frame."""
-    import polars as pl
-
     if isinstance(frame, Collection) or not hasattr(frame, "__arrow_c_stream__"):
         return None
     try:

@@ -21,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Integers, Pieces
 from rectitude.data.blocks import blocks, pieces, plain
@@ -29,7 +30,6 @@ from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, thread_count, together
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     Codes = NDArray[np.uint32]
@@ -69,8 +69,6 @@ class Ids:
 
     def labels(self, codes: NDArray[np.int64]) -> pl.Series:
         """The ids that these codes stand for."""
-        import polars as pl
-
         if self.kind == "object" and self.names is not None:
             objects = [self.names[int(code)] for code in codes]
             return pl.Series("id", objects, dtype=pl.Object)
@@ -113,8 +111,6 @@ def _coded(kind: str, typed: Mapping[str, pl.Series], exact: bool) -> Ids:
 
 def lookalikes(one: pl.Series, other: pl.Series) -> str:
     """How ids that differ would be equal: what they differ by; empty if they would not."""
-    import polars as pl
-
     if pl.Object in (one.dtype, other.dtype):
         return ""
     ways: dict[str, Callable[[pl.Series], pl.Series]] = {
@@ -130,8 +126,6 @@ def lookalikes(one: pl.Series, other: pl.Series) -> str:
 
 def kind_of(series: pl.Series) -> str:
     """What a column of ids holds: integer, float, text, object, or another Polars type."""
-    import polars as pl
-
     dtype = series.dtype
     if dtype.is_integer():
         return "integer"
@@ -152,8 +146,6 @@ def has_128_bits(series: pl.Series) -> bool:
 def whole_numbers(series: pl.Series) -> pl.Series | None:
     """Text ids as integers, if every one is an integer written the plain way (`7`, not `07` or
     `+7`); readers of large files may have seen to that."""
-    import polars as pl
-
     if series.dtype.is_integer():
         return series
     if not len(series):
@@ -210,8 +202,6 @@ def _differ(columns: Mapping[str, Column], kinds: Mapping[str, str], what: str) 
 
 
 def _typed(column: Column, kind: str) -> pl.Series:
-    import polars as pl
-
     series = column.ids
     if kind == "integer" and not series.dtype.is_integer():
         numbers = whole_numbers(series)
@@ -224,8 +214,6 @@ def _typed(column: Column, kind: str) -> pl.Series:
 
 
 def _integers(typed: Mapping[str, pl.Series]) -> Ids:
-    import polars as pl
-
     large = [s for s in typed.values() if len(s) and (s.dtype == pl.UInt64 or has_128_bits(s))]
     ends: list[Any] = [end for series in large for end in (series.min(), series.max())]
     if max(ends, default=0) >= 2**63 or min(ends, default=0) < -(2**63):
@@ -241,8 +229,6 @@ def _hashes(series: pl.Series) -> Pieces:
 
 def _sorted_codes(kind: str, typed: Mapping[str, pl.Series]) -> Ids:
     """Codes that are places among the sorted distinct ids of all columns."""
-    import polars as pl
-
     distinct = pl.concat([series.unique().alias("id") for series in typed.values()])
     names = distinct.unique().sort()
     if kind == "text":
@@ -259,8 +245,6 @@ def _objects(typed: Mapping[str, pl.Series]) -> Ids:
 
     Python holds 1 and 1.0 to be equal; here ids of different types are different.
     """
-    import polars as pl
-
     plain = {
         s: [getattr(v, "item", lambda v=v: v)() for v in c.to_list()] for s, c in typed.items()
     }
@@ -286,8 +270,6 @@ _SPARE = 1024
 
 def ranks(ids: pl.Series) -> Codes:
     """Each id's place among the sorted distinct ids, from 0: numbers by value, text by bytes."""
-    import polars as pl
-
     if ids.dtype in (pl.Categorical, pl.Enum):
         ids = ids.cast(pl.String)
     if ids.dtype == pl.Boolean:
@@ -378,8 +360,6 @@ def members(ids: pl.Series, known: pl.Series) -> Flags:
 def _near_zero(ids: pl.Series) -> tuple[pl.Series | None, int]:
     """Integers that lie close together as numbers from 0 on, and a bound that they stay below; None
     for other ids. They are counted and ranked by a table of all numbers up to the highest."""
-    import polars as pl
-
     if not (ids.dtype.is_integer() and len(ids)):
         return None, 0
     low, high = cast("tuple[int, int]", (ids.min(), ids.max()))
@@ -460,8 +440,6 @@ IDS = ("user", "item")
 
 def ids_alone(frame: pl.DataFrame) -> pl.DataFrame:
     """Users and items alone; categories become the text they stand for."""
-    import polars as pl
-
     held = [name for name in IDS if name in frame.columns]
     text = [pl.col(name).cast(pl.String) for name in held if _categorical(frame[name].dtype)]
     return frame.select(held).with_columns(text)
@@ -481,8 +459,6 @@ def fitting(table: Table, model: pl.DataFrame) -> pl.DataFrame:
 
 def fitted(ids: pl.Series, dtype: pl.DataType, source: str, text: bool = False) -> pl.Series:
     """Ids in a type, or an error if they are something else."""
-    import polars as pl
-
     if _categorical(ids.dtype):
         ids = ids.cast(pl.String)
     if ids.dtype == dtype:
@@ -501,6 +477,4 @@ def fitted(ids: pl.Series, dtype: pl.DataType, source: str, text: bool = False) 
 
 
 def _categorical(dtype: pl.DataType) -> bool:
-    import polars as pl
-
     return dtype in (pl.Categorical, pl.Enum)

@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.blocks import blocks, flags_of, kind, plain
 from rectitude.data.columns import COUNTS, normal
@@ -30,7 +31,6 @@ from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from rectitude.data.blocks import Mask
@@ -54,8 +54,6 @@ class Taken(NamedTuple):
 
 def taken(frame: pl.DataFrame, masks: Sequence[Mask], counted: Sequence[str] = ()) -> Taken:
     """The rows that each mask marks, in the order of the frame."""
-    import polars as pl
-
     if not (frame.height and repay(frame.height)):
         return Taken([frame.filter(pl.Series(mask)) for mask in masks], {})
     if max(frame.n_chunks("all")) * _FEW > frame.height:
@@ -100,8 +98,6 @@ class _Column:
 
     def copied(self, nth: int) -> pl.Series:
         """The rows of a mask."""
-        import polars as pl
-
         name, dtype = self.values.name, self.values.dtype
         return pl.Series(name, self.copies[nth].view(kind(self.values))).cast(dtype)
 
@@ -273,8 +269,6 @@ def open_log(source: object) -> Log:
 
 def _ids(ids: pl.Series, table: Table) -> pl.Series:
     """Ids of one type; text from a file without types as integers, if it is nothing else."""
-    import polars as pl
-
     if ids.dtype == pl.Object:
         kinds = sorted({type(value).__name__ for value in ids.to_list()})
         raise BadIds(

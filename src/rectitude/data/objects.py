@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set, Sized
 from itertools import chain
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.columns import POSITIONS, Wanted, listed, names_columns
 from rectitude.data.frames import from_values, renamed, series
 from rectitude.data.table import Source
 from rectitude.errors import BadTable
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def open_mapping(mapping: Mapping[Any, Any], want: Wanted) -> Source:
@@ -59,8 +57,6 @@ def open_sparse(matrix: Any, want: Wanted) -> Source:
 
     Values that are stored are kept even if they are zero: a stored zero is a score.
     """
-    import polars as pl
-
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise BadTable(
             f"{want.what} (sparse matrix) has {matrix.ndim} dimensions of {matrix.dtype}.",
@@ -87,8 +83,6 @@ def _anonymous(
     handed: pl.Series | None = None,
 ) -> Source:  # fmt: skip
     """Columns that are known by their place, and have no names in the source."""
-    import polars as pl
-
     frame = pl.DataFrame([column.alias(role) for role, column in columns.items()])
     roles = {role: role for role in columns}
     return Source(label, list(roles), lambda chosen: renamed(frame, chosen), roles, anonymous=True,
@@ -105,8 +99,6 @@ def _columns(mapping: Mapping[str, Any], want: Wanted) -> Source:
         )
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
-        import polars as pl
-
         return pl.DataFrame([series(mapping[name], new) for new, name in chosen.items()])
 
     return Source("dict of columns", list(mapping), take)
@@ -214,8 +206,6 @@ def _dicts(rows: Sequence[Mapping[str, object]]) -> Source:
     names = list(dict.fromkeys(chain.from_iterable(rows)))
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
-        import polars as pl
-
         return pl.DataFrame(
             [from_values([row.get(name) for row in rows], new) for new, name in chosen.items()]
         )

@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.data.columns import (
     COUNTS,
@@ -32,9 +33,6 @@ from rectitude.data.table import Source, Table, What, Wrapped, is_wrapped
 from rectitude.data.values import canonical, require_counts
 from rectitude.errors import BadTable
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
@@ -48,8 +46,6 @@ class Unpacked:
 
 def unpack(frame: pl.DataFrame, source: Source, chosen: dict[str, str], want: Wanted) -> Unpacked:
     """One row per item, from one row per list; other frames as they are."""
-    import polars as pl
-
     as_it_is = Unpacked(frame, chosen, source.given, source.handed)
     if "item" not in frame.columns or want.what in ("items", "users"):
         return as_it_is

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
+from polars.io.plugins import register_io_source
 
 from rectitude.errors import BadName
 from rectitude.options import require_between, require_whole
 from rectitude.storage import write_all
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SHELVES = ("tea", "coffee", "bread", "cheese", "spice", "fruit")
 HELD_OUT = 0.25
@@ -66,8 +65,6 @@ def _chosen(random: np.random.Generator, users: int, items: int) -> NDArray[np.b
 def _table(
     who: NDArray[np.int64], what: NDArray[np.int64], grade: NDArray[np.int64]
 ) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame(
         {
             "user": [f"u{user:04}" for user in who],
@@ -140,8 +137,6 @@ def purchases(rows: int = 10_000, seed: int = 7, habits: Habits | None = None) -
     user, item, timestamp, quantity, price, category, group. Rows of one user and time are one
     basket. Use `write_purchases` for more rows than memory holds.
     """
-    import polars as pl
-
     whole = pl.concat(purchase_chunks(rows, seed, habits))
     return whole.sort("timestamp", "user", "item", "quantity")
 
@@ -150,8 +145,6 @@ def write_purchases(
     path: str | PathLike[str], rows: int, seed: int = 7, habits: Habits | None = None
 ) -> None:
     """Write purchases to a Parquet file, customer by customer, in memory that does not grow."""
-    from polars.io.plugins import register_io_source
-
     _require(rows, seed)
     empty = next(purchase_chunks(1, seed, habits)).clear()
 
@@ -209,8 +202,6 @@ def _customers(
     random: np.random.Generator, shelf: _Shelf, habits: Habits, first: int, count: int
 ) -> pl.DataFrame:
     """All purchases of some customers, by customer and time."""
-    import polars as pl
-
     group = random.choice(len(GROUPS), count, p=[0.72, 0.19, 0.09])
     eager = random.normal(0.1 + 0.8 * (group == 1), 1.3)
     visits = 1 + random.poisson(np.exp(np.minimum(eager, 5.2)))
@@ -292,6 +283,4 @@ def _fresh(
 
 
 def _named(number: NDArray[np.int64], names: tuple[str, ...]) -> pl.Series:
-    import polars as pl
-
     return pl.Series(names).gather(number)

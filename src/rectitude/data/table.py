@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
+from typing import Literal, Protocol, TypeGuard
 
-if TYPE_CHECKING:
-    import polars as pl
-
+import polars as pl
 
 ROW_NUMBER = "row number"
 """The column of ids that are nothing but the numbers of rows."""

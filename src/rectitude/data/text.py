@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.columns import KEPT_WHOLE, POSITIONS, Wanted, matches
 from rectitude.data.ids import whole_numbers
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bytes = NDArray[np.uint8]
-    import polars as pl
-
 
 _BLOCK = 1 << 20  # threads that have less to do at a time wait for each other
 _REST = 4
@@ -131,8 +130,6 @@ class Text:
 def parse(text: Text, chosen: Mapping[str, str]) -> pl.DataFrame:
     """The chosen columns: numbers as numbers, ids as they are written, timestamps as integers or as
     text."""
-    import polars as pl
-
     at = {new: list(text.names).index(name) for new, name in chosen.items()}
     numbers = {} if text.whole else {role: at[role] for role in NUMBERS if role in at}
     kinds = {at[role]: pl.Int64() if role == "rank" else pl.Float64() for role in numbers}
@@ -247,8 +244,6 @@ def _quickly(
     text: Text, at: Mapping[str, int], types: Mapping[int, pl.DataType]
 ) -> pl.DataFrame | None:
     """The columns as Polars reads them; None if it cannot, or not safely."""
-    import polars as pl
-
     # The last column is read always: only with it does Polars notice lines that are too long.
     # Loose text is read whole: a space too many shows as an empty field, wherever it is.
     last = len(text.names) - 1
@@ -265,8 +260,6 @@ def _quickly(
 def _integers(text: Text, at: Mapping[str, int]) -> dict[int, pl.DataType]:
     """The columns of ids and timestamps that begin with integers, in a text that has all its
     integers written the plain way."""
-    import polars as pl
-
     content = text.content
     lines = content[:_HEAD].tobytes().split(b"\n")
     if content.size > _HEAD:
@@ -282,8 +275,6 @@ def _integers(text: Text, at: Mapping[str, int]) -> dict[int, pl.DataType]:
 
 
 def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:
-    import polars as pl
-
     frame = pl.read_csv(
         text.path if text.data is None else text.data,
         has_header=False,
@@ -305,8 +296,6 @@ def _patiently(text: Text, at: Mapping[str, int], numbers: Mapping[str, int]) ->
 
     Blank lines in odd places, spaces around numbers, integers too large for a float.
     """
-    import polars as pl
-
     rows = [fields for _, fields in _lines(text)]
     columns = {
         new: pl.Series(new, [row[place] or None for row in rows], dtype=pl.String)
@@ -318,8 +307,6 @@ def _patiently(text: Text, at: Mapping[str, int], numbers: Mapping[str, int]) ->
 
 def _from_text(column: pl.Series) -> pl.Series:
     """Text as integers if all of it is, else as floats; what is no number was refused before."""
-    import polars as pl
-
     bare = column.str.strip_chars()
     whole = bare.cast(pl.Int64, strict=False)
     if whole.null_count() == bare.null_count():
@@ -329,7 +316,6 @@ def _from_text(column: pl.Series) -> pl.Series:
 
 def _guessed(frame: pl.DataFrame) -> pl.DataFrame:
     """Columns beside the ids, as numbers where every value is one."""
-    import polars as pl
 
     def guess(column: pl.Series) -> pl.Series:
         for dtype in (pl.Int64, pl.Float64):

@@ -11,11 +11,12 @@ from datetime import UTC, date, datetime, timedelta
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from rectitude.data.log import Log
+import polars as pl
+
 from rectitude.errors import BadName, BadTable
 
 if TYPE_CHECKING:
-    import polars as pl
+    from rectitude.data.log import Log
 
 
 _FORMATS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d", "%Y-%m-%d %H:%M")
@@ -28,8 +29,6 @@ def times(column: pl.Series, title: str) -> pl.Series:
 
     Every row must have one: an event without a time has no place in any order.
     """
-    import polars as pl
-
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         _require(column, column.is_null(), title, "are missing")
         text = column.cast(pl.String)
@@ -51,8 +50,6 @@ def in_words(read: pl.Series) -> str:
 
 
 def _typed(column: pl.Series, title: str) -> pl.Series:
-    import polars as pl
-
     dtype = column.dtype
     if dtype.is_integer():
         return column.cast(pl.Int64, strict=False)  # what does not fit is missing
@@ -72,8 +69,6 @@ def _typed(column: pl.Series, title: str) -> pl.Series:
 
 def _from_text(text: pl.Series, title: str) -> pl.Series:
     """Text of the kind that most of it is; an error that names the first text that is not."""
-    import polars as pl
-
     whole = text.cast(pl.Int64, strict=False)
     if not whole.null_count():
         return whole
@@ -86,8 +81,6 @@ def _from_text(text: pl.Series, title: str) -> pl.Series:
 
 def _dates(text: pl.Series) -> pl.Series:
     """ISO dates and times, in UTC where they name a zone; null where it is none."""
-    import polars as pl
-
     plain = text.str.replace("T", " ", literal=True)
     read = pl.Series(text.name, [None], dtype=pl.Datetime("us")).new_from_index(0, len(text))
     for form in (*_FORMATS, *_ZONED):

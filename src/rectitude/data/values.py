@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from numbers import Real
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.errors import BadIds, BadTable
-
-if TYPE_CHECKING:
-    import polars as pl
 
 IDS = ("list", "user", "item")
 NUMBERS = ("score", "rank", "grade", "weight")
@@ -54,8 +52,6 @@ def _require_words(ids: pl.Series, word: str, title: str) -> None:
 
     Among texts they stay what they are: somebody's name may be Null.
     """
-    import polars as pl
-
     if ids.dtype != pl.String:
         return
     missing = ids.is_in(NOTHING)
@@ -73,8 +69,6 @@ def _require_words(ids: pl.Series, word: str, title: str) -> None:
 
 def require_counts(counts: pl.Series, name: str, title: str) -> None:
     """An error for a column of counts with numbers below zero."""
-    import polars as pl
-
     if counts.dtype == pl.String:  # from a file without types
         counts = counts.cast(pl.Float64, strict=False)
     if not counts.dtype.is_numeric():
@@ -91,8 +85,6 @@ def require_counts(counts: pl.Series, name: str, title: str) -> None:
 
 
 def _number(column: pl.Series, title: str) -> pl.Series:
-    import polars as pl
-
     if column.dtype == pl.Object:
         column = _unboxed(column, title)
     dtype = column.dtype
@@ -116,8 +108,6 @@ def _not_numbers(column: pl.Series, title: str, value: object) -> BadTable:
 
 def _score(column: pl.Series) -> pl.Series:
     """Scores as floats in which no two different values become equal."""
-    import polars as pl
-
     if column.dtype in (pl.Float32, pl.Float64):
         return column
     if column.dtype.is_float():
@@ -128,8 +118,6 @@ def _score(column: pl.Series) -> pl.Series:
 
 
 def _rank(column: pl.Series) -> pl.Series:
-    import polars as pl
-
     whole = column.dtype.is_integer() or column.dtype == pl.Boolean
     fits = whole and not _beyond(column, 2**63 - 1)
     return column.cast(pl.Int64 if fits else pl.Float64)
@@ -144,8 +132,6 @@ def _beyond(column: pl.Series, limit: int) -> bool:
 
 def _unboxed(column: pl.Series, title: str) -> pl.Series:
     """Python objects that are all numbers after all, such as fractions or numpy scalars."""
-    import polars as pl
-
     values = column.to_list()
     wrong = [value for value in values if not (value is None or isinstance(value, Real))]
     if wrong:

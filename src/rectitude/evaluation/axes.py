@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
@@ -277,8 +278,6 @@ def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> Cod
 
 def _in_numbers(axis: Axis, table: Table, column: str) -> tuple[Table, bool]:
     """The table with dates as microseconds, and whether the column held any."""
-    import polars as pl
-
     values = table.frame[column]
     if not (values.dtype.is_temporal() or any(isinstance(edge, str) for edge in axis.edges)):
         return table, False

@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude._version import __version__
 from rectitude.aggregate.definition import definition, fingerprint
@@ -78,8 +79,6 @@ def judged_for_all(
 
 def manifest_of(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
     """The tables with their rows, columns and fingerprints, the profile, and the versions."""
-    import polars as pl
-
     inputs: dict[str, dict[str, Any]] = {
         side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
         for side, table in sides.sources.given().items()

@@ -9,9 +9,8 @@ other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Grouped, Pieces
@@ -21,9 +20,6 @@ from rectitude.judge.align import Sides
 from rectitude.judge.dense import recorded
 from rectitude.judge.match import Stretch, share, stretches
 from rectitude.kernels import HASH, frozen, kernel, repay
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Words = NDArray[np.uint64]
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -76,8 +72,6 @@ def _names(sides: Sides) -> Words:
 
 
 def _scheme(ids: pl.Series) -> str:
-    import polars as pl
-
     return "int" if _fits_64_bits(ids) else f"polars{pl.__version__}"
 
 
@@ -88,8 +82,6 @@ def _fits_64_bits(ids: pl.Series) -> bool:
 
 def _words(ids: pl.Series) -> Words:
     """64 bits for each id, the same wherever the id occurs."""
-    import polars as pl
-
     kind = kind_of(ids)
     if ids.dtype == pl.Int64 and not ids.null_count():
         whole: Words = ids.to_numpy().view(np.uint64)

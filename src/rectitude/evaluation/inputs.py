@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import Any, TypedDict, get_args
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Integers
 from rectitude.candidates.value import Candidates, stored
@@ -41,9 +42,6 @@ from rectitude.predictions.logits import Logits, whole_targets
 from rectitude.predictions.masks import by_position, cells, from_table, has_column, has_row
 from rectitude.predictions.scores import Embeddings, Scores, column_of
 from rectitude.profiles import Asked
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def settled_when_opened(convention: Convention, offered: bool) -> dict[str, object]:
@@ -356,8 +354,6 @@ def _sparse_truth(dense: Dense, given: Any) -> Table:
 
 def _recorded_lists(dense: Dense, given: Given) -> Table:
     """A recorded order of scores as lists: a table, or the columns of each row in order."""
-    import polars as pl
-
     from rectitude.data.read import read
 
     handed, ranking = dense.table.frame["list"], given.ranking

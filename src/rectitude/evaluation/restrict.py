@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places
 from rectitude.candidates.value import Candidates
@@ -30,9 +31,6 @@ from rectitude.predictions.masks import (
     with_keys,
     without_padding,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +258,6 @@ def _handed(predictions: Table) -> pl.Series:
     """The keys of all lists that were handed over."""
     if predictions.handed is not None:
         return predictions.handed
-    import polars as pl
-
     numbers, _ = _numbers({"lists": predictions}, {"lists": "list"}, "list")
     return predictions.frame["list"].filter(pl.Series(numbers["lists"]).is_first_distinct())
 
@@ -438,8 +434,6 @@ def gathered(dense: Dense, chosen: Cells) -> Table:
 
 def table_made(columns: Mapping[str, Any], source: str, given: bool = False) -> Table:
     """A table of our own making."""
-    import polars as pl
-
     frame = pl.DataFrame(dict(columns))
     return Table(frame, dict.fromkeys(columns, ""), source, given, text=False, handed=None)
 
@@ -455,8 +449,6 @@ def named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Serie
 
 def _taken(ids: pl.Series, places: Integers) -> pl.Series:
     """The ids at some places; integers are taken by NumPy, which has less to do for it."""
-    import polars as pl
-
     if ids.dtype == pl.Int64:
         return pl.Series(ids.name, ids.to_numpy()[places])
     return ids.gather(places)

@@ -6,9 +6,10 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.aggregate.evaluation import Keys
 from rectitude.aggregate.sums import ByGroup, Counted, State, Total
@@ -22,9 +23,6 @@ from rectitude.evaluation.state import Batches
 from rectitude.evaluation.stream import Evaluator
 from rectitude.profiles import Profile
 from rectitude.storage import read_stored, require_format, write_text
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMAT = "rectitude.evaluator"
 FORMAT_VERSION = 1
@@ -197,8 +195,6 @@ def _read_kept(stored: Mapping[str, Any] | None) -> Batches:
 
 
 def _read_ids(stored: list[Any]) -> pl.Series:
-    import polars as pl
-
     if isinstance(stored[0], str):
         return pl.Series("id", stored, dtype=pl.String)
     small = max(map(abs, stored)) < 2**63
@@ -210,8 +206,6 @@ def _numbers(values: Floats) -> list[float | None]:
 
 
 def _ids(ids: pl.Series) -> list[Any]:
-    import polars as pl
-
     if not ids.dtype.is_integer() and ids.dtype != pl.String:
         raise BadIds(
             f"ids of the type {ids.dtype} cannot be saved with values per list.",

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.aggregate.evaluation import Keys
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadScores
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,6 @@ class Batches:
 
 
 def _joined(parts: list[pl.Series]) -> pl.Series:
-    import polars as pl
-
     _require_alike(parts)
     if parts[0].dtype == pl.Object:
         return pl.Series("id", [v for part in parts for v in part.to_list()], dtype=pl.Object)
@@ -99,8 +95,6 @@ def _require_alike(parts: list[pl.Series]) -> None:
 
 def _numbered(users: pl.Series) -> tuple[pl.Series, Integers]:
     """The different users, and the number of each one's."""
-    import polars as pl
-
     if users.dtype == pl.Object:
         number: dict[Any, int] = {}
         owners = np.array([number.setdefault(user, len(number)) for user in users.to_list()])

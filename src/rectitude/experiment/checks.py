@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from rectitude.errors import BadName, MissingExtra, RectitudeError, UnreadableFile, unknown_name
-from rectitude.experiment.config import NAME, WORDS_OF_NAME, Entrant, SplitBy
+from rectitude.experiment.config import NAME, STREAM, WORDS_OF_NAME, Entrant, SplitBy
 from rectitude.experiment.models import Fielded
 from rectitude.experiment.reading import At, Loaded
-from rectitude.experiment.stages import STREAM
 from rectitude.models import MODELS
 from rectitude.models.protocol import Plugins
 

@@ -249,3 +249,7 @@ class Experiment(Table):
     def seeds(self) -> list[int]:
         """The seeds, each once."""
         return list(dict.fromkeys(self.seed if isinstance(self.seed, list) else [self.seed])) or [0]
+
+
+STREAM = "prequential"
+"""The way of splitting that tests on the next rows, learns from them, and goes on."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from rectitude.candidates.value import Candidates
 from rectitude.experiment.stages import (
     Stage,
@@ -55,8 +57,6 @@ def _stage(work: Work, entries: Mapping[str, Entry]) -> Stage:
     }  # fmt: skip
 
     def make(report: Report) -> Output:
-        import polars as pl
-
         lists = {
             name: pl.read_parquet(entry.lists / "predictions.parquet")
             for name, entry in entries.items()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +95,6 @@ def _add(whole: hashlib.blake2b, path: Path) -> None:
 
 def environment() -> dict[str, Any]:
     """What the run was made with, for whoever wants to repeat it."""
-    import os
-    from importlib.metadata import distributions
-
     installed = {one.metadata["Name"]: one.version for one in distributions()}
     return {
         "rectitude": __version__,

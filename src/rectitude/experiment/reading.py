@@ -21,8 +21,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
-from rectitude.experiment.config import WORDS_OF_NAME, Experiment
-from rectitude.experiment.stages import STREAM
+from rectitude.experiment.config import STREAM, WORDS_OF_NAME, Experiment
 
 At = tuple[str | int, ...]
 """A key inside of tables and lists: ("models", "knn", "k")."""
@@ -234,8 +233,6 @@ def load(source: object) -> Loaded:
 
 
 def _from_mapping(source: Mapping[str, Any]) -> Loaded:
-    import json
-
     places = Places("experiment")
     config = validated(source, places)
     text = json.dumps(source, indent=1, default=str) + "\n"

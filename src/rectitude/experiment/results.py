@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, Keys, from_dict
 from rectitude.errors import UnreadableFile
 from rectitude.experiment.store import read_json
 from rectitude.render import aligned, number
 from rectitude.storage import require_format
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMAT, FORMAT_VERSION = "rectitude.run", 1
 Failure = Mapping[str, Any]
@@ -69,8 +67,6 @@ class Run:
 
 def restored(stored: Mapping[str, Any], values: Path | pl.DataFrame) -> Evaluation:
     """An evaluation from JSON, with the values per user that lie beside it."""
-    import polars as pl
-
     frame = values if isinstance(values, pl.DataFrame) else pl.read_parquet(values)
     evaluation = from_dict(stored)
     results = {

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import polars as pl
+
 from rectitude.aggregate.definition import fingerprint
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.candidates.protocols import candidates_of
@@ -23,6 +25,7 @@ from rectitude.data.log import open_log
 from rectitude.data.table import Interactions
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import evaluate
+from rectitude.experiment.config import STREAM
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
 from rectitude.experiment.reading import At, Loaded
 from rectitude.experiment.store import (
@@ -139,8 +142,6 @@ Kind = Literal[
     "explain", "report", "mlflow",
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
-STREAM = "prequential"
-"""The way of splitting that tests on the next rows, learns from them, and goes on."""
 NOT_DRAWN = ("full", "train_items", "given")
 """kinds of candidates that have no seed"""
 
@@ -350,8 +351,6 @@ def evaluate_stage(
     asked, slices = asked_of(loaded), loaded.config.evaluate.slices
 
     def make(report: Report) -> Output:
-        import polars as pl
-
         split = part.read()
         found = measured(
             pl.read_parquet(_at(folder) / "predictions.parquet"), split.truth, slices,

@@ -32,7 +32,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import polars as pl
+from polars.exceptions import PolarsError
 
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log
@@ -41,10 +44,6 @@ from rectitude.experiment.fingerprints import file_digest
 from rectitude.experiment.windows import facts_of as window_facts
 from rectitude.splits.files import described
 from rectitude.splits.split import Split
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 STAGES = "stages"
 OWN = (STAGES, "values", "predictions")
@@ -195,8 +194,6 @@ def _linked(source: Path, target: Path) -> None:
 
 def _attempt(path: Path, action: Callable[[], object]) -> None:
     """Do what may fail for want of space or of the right to."""
-    from polars.exceptions import PolarsError
-
     try:
         action()
     except (OSError, PolarsError) as error:
@@ -364,13 +361,9 @@ def _split(logs: dict[str, Log], prefix: str) -> Split:
 
 def known_of(split: Split) -> pl.DataFrame:
     """All that was met before the truth: train and, if there is one, fold-in."""
-    import polars as pl
-
     frames = [split.train.frame, *([split.fold_in.frame] if split.fold_in else [])]
     return pl.concat(frames).drop(ROW)
 
 
 def _frame(path: Path) -> pl.DataFrame:
-    import polars as pl
-
     return pl.read_parquet(path)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude import render
 from rectitude.aggregate.evaluation import Evaluation
@@ -25,9 +26,6 @@ from rectitude.options import require_whole
 from rectitude.prepare.order import by_time
 from rectitude.splits.shares import require_ratio
 from rectitude.splits.split import Split
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Learning = Literal["refit", "update"]
 """Whether a model learns anew from all of train in every window, or from the rows that are new."""
@@ -94,8 +92,6 @@ class Windows:
 
     def table(self) -> pl.DataFrame:
         """One row per window: what was learnt and tested, who was new, and the metrics."""
-        import polars as pl
-
         rows = []
         for window in self.evaluations:
             own: dict[str, Any] = {"window": window, **self.facts.get(window, {})}
@@ -105,8 +101,6 @@ class Windows:
 
     def summary(self) -> pl.DataFrame:
         """One row per metric: the mean of windows, and the mean over all lists."""
-        import polars as pl
-
         rows = []
         for name in self.names:
             has = all(e is None or e.result(name).state for e in self.evaluations.values())

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import (
     Flags,
@@ -39,8 +40,6 @@ from rectitude.kernels import kernel, repay
 from rectitude.parallel import together
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.table import Table
 
 
@@ -60,8 +59,6 @@ class Runs:
 
 def key_runs(table: Table, role: str) -> Runs:
     """The runs of a key column."""
-    import polars as pl
-
     column = table.frame[role]
     if column.dtype == pl.Object:
         return single_runs(column, table)

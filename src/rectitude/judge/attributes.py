@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
@@ -22,8 +23,6 @@ from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.ledger import Ledger
     from rectitude.data.table import Table
 
@@ -120,8 +119,6 @@ class Attributes:
         return self.table
 
     def _column(self, column: str) -> pl.Series:
-        import polars as pl
-
         frame = self._given(column).frame
         if column not in frame.columns or column == _IDS[self.what]:
             raise self._no_column(column)
@@ -143,8 +140,6 @@ class Attributes:
         )
 
     def _memberships(self, column: str) -> Memberships:
-        import polars as pl
-
         values = _plain(self._column(column))
         pairs = pl.DataFrame({"entry": self.row, "value": values})
         if isinstance(values.dtype, (pl.List, pl.Array)):
@@ -185,8 +180,6 @@ class Attributes:
 
     def _matrix(self, column: str) -> Floats:
         """(rows of the table, d) the numbers of a column, NaN where there is none."""
-        import polars as pl
-
         frame = self._given(column).frame
         if column not in frame.columns:
             parts = {n: re.fullmatch(rf"{re.escape(column)}(\d+)", n) for n in frame.columns}
@@ -218,8 +211,6 @@ class Attributes:
         return rows
 
     def _numbers(self, values: pl.Series) -> Floats:
-        import polars as pl
-
         numbers = values.cast(pl.Float64, strict=False)
         wrong = numbers.is_null() & values.is_not_null()
         if wrong.any():
@@ -242,8 +233,6 @@ class Attributes:
 
 def _plain(values: pl.Series) -> pl.Series:
     """Values that sort as they read: categories as their text, NaN as no value."""
-    import polars as pl
-
     if values.dtype in (pl.Categorical, pl.Enum):
         return values.cast(pl.String)
     return values.fill_nan(None) if values.dtype.is_float() else values

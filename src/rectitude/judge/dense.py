@@ -33,7 +33,8 @@ from rectitude.predictions.masks import (
     with_padding,
     without_padding,
 )
-from rectitude.rowkernels.rows import MASKED, Chances, Wanted, chances, count, single
+from rectitude.rowkernels.rows import Chances, chances, count, single
+from rectitude.rowkernels.standings import MASKED, Wanted
 
 
 class Reading(NamedTuple):

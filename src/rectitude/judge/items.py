@@ -13,9 +13,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.data.ids import Column, align
@@ -35,9 +36,6 @@ from rectitude.judge.truth import Truth
 from rectitude.kernels import frozen
 from rectitude.parallel import Once
 from rectitude.predictions.masks import codes_of, located
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)

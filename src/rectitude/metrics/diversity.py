@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Floats, Integers, offsets_of, totals
 from rectitude.errors import BadName, BadTable, unknown_name
@@ -213,8 +214,6 @@ def group_weights(members: Memberships, items: Integers, patience: float) -> Flo
 
 
 def _words(attributes: Attributes, column: str) -> bool:
-    import polars as pl
-
     table = attributes.table
     if table is None or column not in table.frame.columns:
         return False

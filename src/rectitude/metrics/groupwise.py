@@ -19,6 +19,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, totals
 from rectitude.errors import BadScores, BadTable, UndefinedValue, unknown_name
@@ -287,8 +288,6 @@ def rare(stock: Stock, lowest: float) -> Flags:
 def _halves(
     stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
 ) -> Groups:
-    import polars as pl
-
     require_choice("border", border, BORDERS)
     require_choice("tail", tail, TAILS)
     popularity = stock.popularity(repeats)

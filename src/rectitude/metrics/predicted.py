@@ -4,17 +4,15 @@ that add up exactly over batches."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, BadScores, NothingToEvaluate, UndefinedValue
 from rectitude.exact import UNIT_BITS, digits, quotient, total, total_of_squares, whole
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Sums = Mapping[str, Integers]
 """Whole numbers by name, which add up; sums of floats are there as digits, see `exact`."""
@@ -121,8 +119,6 @@ class ByScore(dict[str, Integers]):
 
 def by_score(score: Floats, relevant: Flags) -> ByScore:
     """How many pairs of each score are relevant, and how many are not."""
-    import polars as pl
-
     bits = (score + 0.0).view(np.int64)  # which ascend with the number, below 0 the other way
     number = np.where(bits < 0, -(bits & np.int64(2**63 - 1)), bits)
     known, place = np.unique(number, return_inverse=True)

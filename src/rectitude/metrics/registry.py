@@ -23,19 +23,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from importlib.metadata import entry_points
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import SWITCHES, require_switch
 from rectitude.errors import BadName, MissingNeed, unknown_name
 from rectitude.judge.judged import Judged
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _signature = lru_cache(inspect.signature)
 
@@ -233,8 +231,6 @@ class Registry(Mapping[str, Metric]):
         if self._plugins_loaded or os.environ.get("RECTITUDE_PLUGINS", "") == "off":
             return
         self._plugins_loaded = True
-        from importlib.metadata import entry_points
-
         for entry in entry_points(group="rectitude.metrics"):
             try:
                 entry.load()

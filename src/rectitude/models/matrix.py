@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, run_starts
 from rectitude.candidates.value import Candidates, stored
@@ -22,8 +23,6 @@ from rectitude.errors import NothingToEvaluate
 from rectitude.prepare.order import Order, by_time
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.table import Table
 
 
@@ -82,8 +81,6 @@ def worth(log: Log, weights: Weights) -> Floats:
 
 def numbers_in(ids: pl.Series, known: pl.Series) -> Integers:
     """The number of each id among known ones, -1 where it is none of them."""
-    import polars as pl
-
     places = pl.DataFrame({"id": known}).with_row_index("number")
     asked = pl.DataFrame({"id": ids.cast(known.dtype)})
     found = asked.join(places, on="id", how="left", maintain_order="left")["number"]
@@ -277,16 +274,12 @@ def _own(table: Table, users: pl.Series, items: pl.Series) -> Offer:
 
 def _ids_alone(source: object) -> bool:
     """Whether these are ids of items, no rows."""
-    import polars as pl
-
     if isinstance(source, (list, tuple)):
         return not any(isinstance(row, (tuple, list, dict)) for row in source)
     return isinstance(source, (pl.Series, np.ndarray, Set))
 
 
 def _model(users: pl.Series, items: pl.Series) -> pl.DataFrame:
-    import polars as pl
-
     return pl.DataFrame({"user": users.clear(), "item": items.clear()})
 
 

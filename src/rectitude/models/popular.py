@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.times import span
@@ -68,8 +69,6 @@ def recent_popularity(train: Matrix, *, window: object = None, half_life: object
 
 def _length(train: Matrix, value: object, name: str) -> float:
     """A length of time in the unit of the timestamps as they are stored."""
-    import polars as pl
-
     length = span(train.log, value, name)
     kind = train.log.frame["timestamp"].dtype
     if not kind.is_temporal():

@@ -6,9 +6,10 @@ What a model recommended, held to what was asked for, whoever wrote the model.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Integers
 from rectitude.candidates.sampling import among
@@ -24,9 +25,6 @@ from rectitude.models.protocol import Model, takes
 from rectitude.models.ranking import Cells, Limits, rank_of
 from rectitude.models.registry import Progress
 from rectitude.splits.split import Split
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Checked(NamedTuple):
@@ -100,8 +98,6 @@ class _Lists:
 
 def _read(name: str, table: object, users: pl.Series, items: pl.Series) -> pl.DataFrame:
     """The rows as they came, with ids of the types of train."""
-    import polars as pl
-
     model = pl.DataFrame({"user": users.clear(), "item": items.clear()})
     if isinstance(table, pl.DataFrame) and table.is_empty():
         return model.with_columns(score=pl.lit(0.0), rank=pl.lit(1)).clear()
@@ -129,8 +125,6 @@ def _without_score(frame: pl.DataFrame) -> Flags:
 
 def _in_order(lists: _Lists, ledger: Ledger) -> pl.DataFrame:
     """Rows user by user as asked for, by rank, or by score where there is none."""
-    import polars as pl
-
     frame = lists.frame.with_columns(place=pl.Series(lists.user, dtype=pl.Int64))
     if "rank" not in frame.columns:
         by_score = [pl.col("place"), -pl.col("score"), pl.col("item")]
@@ -262,8 +256,6 @@ def _users(split: Split) -> pl.Series:
 
 def _with_truth(candidates: Candidates, split: Split) -> Candidates:
     """Candidates; where the truth was left out of them, with it, as they are ranked."""
-    import polars as pl
-
     if not candidates.without_truth:
         return candidates
     pairs = [ids_alone(candidates.source), ids_alone(split.truth.frame)]
@@ -273,8 +265,6 @@ def _with_truth(candidates: Candidates, split: Split) -> Candidates:
 
 def _met(split: Split, users: pl.Series, seen: Seen) -> pl.DataFrame:
     """Pairs that are not to be recommended: what these users had, or none."""
-    import polars as pl
-
     logs = [split.train] if split.fold_in is None else [split.train, split.fold_in]
     pairs = pl.concat([log.frame.select("user", "item") for log in logs])
     if seen == "kept":
@@ -284,8 +274,6 @@ def _met(split: Split, users: pl.Series, seen: Seen) -> pl.DataFrame:
 
 def _items(split: Split, candidates: Candidates | None) -> pl.Series:
     """Items that can be known: of train, of fold-in, and of the candidates."""
-    import polars as pl
-
     logs = [split.train] if split.fold_in is None else [split.train, split.fold_in]
     found = [log.frame["item"] for log in logs]
     if candidates is not None:

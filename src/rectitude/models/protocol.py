@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+import polars as pl
+
 from rectitude.errors import BadName, RectitudeError, unknown_name
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.candidates.value import Candidates
     from rectitude.data.log import Log
 

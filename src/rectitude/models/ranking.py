@@ -16,8 +16,8 @@ from rectitude.arrays import Flags, Floats, Integers, run_starts
 from rectitude.candidates.sampling import among
 from rectitude.kernels import repay
 from rectitude.models.matrix import Offer, Pairs
-from rectitude.rowkernels.rows import Wanted
 from rectitude.rowkernels.rows import best as dense_best
+from rectitude.rowkernels.standings import Wanted
 
 _PRODUCTS = 1 << 22
 _ROUNDING = 2.0**-53

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.candidates.sampling import among
@@ -33,9 +34,6 @@ from rectitude.models.matrix import (
 from rectitude.models.protocol import Rest, UnknownUsers
 from rectitude.models.ranking import Cells, Common, Limits, best, rank_of, stacked
 from rectitude.models.registry import Entry, Learnt, Progress
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +207,6 @@ class Recommender:
 
     def update(self, train: object, progress: Progress | None = None) -> Recommender:
         """Learn from further rows, as if all had been there from the beginning."""
-        import polars as pl
-
         known, log = self._known()[0], open_log(train)
         held = [name for name in known.log.frame.columns if name in log.frame.columns]
         rows = [known.log.frame.select(held), log.frame.select(held)]
@@ -271,8 +267,6 @@ def _banned(profiles: Profiles, matrix: Matrix, items: pl.Series) -> Pairs:
 
 
 def _table(cells: Cells, users: pl.Series, items: pl.Series, matrix: Matrix) -> pl.DataFrame:
-    import polars as pl
-
     frame = matrix.log.frame
     return pl.DataFrame(
         {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.errors import BadName, unknown_name
@@ -15,9 +16,6 @@ from rectitude.models.matrix import Profiles, Weights
 from rectitude.models.protocol import Rest, UnknownItems, UnknownUsers
 from rectitude.models.ranking import Scores
 from rectitude.options import require_fitting
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Progress = Callable[[int, int], None]
 """Called with what is done and with all."""

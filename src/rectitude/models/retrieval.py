@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.frames import series
@@ -22,7 +23,6 @@ from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, model
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
 
@@ -49,8 +49,6 @@ Named = tuple["pl.Series", Floats]
 
 
 def _opened(source: object, what: str) -> tuple[Any, NDArray[Any]]:
-    import polars as pl
-
     if isinstance(source, (str, PathLike)):
         if Path(fspath(source)).suffix == ".parquet":
             return _framed(pl.read_parquet(fspath(source)), what)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.data.ids import fitting, ids_alone
@@ -16,9 +16,6 @@ from rectitude.errors import NothingToEvaluate
 from rectitude.models.matrix import numbers_in, offer_of, pairs_in
 from rectitude.models.ranking import Cells, Limits, rank_of
 from rectitude.models.recommender import asked_for
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(slots=True)
@@ -75,8 +72,6 @@ class Served:
 
     def _lists(self, train: Log) -> pl.DataFrame:
         """The lists in their order: by rank, else as given, else by score and item."""
-        import polars as pl
-
         table = read(self.source, "predictions")
         frame = fitting(table, ids_alone(train.frame))
         keys: list[pl.Expr] = []
@@ -106,7 +101,5 @@ class Served:
 
 
 def _met(train: Log, history: object) -> pl.DataFrame:
-    import polars as pl
-
     logs = [train] if history is None else [train, open_log(history)]
     return pl.concat([log.frame.select("user", "item") for log in logs])

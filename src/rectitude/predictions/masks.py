@@ -11,7 +11,8 @@ from rectitude.arrays import Flags, Integers, Pieces, distinct, group, places
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.ids import Column, align
 from rectitude.errors import BadName, BadTable
-from rectitude.rowkernels.rows import Wanted, best
+from rectitude.rowkernels.rows import best
+from rectitude.rowkernels.standings import Wanted
 
 if TYPE_CHECKING:
     from rectitude.data.table import Table, What

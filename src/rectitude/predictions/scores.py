@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers
@@ -23,10 +24,6 @@ from rectitude.data.matrices import load, matrix
 from rectitude.data.table import ROW_NUMBER, Table
 from rectitude.errors import BadIds, BadScores
 from rectitude.predictions.masks import top
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 Kind = Literal["scores", "logits"]
 _SHAPES: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
@@ -130,8 +127,6 @@ def column_of(items: pl.Series, item: object) -> int | None:
 
 def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
     """The ids of rows or columns: those given, or numbers from 0."""
-    import polars as pl
-
     if given is None:
         return pl.Series(what, np.arange(size))
     ids = in_order(given, what)
@@ -165,8 +160,6 @@ def in_order(given: object, what: str) -> pl.Series:
 
 def _repeated(ids: pl.Series) -> pl.Series:
     """Which ids occur more than once."""
-    import polars as pl
-
     if ids.dtype != pl.Object:
         return ids.is_duplicated()
     times = Counter((type(value), value) for value in ids.to_list())
@@ -175,8 +168,6 @@ def _repeated(ids: pl.Series) -> pl.Series:
 
 def table_of(users: object | None, lists: object | None, rows: int, words: str) -> Table:
     """One row for each row of scores."""
-    import polars as pl
-
     key = lists if lists is not None else users
     columns = {"list": names_of(key, rows, "lists" if lists is not None else "users", "rows")}
     if lists is not None and users is not None:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Integers
 from rectitude.data.ids import codes, counts, looked_up
@@ -275,8 +276,6 @@ def _kept(
 
 def distinct_pairs(rows: Sides, sizes: Sides) -> Sides:
     """Users and items of every pair once."""
-    import polars as pl
-
     pair = rows.users.astype(np.int64)
     pair *= sizes.items
     pair += rows.items

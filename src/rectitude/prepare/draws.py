@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.data.blocks import blocks, plain
@@ -29,8 +30,6 @@ from rectitude.parallel import in_blocks, together
 from rectitude.prepare.order import Level, Standing, equals, settled, standing
 
 if TYPE_CHECKING:
-    import polars as pl
-
     Words = np.ndarray[Any, np.dtype[np.uint64]]
     from rectitude.data.log import Log
 
@@ -43,8 +42,6 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 def words(column: pl.Series) -> Words:
     """A number for each value: integers as they are, floats by their bits, texts by their hash."""
-    import polars as pl
-
     if column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Binary):
         return _hashed(column if column.dtype == pl.Binary else column.cast(pl.String))
     physical = column.to_physical()
@@ -91,8 +88,6 @@ def stirred(states: Words, *parts: Any) -> Words:
 
 def _whole(part: Any) -> pl.Series:
     """A part as a column of whole numbers, copied only if it must be."""
-    import polars as pl
-
     if isinstance(part, np.ndarray):
         return pl.Series(part)
     return part if part.dtype.is_integer() and plain(part) else pl.Series(words(part))
@@ -116,8 +111,6 @@ def _stir(states, part):  # type: ignore[no-untyped-def]
 
 def _long(numbers: pl.Series) -> Words:
     """Integers of 128 bits as those of 64 where they fit, the others by the hash of their text."""
-    import polars as pl
-
     signed, unsigned = (numbers.cast(kind, strict=False) for kind in (pl.Int64, pl.UInt64))
     found = _hashed(numbers.cast(pl.String)).copy()
     for fitting in (unsigned, signed):
@@ -127,8 +120,6 @@ def _long(numbers: pl.Series) -> Words:
 
 
 def _hashed(texts: pl.Series) -> Words:
-    import polars as pl
-
     known = texts.unique()
     hashes = [
         int.from_bytes(hashlib.blake2b(_bytes(text), digest_size=8).digest(), "little")
@@ -219,8 +210,6 @@ def at_random(log: Log, level: Level, seed: int) -> Standing:
 
 def _keys(frame: pl.DataFrame, draws: Words) -> Iterator[pl.Series]:
     """Draws as columns to sort by, and ids for draws that happen to be equal."""
-    import polars as pl
-
     yield pl.Series((draws >> np.uint64(32)).astype(np.uint32))
     yield pl.Series(draws.astype(np.uint32))
     yield from (frame["user"], frame["item"])
@@ -284,8 +273,6 @@ def uniform(
     frame: pl.DataFrame, seed: int, by: Literal["row", "user", "item"] = "row"
 ) -> pl.Series:
     """A number in [0, 1) for each row of a log's frame; with `by`, the same for rows of one id."""
-    import polars as pl
-
     draws = _of_rows(frame, seed) if by == "row" else drawn(seed, frame[by])
     return pl.Series("draw", _shares(draws))
 
@@ -312,8 +299,6 @@ def occurrences(
 
     `pairs` are random numbers that are equal where users and items are, if they are there already.
     """
-    import polars as pl
-
     found = np.full(frame.height, 0, np.uint32)  # zeros would be mapped in small pages
     few = pl.DataFrame([frame[name] for name in _TOLD_BY if name in frame.columns])
     rows = np.arange(frame.height)

@@ -13,6 +13,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.blocks import compared
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Groups = NDArray[np.uint32]
-    import polars as pl
-
 
 _BITS = 50
 """Of a digit and of the rows of a group together. A digit times the rows, less the sum of all

@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
@@ -30,10 +31,6 @@ from rectitude.data.ids import codes, counts, has_128_bits, looked_up, ranks, st
 from rectitude.data.log import Log
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import thread_count, together
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 STABLE = 16
 """So many numbers at most are sorted by insertion, which leaves equal ones as they stood."""
@@ -58,8 +55,6 @@ def introsorted(rows: NDArray[Any], ends: Integers, numbers: Integers) -> NDArra
 
 def whole(column: pl.Series) -> Integers:
     """Whole numbers in the order of a column; the lowest of all is none, for it means no date."""
-    import polars as pl
-
     physical = column.to_physical()
     if not physical.dtype.is_integer() or has_128_bits(physical) or physical.dtype == pl.UInt64:
         return ranks(physical).astype(np.int64)
@@ -74,8 +69,6 @@ _32_BITS = 2**32
 def narrow(column: pl.Series) -> list[pl.Series]:
     """Columns of whole numbers that span no more than 32 bits, in the same order: one, or two of
     which the second decides where the first is equal. Text and the like stay as they are."""
-    import polars as pl
-
     physical = column.to_physical() if column.dtype.is_temporal() else column
     if physical.dtype.is_float():
         bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
@@ -94,8 +87,6 @@ def narrow(column: pl.Series) -> list[pl.Series]:
 
 def numbers(column: pl.Series) -> NDArray[np.uint32]:
     """Numbers from 0 on in the order of a column that `narrow` gave."""
-    import polars as pl
-
     if not column.dtype.is_integer() or has_128_bits(column):
         return ranks(column)
     low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
@@ -164,8 +155,6 @@ def by_time(
 
 def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") -> list[pl.Series]:
     """The columns that put rows in the order of time, the later ones for rows of equal time."""
-    import polars as pl
-
     if ties in ("last", "introsort"):
         return [frame[by]]
     if ties == "first":
@@ -190,8 +179,6 @@ def _arranged(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -
 def _introsorted(frame: pl.DataFrame, level: Level, ties: Ties) -> Runs:
     """The rows of each group as introsort leaves them: another order than that of a stable sort
     only in long groups with equal times, so that no others are sorted again."""
-    import polars as pl
-
     times, came = whole(frame["timestamp"]), in_time(frame, ties)[1:]
     if level == "all":
         rows = _arranged(frame, level, came).rows
@@ -232,8 +219,6 @@ def _numbered(ends: Integers) -> Groups:
 
 def _at(column: pl.Series, rows: Rows) -> pl.Series:
     """What a column holds in these rows; times as the numbers behind them."""
-    import polars as pl
-
     if not plain(column):
         return column.rechunk().gather(rows)
     return pl.Series(looked_up(column.to_physical().rechunk().to_numpy(), rows))
@@ -350,8 +335,6 @@ def ends_of(
 ) -> tuple[pl.Series, NDArray[np.uint32]]:
     """The first or last time of each user or item by its number, and the number of each row.
     Numbers that no row has come with any time."""
-    import polars as pl
-
     log.require("timestamp", "an order in time")
     groups, size = codes(log.frame[level])
     times = log.frame["timestamp"].to_physical()

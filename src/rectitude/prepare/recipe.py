@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
+
+import polars as pl
 
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, open_log
@@ -26,10 +28,6 @@ from rectitude.errors import (
 )
 from rectitude.options import in_words, require_fitting
 from rectitude.prepare.steps import STEPS
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _HEADING = re.compile(r"^[ \t]*\[\[\s*steps\s*\]\]", re.MULTILINE)
 _INLINE = re.compile(r"\{")

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
@@ -53,10 +54,6 @@ from rectitude.prepare.order import (
     settled,
     whole,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 Equals = Literal["id", "introsort"]
 
@@ -254,8 +251,6 @@ def _require_equal(log: Log, frame: pl.DataFrame, again: Runs) -> None:
 
 def _summed(log: Log, again: Runs) -> pl.DataFrame:
     """The rows of every pair with the sum of all its grades; the grades are counts here."""
-    import polars as pl
-
     log.require("grade", "keep = 'sum'")
     rows = log.frame[np.sort(again.rows)]
     wrong = rows.filter(pl.col("grade") < 0)
@@ -329,8 +324,6 @@ Span = int | float | str
 
 def time_window(log: Log, *, start: Moment | None = None, end: Moment | None = None) -> Log:
     """Rows from `start` on and before `end`."""
-    import polars as pl
-
     log.require("timestamp", "time_window")
     if start is None and end is None:
         raise BadName("time_window has neither start nor end.", "at least one of them.")
@@ -362,8 +355,6 @@ def first_days(log: Log, *, n: float, level: Level = "all") -> Log:
 
 def _ends(log: Log, level: Level, end: Literal["first", "last"]) -> Any:
     """The first or last moment of the log, or for each row that of its user or item."""
-    import polars as pl
-
     if level == "all":
         times = log.frame["timestamp"]
         return times.min() if end == "first" else times.max()
@@ -376,8 +367,6 @@ def session_gap(log: Log, *, gap: Span = "30min") -> Log:
 
     Sessions are numbered from 0, user by user in the order of ids, each in the order of time.
     """
-    import polars as pl
-
     log.require("timestamp", "session_gap")
     length = span(log, gap, "gap")
     users = ranks(log.frame["user"])

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import resources
 from os import PathLike
 
 from rectitude.convention import Convention
@@ -71,8 +72,6 @@ PROFILES = Profiles()
 
 @cache
 def _names() -> tuple[str, ...]:
-    from importlib import resources
-
     files = [entry.name for entry in resources.files(__name__).iterdir()]
     return (DEFAULT, *sorted(name.removesuffix(ENDING) for name in files if is_file(name)))
 
@@ -81,8 +80,6 @@ def _names() -> tuple[str, ...]:
 def _load(name: str) -> Profile:
     if name == DEFAULT:
         return Profile(about="What rectitude computes unless told otherwise.")
-    from importlib import resources
-
     from rectitude.profiles.reading import from_toml
 
     text = resources.files(__name__).joinpath(f"{name}{ENDING}").read_text("utf-8")

@@ -10,7 +10,9 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat
+from typing import Any, NoReturn, SupportsFloat
+
+import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, from_dict
 from rectitude.errors import (
@@ -35,9 +37,6 @@ from rectitude.reports.epoch import (
 )
 from rectitude.storage import read_stored, require_format, write_text
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def names_of(epochs: Sequence[Epoch]) -> tuple[list[str], list[str]]:
     """The losses and the metrics of any of the epochs, each once, in order."""
@@ -48,8 +47,6 @@ def names_of(epochs: Sequence[Epoch]) -> tuple[list[str], list[str]]:
 
 def curves(epochs: Sequence[Epoch]) -> pl.DataFrame:
     """One row per evaluated epoch: its number, losses and metrics; null where there is none."""
-    import polars as pl
-
     losses, metrics = names_of(epochs)
     columns: dict[str, Any] = {"epoch": pl.Series([one.number for one in epochs], dtype=pl.Int64)}
     for name in [*losses, *metrics]:

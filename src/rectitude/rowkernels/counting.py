@@ -16,7 +16,7 @@ from rectitude.rowkernels.lanes import (
     lowest_bit,
     not_below,
 )
-from rectitude.rowkernels.rows import MASKED
+from rectitude.rowkernels.standings import MASKED
 
 CHUNK = 4096  # scores that stay in the nearest cache while several items are counted
 STEP = 1024  # scores after which it is seen whether there are enough

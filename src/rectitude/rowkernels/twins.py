@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers
-from rectitude.rowkernels.rows import MASKED, Columns, Scores
+from rectitude.rowkernels.standings import MASKED, Columns, Scores
 
 CHUNK = 1 << 18  # scores
 

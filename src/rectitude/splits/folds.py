@@ -6,9 +6,10 @@ A split of parts that somebody else made: ids in common types, and what parts sh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
@@ -18,9 +19,6 @@ from rectitude.options import require_whole
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Order, Ties, by_time
 from rectitude.splits.split import Split, accounted, parted, require_rows, splitter
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def of_parts(parts: Mapping[str, Log]) -> Split:
@@ -82,8 +80,6 @@ def _in_common_types(parts: Mapping[str, Log]) -> dict[str, Log]:
 def _as_written(parts: Mapping[str, Log], side: str) -> dict[str, Log]:
     """Parts whose ids are text wherever one's are: integers of files without types are the text
     that they were written as."""
-    import polars as pl
-
     kinds = {kind_of(part.frame[side]) for part in parts.values() if part.frame.height}
     if "text" not in kinds:
         return dict(parts)
@@ -98,8 +94,6 @@ def _as_written(parts: Mapping[str, Log], side: str) -> dict[str, Log]:
 def _common(columns: list[pl.Series], own: pl.Series) -> pl.DataType:
     """The type of train, or the narrowest that keeps all ids; categories are the text they stand
     for, wherever types differ."""
-    import polars as pl
-
     columns = [ids for ids in columns if len(ids) and ids.dtype != own.dtype]
     if not columns:
         return own.dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.ids import looked_up
 from rectitude.data.ledger import Ledger
@@ -168,8 +169,6 @@ def leave_last(
 @splitter
 def last_span(log: Log, *, span: object, level: Literal["user", "item"] = "user") -> Split:
     """Hold out the rows of each user that are less than a length of time before his latest."""
-    import polars as pl
-
     log.require("timestamp", "last_span")
     distance = length(log, span, "span")
     last, groups = ends_of(log, level, "last")

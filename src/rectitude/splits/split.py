@@ -20,6 +20,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.data.blocks import flags_of
@@ -30,8 +31,6 @@ from rectitude.options import require_fitting
 from rectitude.prepare.draws import STEP, mixed, words
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rectitude.data.blocks import Mask
 
 

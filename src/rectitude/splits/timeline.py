@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.blocks import compared, flags_of
 from rectitude.data.ledger import Ledger
@@ -25,8 +26,6 @@ from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, parted, splitter
 
 if TYPE_CHECKING:
-    import polars as pl
-
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -169,8 +168,6 @@ def _by_timestamp(log: Log, held: int, more: int, boundary: Part) -> Split:
 
 def _nth_last(times: pl.Series, places: list[int]) -> pl.Series:
     """The timestamps at these places from the end, as if all were sorted."""
-    import polars as pl
-
     at = [max(len(times) - place, 0) for place in places]
     found = np.partition(times.to_physical().to_numpy(), at)[at]
     return pl.Series(found).cast(times.dtype)
@@ -188,8 +185,6 @@ def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Mask:
 def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
     """Hold out as many rows of each user as he has in the latest share of time, but his last ones
     in the file. It leaks, and is here because RecBole does so unless it was told to sort."""
-    import polars as pl
-
     log.require("timestamp", "late_share_in_file_order")
     shares.require_ratio(ratio)
     late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
@@ -281,8 +276,6 @@ def best_time(log: Log, min_before: int, min_after: int) -> Any:
     A user has enough from the moment after his row number `min_before` up to the moment of his row
     number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
     """
-    import polars as pl
-
     require_whole(min_before, "min_before")
     require_whole(min_after, "min_after")
     times = pl.col("timestamp").sort()

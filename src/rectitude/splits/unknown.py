@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
@@ -14,8 +15,6 @@ from rectitude.errors import UnknownIds
 from rectitude.splits.split import Split, account_parts
 
 if TYPE_CHECKING:
-    import polars as pl
-
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Policy = Literal["keep", "drop", "error"]
@@ -61,8 +60,6 @@ def unknown(
 
 def facts_of(split: Split, known: Known = "train", least: int = 1) -> dict[str, Mask]:
     """For each row of truth whether its user is unknown, its item is, and its pair was seen."""
-    import polars as pl
-
     truth, train = split.truth.frame, split.train.frame
     shown = [train] if split.fold_in is None else [train, split.fold_in.frame]
     pairs = pl.concat([part.select("user", "item") for part in shown]).unique()
@@ -90,8 +87,6 @@ def slices(split: Split) -> pl.DataFrame:
 
     One row per slice with its rows, users, items and share of the truth.
     """
-    import polars as pl
-
     labelled = split.truth.frame.with_columns(slice_of(split))
     counted = labelled.group_by("slice").agg(
         pl.len().alias("rows"),
@@ -105,8 +100,6 @@ def slices(split: Split) -> pl.DataFrame:
 
 def slice_of(split: Split) -> pl.Series:
     """The slice of each row of truth, as a column for `slices` and for groups of an evaluation."""
-    import polars as pl
-
     facts = facts_of(split)
     names = np.array(SLICES)
     return pl.Series("slice", names[facts["users"] + 2 * facts["items"].astype(int)])

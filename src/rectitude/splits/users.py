@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import polars as pl
 
 from rectitude.data.blocks import compared
 from rectitude.data.ids import counts, distinct, looked_up, members
@@ -21,8 +22,6 @@ from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, accounted, parted, single, splitter
 
 if TYPE_CHECKING:
-    import polars as pl
-
     Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
@@ -155,8 +154,6 @@ def next_after(
     All their earlier rows are shown, or the latest `shown` of them: also rows between t and the
     rows to be found.
     """
-    import polars as pl
-
     require_whole(n, "n")
     start = timeline.inside(log, t)
     times = log.frame["timestamp"]
@@ -177,8 +174,6 @@ def next_after(
 
 
 def _rows(*parts: Log) -> pl.Series:
-    import polars as pl
-
     return pl.concat([part.frame[ROW] for part in parts])
 
 

@@ -2,7 +2,8 @@
 
 Ranks by counting, in plain torch, on whatever device the scores lie.
 
-The same results as `rectitude.rowkernels.rows`, number for number; nothing here waits for the device.
+The same results as `rectitude.rowkernels.rows`, number for number; nothing here waits for the
+device.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Integers
 from rectitude.data.columns import Wanted
@@ -131,8 +132,6 @@ def _members(file: File) -> set[str]:
 
 
 def _rows(label: str, ids: NDArray[Any], users: Any, scores: Any) -> Source:
-    import polars as pl
-
     if users is not None and np.shape(users) != ids.shape[:1]:
         raise BadTable(f"{label} has {len(ids)} lists and {np.size(users)} users.", "one for each.")
     if scores is not None and np.shape(scores) != ids.shape:
@@ -163,8 +162,6 @@ def _rows(label: str, ids: NDArray[Any], users: Any, scores: Any) -> Source:
 
 def _places(content: Content) -> tuple[Any, Integers, Integers]:
     """All lists, and for each row its place within the list and the list's row."""
-    import polars as pl
-
     frame = content.frame
     keys = frame["list"] if content.handed is None else content.handed
     keys = keys.unique(maintain_order=True)

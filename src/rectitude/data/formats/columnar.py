@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.data.columns import Wanted
 from rectitude.data.formats.file import PARQUET, Content, File
@@ -15,10 +16,6 @@ from rectitude.data.frames import renamed
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 ARROW = b"ARROW1"
 STREAM = b"\xff\xff\xff\xff"
@@ -52,8 +49,6 @@ def sniff_arrow(file: File, what: What) -> str | None:
 
 def read_arrow(file: File, want: Wanted) -> Source:
     """An Arrow IPC file or stream as a source."""
-    import polars as pl
-
     if not file.head.startswith((ARROW, STREAM)):
         raise UnreadableFile(
             f"{file.path} is not Arrow: it begins with {file.head[:8]!r}.", "Arrow IPC."
@@ -87,8 +82,6 @@ def write_arrow(content: Content, path: Path) -> Mapping[Path, Write]:
 
 def scanned(path: Path, pieces: Sequence[Path]) -> Source:
     """Parquet files that are one table, as a source of the name of `path`."""
-    import polars as pl
-
     lazy = pl.scan_parquet([*pieces], glob=False, hive_partitioning=False)
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
@@ -104,8 +97,6 @@ def scanned(path: Path, pieces: Sequence[Path]) -> Source:
 
 
 def _broken(path: Path, error: Exception, kind: str, pieces: int = 1) -> UnreadableFile:
-    import polars as pl
-
     size = path.stat().st_size
     said = (str(error).splitlines() or [type(error).__name__])[0]
     if pieces > 1 and isinstance(
@@ -153,8 +144,6 @@ def write_lenskit(content: Content, path: Path) -> Mapping[Path, Write]:
 
 def nested(content: Content) -> pl.DataFrame:
     """The rows of each list as a list of records, lists in the order in which they came."""
-    import polars as pl
-
     frame = content.frame
     fields = [pl.col(role).alias(NAMES[role]) for role in frame.columns if role != "list"]
     rows = frame.select(pl.col("list").alias("user_id"), pl.struct(fields).alias("items"))
@@ -169,8 +158,6 @@ def nested(content: Content) -> pl.DataFrame:
 
 def _items(path: Path) -> str:
     """The type of the column `items` if it holds lists of records; else nothing."""
-    import polars as pl
-
     try:
         kind = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect_schema()["items"]
     except (pl.exceptions.PolarsError, OSError, KeyError):

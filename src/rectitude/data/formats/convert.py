@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from rectitude.data.columns import RANK, SCORE, normal, wanted
 from rectitude.data.formats.file import Content, Kind
 from rectitude.data.formats.fit import files_of, fit
@@ -106,8 +108,6 @@ def _first_opened(source: Path, form: str, columns: Mapping[str, str]) -> Source
 
 def _inner(opened: Source) -> list[str]:
     """The names of the fields within items, where one row holds a whole list."""
-    import polars as pl
-
     if "items" not in opened.names or opened.anonymous:
         return []
     kind = opened.take({"items": "items"})["items"].dtype

@@ -15,17 +15,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
+
+import polars as pl
 
 from rectitude.data.columns import Wanted
 from rectitude.data.table import Source, What
 from rectitude.errors import MissingExtra, UnreadableFile, nearest
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 READ = (
     "csv, tsv, JSON (lines), Parquet, Arrow, .npz, .npy, a TREC run or qrels, or a format of"
@@ -168,8 +166,6 @@ def _near(path: Path) -> str:
 
 
 def _unpacked(path: Path, packing: str) -> bytes:
-    import polars as pl
-
     unpack: dict[str, Callable[[bytes], bytes]] = {
         "gzip": gzip.decompress, "bzip2": bz2.decompress, "xz": lzma.decompress, "zstd": _zstd,
         "zip": lambda raw: ZipFile(io.BytesIO(raw)).read(str(_lone_member(path))),
@@ -229,8 +225,6 @@ def _zipped(name: str, data: bytes) -> bytes:
 
 def _zstd(data: bytes) -> bytes:
     """Polars brings zstd, which Python does not have yet: it reads the file as one column."""
-    import polars as pl
-
     lines = pl.read_csv(
         data, has_header=False, separator="\x1f", quote_char=None,
         schema={"column_1": pl.String}, raise_if_empty=False,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.data.formats.file import PACKED, Content, Format
 from rectitude.data.ids import whole_numbers
 from rectitude.data.values import EXACT
 from rectitude.errors import BadIds, BadTable, UnwritableFile
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
@@ -69,8 +67,6 @@ def files_of(content: Content, form: Format, path: Path) -> dict[Path, Write]:
 
 def _ids(frame: pl.DataFrame, guess: bool, form: Format) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Ids in a type that files can hold; text that holds integers only becomes integers."""
-    import polars as pl
-
     said = []
     for role in ("list", "item"):
         column = frame[role]
@@ -90,16 +86,12 @@ def _ids(frame: pl.DataFrame, guess: bool, form: Format) -> tuple[pl.DataFrame, 
 
 def _whole(grades: pl.Series) -> pl.Series:
     """Grades without a point where none has anything behind it."""
-    import polars as pl
-
     exact = grades.is_finite() & (grades == grades.round()) & (grades.abs() < EXACT)
     return grades.cast(pl.Int64) if bool(exact.all()) else grades
 
 
 def _timed(frame: pl.DataFrame, form: Format) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Moments as seconds, for formats whose timestamps are numbers."""
-    import polars as pl
-
     if form.times != "seconds" or "timestamp" not in frame.columns:
         return frame, ()
     if not frame["timestamp"].dtype.is_temporal():
@@ -117,8 +109,6 @@ def _word(role: str) -> str:
 
 def _complete(frame: pl.DataFrame, form: Format, kind: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The frame with every column that the format needs."""
-    import polars as pl
-
     needs = form.needs.get(kind, ())  # type: ignore[call-overload]
     made = []
     bare = kind == "predictions" and not {"score", "rank"} & set(frame.columns)
@@ -154,8 +144,6 @@ def _ordered(
     frame: pl.DataFrame, beside: list[str], lost: tuple[str, ...]
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Rows in the order of their lists, where order is what a format has."""
-    import polars as pl
-
     by = next((role for role in ("rank", "score") if role in beside), None)
     if by is None:
         return frame, lost
@@ -176,8 +164,6 @@ def _empty(frame: pl.DataFrame, lists: pl.Series) -> tuple[str, ...]:
 
 def require_numbers(column: pl.Series, title: str, most: int = 2**31 - 1) -> pl.Series:
     """Ids as positions: whole numbers from 0 on, or an error that names the first that is none."""
-    import polars as pl
-
     numbers = column if column.dtype.is_integer() else None
     if column.dtype == pl.String:
         numbers = whole_numbers(column)
@@ -199,8 +185,6 @@ def require_numbers(column: pl.Series, title: str, most: int = 2**31 - 1) -> pl.
 
 def require_plain(frame: pl.DataFrame, forbidden: str, title: str) -> None:
     """An error if an id holds a character that would break the lines of a format."""
-    import polars as pl
-
     for role in ("list", "item"):
         text = frame[role].cast(pl.String)
         wrong = text.filter(text.str.contains(forbidden) | (text == ""))

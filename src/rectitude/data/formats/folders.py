@@ -11,16 +11,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from rectitude.data.formats.columnar import scanned
 from rectitude.data.formats.file import PACKED
 from rectitude.data.frames import renamed
 from rectitude.data.table import Source
 from rectitude.errors import UnreadableFile
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SCHEMA = "schema.json"
 Framework = Literal["recbole", "elliot", "warprec", "recpack"]
@@ -216,8 +215,6 @@ def _pieces(folder: Path) -> list[Path]:
 
 def _lenskit(folder: Path) -> Source:
     """The interactions of a dataset: entities are numbered, their ids stand in tables beside."""
-    import polars as pl
-
     name, entities = _relationship(folder)
     links = scanned(folder / f"{name}.parquet", [folder / f"{name}.parquet"])
     ids = {f"{entity}_id": (f"{entity}_num", kind or entity) for entity, kind in entities.items()}

@@ -8,7 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rectitude.data.columns import Wanted
 from rectitude.data.formats.file import Content, File
@@ -20,9 +22,6 @@ from rectitude.data.table import Source, What
 from rectitude.data.values import IDS
 from rectitude.errors import BadIds, BadScores, BadTable, DuplicateItems, UnreadableFile
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def sniff_lines(file: File, what: What) -> str | None:
@@ -48,8 +47,6 @@ def sniff_json(file: File, what: What) -> str | None:
 
 def read_lines(file: File, want: Wanted) -> Source:
     """One object a line, its keys the columns; a value may also be the list of a user's items."""
-    import polars as pl
-
     whole = file.path if file.data is None else file.data
     try:
         frame = pl.read_ndjson(whole, infer_schema_length=None)
@@ -147,8 +144,6 @@ def _held(held: object, want: Wanted, name: str) -> Source:
 
 def _keyed(source: Source) -> Source:
     """The keys as text that may be numbers; as numbers at once beside items that are."""
-    import polars as pl
-
     frame = source.take({name: name for name in source.names})
     if "item" not in frame.columns or frame["item"].dtype in (pl.String, pl.Null):
         return replace(source, text=True)

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from rectitude.data.columns import POSITIONS, Wanted, listed
 from rectitude.data.formats import columnar, jsons, separated
@@ -20,10 +22,6 @@ from rectitude.data.formats.separated import read_sniffed, write_separated
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 Writer = Callable[[Content, Path], Mapping[Path, Write]]
 TAB = "\t"
@@ -208,8 +206,6 @@ def read_recpack(file: File, want: Wanted) -> Source:
 
 def write_recpack(content: Content, path: Path) -> Mapping[Path, Write]:
     """Two files, as `InteractionMatrix.load` takes them."""
-    import polars as pl
-
     frame = content.frame
     users = require_numbers(frame["list"], "RecPack")
     items = require_numbers(frame["item"], "RecPack")

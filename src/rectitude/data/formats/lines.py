@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.data.columns import Wanted
 from rectitude.data.formats.file import Content, File
@@ -22,14 +23,9 @@ from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def numbered_lines(file: File) -> pl.DataFrame:
     """Every line that holds something, with its number from 1: columns number, line."""
-    import polars as pl
-
     try:
         text = file.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -76,8 +72,6 @@ def sniff_adjacency(file: File, what: What) -> str | None:
 
 def read_adjacency(file: File, want: Wanted) -> Source:
     """A user and its items on each line; for predictions in their order, best first."""
-    import polars as pl
-
     words = numbered_lines(file).select(_words("line"))
     lists = words.select(
         pl.col("line").list.first().alias("list"), pl.col("line").list.slice(1).alias("item")
@@ -89,8 +83,6 @@ def read_adjacency(file: File, want: Wanted) -> Source:
 
 def write_adjacency(content: Content, path: Path) -> Mapping[Path, Write]:
     """A line for each list, also for one without items."""
-    import polars as pl
-
     frame = content.frame.with_columns(pl.col("list", "item").cast(pl.String))
     require_plain(frame, r"\s", "an adjacency list")
     lists = frame.group_by("list", maintain_order=True).agg("item")
@@ -120,8 +112,6 @@ def read_sets(file: File, want: Wanted) -> Source:
 
     The first set is what the list answers to; it stays in the file.
     """
-    import polars as pl
-
     lines = numbered_lines(file).with_row_index("list")
     halves = lines.with_columns(pl.col("line").str.split("\t"))
     wrong = halves.filter(pl.col("line").list.len() != 2)
@@ -137,8 +127,6 @@ def read_sets(file: File, want: Wanted) -> Source:
 
 
 def _words(column: str) -> pl.Expr:
-    import polars as pl
-
     return pl.col(column).str.extract_all(r"\S+")
 
 
@@ -158,8 +146,6 @@ def read_negatives(file: File, want: Wanted) -> Source:
 
     Negatives that stand twice stay: whoever counts candidates shall see them.
     """
-    import polars as pl
-
     if want.what not in ("candidates", "truth"):
         raise BadTable(
             f"{file.path.name} holds positives and negatives, and {want.what} is wanted.",
@@ -180,8 +166,6 @@ def read_negatives(file: File, want: Wanted) -> Source:
 
 def write_negatives(content: Content, path: Path) -> Mapping[Path, Write]:
     """One line a user: the first candidate as the positive, the others as its negatives."""
-    import polars as pl
-
     require_plain(content.frame, r"[\s(),]", "a file of negatives")
     lists = content.frame.group_by("list", maintain_order=True).agg(pl.col("item").cast(pl.String))
     pair = pl.format("({},{})", pl.col("list").cast(pl.String), pl.col("item").list.first())
@@ -192,8 +176,6 @@ def write_negatives(content: Content, path: Path) -> Mapping[Path, Write]:
 
 
 def _rows(parts: pl.DataFrame, what: What) -> pl.DataFrame:
-    import polars as pl
-
     positive = parts.select(pl.col("user").alias("list"), "item")
     if what == "truth":
         return positive

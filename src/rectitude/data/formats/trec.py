@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rectitude.data.columns import Wanted, wanted
 from rectitude.data.formats.file import Content, File
@@ -20,10 +21,6 @@ from rectitude.data.table import Source, What
 from rectitude.data.text import Rest, Text, parse
 from rectitude.errors import BadGrades
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 RUN = ("qid", "Q0", "docno", "rank", "score", "tag")
 QRELS = ("qid", "iter", "docno", "rel")
@@ -103,8 +100,6 @@ def write(content: Content, path: Path) -> Mapping[Path, Write]:
 
 
 def _run(content: Content) -> pl.DataFrame:
-    import polars as pl
-
     tag = "-".join(content.tag.split()) or "rectitude"
     return content.frame.select(
         "list", pl.lit("Q0").alias("Q0"), "item", "rank", "score", pl.lit(tag).alias("tag")
@@ -113,8 +108,6 @@ def _run(content: Content) -> pl.DataFrame:
 
 def _qrels(frame: pl.DataFrame) -> pl.DataFrame:
     """Grades of qrels are whole numbers: trec_eval would cut off what stands behind the point."""
-    import polars as pl
-
     grades = frame["grade"]
     wrong = frame.filter((grades != grades.round()).fill_null(value=True))
     if wrong.height:
