@@ -17,7 +17,7 @@ from rectitude.data.log import open_log
 from rectitude.data.synthetic import shop
 from rectitude.explanation.robustness import robustness
 from rectitude.models import model_of
-from rectitude.reports.content import Content, Slice, Stage, Window, content_of
+from rectitude.reports.content import Content, ReportStage, Slice, Window, content_of
 from rectitude.reports.page import write
 
 HOSTILE = "<script>alert(1)</script>"
@@ -69,7 +69,10 @@ def content() -> Content:
         ).as_dict(),
         slices=slices,
         windows=windows,
-        flow=[Stage(label="the log", rows=900), Stage(label="k_core", rows=700, dropped=200)],
+        flow=[
+            ReportStage(label="the log", rows=900),
+            ReportStage(label="k_core", rows=700, dropped=200),
+        ],
         reproduce="rectitude run shop.toml",
     )
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.data.formats.convert import convert
-from rectitude.data.formats.file import Content, Kind
+from rectitude.data.formats.file import FileContent, Kind
 from rectitude.data.formats.fit import fit
 from rectitude.data.formats.registry import FORMATS
 from rectitude.data.read import read
@@ -91,7 +91,7 @@ TEXTUAL = {
 
 
 @st.composite
-def contents(draw: st.DrawFn, name: str, kind: Kind, ids: str) -> Content:
+def contents(draw: st.DrawFn, name: str, kind: Kind, ids: str) -> FileContent:
     """Pairs that differ, in lists that stand together, and a list or two without items."""
     key = {"integer": positions, "signed": signed}.get(ids, TEXTUAL.get(name, plain))
     lists = draw(
@@ -126,10 +126,10 @@ def contents(draw: st.DrawFn, name: str, kind: Kind, ids: str) -> Content:
     }
     frame = pl.DataFrame(rows, schema=schema).select("list", "item", *columns)
     handed = pl.Series("list", list(lists), dtype=dtype) if kind == "predictions" else None
-    return Content(kind, frame, handed)
+    return FileContent(kind, frame, handed)
 
 
-def kept(content: Content, name: str, ending: str, form: str) -> tuple[Content, Table]:
+def kept(content: FileContent, name: str, ending: str, form: str) -> tuple[FileContent, Table]:
     """What was written, and what is read of it."""
     fitted = fit(content, FORMATS[name])
     with tempfile.TemporaryDirectory() as folder:
@@ -180,7 +180,7 @@ def test_what_is_written_is_recognised(name: str) -> None:
         "predictions": pl.Series("score", [0.5, 0.25, 1.0]),
         "truth": pl.Series("grade", [1.0, 2.0, 1.0]),
     }
-    content = Content(kind, frame.with_columns(*[extra[kind]] if kind in extra else []))
+    content = FileContent(kind, frame.with_columns(*[extra[kind]] if kind in extra else []))
     written, table = kept(content, name, ENDINGS[name], "")
     assert table.recognised.startswith(f"{name} (")
     assert as_text(table.frame.select(written.frame.columns)) == as_text(written.frame)
@@ -210,7 +210,7 @@ def test_compressed_text_is_written_and_read(name: str, packing: str) -> None:
     if packing == ".zst":
         pytest.importorskip("zstandard")
     frame = pl.DataFrame({"list": [1, 1, 2], "item": [7, 8, 7], "score": [0.5, 0.25, 1.0]})
-    written, table = kept(Content("predictions", frame), name, ENDINGS[name] + packing, "")
+    written, table = kept(FileContent("predictions", frame), name, ENDINGS[name] + packing, "")
     shared = written.frame.columns
     assert as_text(table.frame.select(shared)) == as_text(written.frame)
 
@@ -271,5 +271,5 @@ def test_equal_content_makes_equal_compressed_files(tmp_path: Path) -> None:
     for name in ("a.csv.gz", "b.csv.gz"):
         form = FORMATS["csv"]
         assert form.write is not None
-        write_all(dict(form.write(Content("truth", frame), tmp_path / name)))
+        write_all(dict(form.write(FileContent("truth", frame), tmp_path / name)))
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-import rectitude.auditing.in_split  # noqa: F401
 from rectitude.auditing import in_lists, in_scores, in_split  # noqa: F401
 from rectitude.auditing.opening import Handed, open_parts, unpacked
 from rectitude.auditing.parts import Parts

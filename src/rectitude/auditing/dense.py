@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers
-from rectitude.auditing.parts import PAIR, USER, Coded, Parts, Scored
+from rectitude.auditing.parts import PAIR, USER, AuditedScores, CodedTable, Parts
 from rectitude.data.dense import Block, Dense
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadScores
@@ -86,7 +86,7 @@ def learnt_targets(given: object) -> Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ScoreRows:
     """Logits of which some rows are evaluated, each with its target."""
 
     dense: Dense
@@ -109,7 +109,7 @@ class Rows:
 
 
 def with_scores(
-    parts: Parts, dense: Dense, codes: Coded, padding: int | None, wrong: dict[int, Any] | None
+    parts: Parts, dense: Dense, codes: CodedTable, padding: int | None, wrong: dict[int, Any] | None
 ) -> Parts:
     """The parts with what dense scores hold, and with the scores as they can be evaluated; `wrong`
     are the targets that are none, if these are logits."""
@@ -121,7 +121,7 @@ def with_scores(
         rows["users"] = codes.users.codes["scores"].whole
     unused = None if padding is None else items[padding]
     scores = Scores(sound.blocks, **rows, items=items, padding=unused)
-    ranked = Rows(sound) if dense.kind == "logits" else scores
+    ranked = ScoreRows(sound) if dense.kind == "logits" else scores
     scored = replace(_scored(dense, padding, lists, items), wrong_targets=wrong)
     parts = replace(parts, scored=scored, ranked=ranked, order="score")
     return replace(parts, lists=_first_places(parts, scores))
@@ -138,7 +138,7 @@ def _sound(dense: Dense) -> Callable[[], Iterator[Block]]:
     return blocks
 
 
-def _scored(dense: Dense, padding: int | None, lists: Any, items: Any) -> Scored:
+def _scored(dense: Dense, padding: int | None, lists: Any, items: Any) -> AuditedScores:
     bad, equal = [], []
     cells, holes = 0, False
     for first, _, block in dense.spans():
@@ -153,7 +153,7 @@ def _scored(dense: Dense, padding: int | None, lists: Any, items: Any) -> Scored
     frame = pl.DataFrame({"list": lists[rows], "item": items[columns]})
     constant = pl.Series("list", lists[np.concatenate(equal)])
     size = dense.rows * dense.columns
-    return Scored(dense.rows, size, pl.Series("item", items), frame, cells, holes, constant)
+    return AuditedScores(dense.rows, size, pl.Series("item", items), frame, cells, holes, constant)
 
 
 def _wrong(block: Block, padding: int | None) -> Flags:

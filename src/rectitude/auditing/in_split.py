@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from rectitude.auditing.parts import CELL, PAIR, TIME, Case, Compared, Parts, present
+from rectitude.auditing.parts import CELL, PAIR, TIME, AuditCase, Compared, Parts, present
 from rectitude.auditing.ranked import once, popular_lists
 from rectitude.auditing.registry import check
 from rectitude.auditing.result import Found, Severity
@@ -246,7 +246,9 @@ def _against(parts: Parts, as_is: pl.DataFrame, without: pl.DataFrame) -> Compar
     lists = parts.ranked
     if lists is None:
         lists = popular_lists(present(parts.train), as_is, parts.depth, parts.seen)
-    return Case(once(as_is), lists, parts.handed), Case(once(without), lists, parts.handed)
+    return AuditCase(once(as_is), lists, parts.handed), AuditCase(
+        once(without), lists, parts.handed
+    )
 
 
 def _of_items(parts: Parts, truth: pl.DataFrame, known: pl.DataFrame, about: str) -> Found:

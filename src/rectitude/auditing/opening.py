@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from rectitude.auditing.dense import learnt_targets, opened_dense, targets_of, with_scores
-from rectitude.auditing.parts import BY_LIST, TIME, USER, Case, Coded, Parts, coded
+from rectitude.auditing.parts import BY_LIST, TIME, USER, AuditCase, CodedTable, Parts, coded
 from rectitude.auditing.ranked import cleaned, once, placed, popular_lists, sound_weights
 from rectitude.data.dense import Dense
 from rectitude.data.formats.file import opened
@@ -192,7 +192,7 @@ def _with_targets(handed: Handed, dense: Any) -> tuple[Handed, dict[str, Table],
     return replace(handed, list_key="row", noun="class"), tables, wrong
 
 
-def _parts(codes: Coded, handed: Handed, profile: Profile, names: list[Name]) -> Parts:
+def _parts(codes: CodedTable, handed: Handed, profile: Profile, names: list[Name]) -> Parts:
     cutoffs = [cutoff for name in names if (cutoff := profile.resolve(name).cutoff) is not None]
     frames = codes.frames
     train = frames.get("train")
@@ -279,7 +279,7 @@ def _padding(dense: Dense, profile: Profile) -> int | None:
     return column_of(dense.items, profile.padding)
 
 
-def _with_lists(parts: Parts, tables: Mapping[str, Table], codes: Coded) -> Parts:
+def _with_lists(parts: Parts, tables: Mapping[str, Table], codes: CodedTable) -> Parts:
     """The parts with ranked lists, if there are any."""
     if "predictions" not in tables:
         return parts
@@ -309,4 +309,4 @@ def _with_base(parts: Parts) -> Parts:
         truth = truth.join(
             sound_weights(parts.weights), on="list", how="semi", maintain_order="left"
         )
-    return replace(parts, base=Case(truth, lists, parts.handed))
+    return replace(parts, base=AuditCase(truth, lists, parts.handed))

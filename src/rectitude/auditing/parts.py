@@ -34,7 +34,7 @@ _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedTable:
     """Frames whose ids are codes."""
 
     frames: Mapping[str, pl.DataFrame]
@@ -43,7 +43,7 @@ class Coded:
     items: Ids
 
 
-def coded(tables: Mapping[str, Table], dense: Dense | None, key: str) -> Coded:
+def coded(tables: Mapping[str, Table], dense: Dense | None, key: str) -> CodedTable:
     """All tables with codes in the place of ids, and numbers of pairs and cells."""
     frames = {name: _by_role(name, table.frame, key) for name, table in tables.items()}
     if dense is not None:
@@ -58,7 +58,7 @@ def coded(tables: Mapping[str, Table], dense: Dense | None, key: str) -> Coded:
         name: _codes(name, frame, known) for name, frame in frames.items() if name != "scores"
     }
     owned = numbered if key == USER else _owned(numbered)
-    return Coded(_with_times(_numbered(owned, key)), users, lists or users, items)
+    return CodedTable(_with_times(_numbered(owned, key)), users, lists or users, items)
 
 
 def _by_role(name: str, frame: pl.DataFrame, key: str) -> pl.DataFrame:
@@ -176,7 +176,7 @@ REPEATED = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class AuditCase:
     """Something to evaluate: predictions, a truth, and what is set otherwise."""
 
     truth: pl.DataFrame
@@ -188,12 +188,12 @@ class Case:
     weights: Literal["given", "equal"] = "given"
 
 
-Compared = tuple[Case | None, Case | None] | None
+Compared = tuple[AuditCase | None, AuditCase | None] | None
 """what is evaluated as it is, and without what was found; None where nothing can be"""
 
 
 @dataclass(frozen=True)
-class Scored:
+class AuditedScores:
     """What was met when dense scores were read."""
 
     rows: int
@@ -240,14 +240,14 @@ class Parts:
     """list, item, place (from 1 in each list), [score]; of dense scores the first places only"""
     handed: pl.Series | None = None
     """lists that were handed over, maybe empty ones"""
-    scored: Scored | None = None
+    scored: AuditedScores | None = None
     catalogue: pl.DataFrame | None = None
     evaluated: pl.DataFrame | None = None
     """the users to evaluate"""
     weights: pl.DataFrame | None = None
     """list, weight: what each list weighs"""
     folds: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    base: Case | None = None
+    base: AuditCase | None = None
     """what is evaluated as it is; None if there is not enough for it"""
     ranked: Any = None
     """what is evaluated of the predictions: lists that can be ranked, or scores; None without"""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rectitude.auditing.dense import Rows
-from rectitude.auditing.parts import USER, Case, Compared, Parts
+from rectitude.auditing.dense import ScoreRows
+from rectitude.auditing.parts import USER, AuditCase, Compared, Parts
 from rectitude.auditing.ranked import sound_weights
 from rectitude.auditing.result import SEVERITIES, Finding, Found, Pair
 from rectitude.errors import NothingToEvaluate, RectitudeError
@@ -47,7 +47,7 @@ def effect_of(
     return pairs, (one.lists, two.lists)
 
 
-def measured(parts: Parts, case: Case | None) -> Measured:
+def measured(parts: Parts, case: AuditCase | None) -> Measured:
     """The metrics of a case; none where there is nothing that could be evaluated."""
     if case is None:
         return Measured()
@@ -58,7 +58,7 @@ def measured(parts: Parts, case: Case | None) -> Measured:
             _predictions(parts, case), _truth(parts, case), parts.metrics, profile,
             train=_train(parts), items=parts.catalogue, users=parts.evaluated,
             weights=None if weights is None else _keyed(parts, sound_weights(weights)),
-            list_key=USER if parts.key == USER or isinstance(case.lists, Rows) else "list",
+            list_key=USER if parts.key == USER or isinstance(case.lists, ScoreRows) else "list",
         )  # fmt: skip
     except NothingToEvaluate:  # its words name codes
         about = f"no {parts.key} of the predictions has truth, or no row is left of one of them."
@@ -68,10 +68,10 @@ def measured(parts: Parts, case: Case | None) -> Measured:
     return _numbers(found)
 
 
-def _predictions(parts: Parts, case: Case) -> object:
+def _predictions(parts: Parts, case: AuditCase) -> object:
     """Ranked lists with what has ordered them so far, the scores, or some rows of logits."""
     lists: Any = case.lists
-    if isinstance(lists, Rows):
+    if isinstance(lists, ScoreRows):
         return lists.chosen(parts.keys.labels(case.truth["list"].to_numpy()).to_numpy())
     if not isinstance(lists, pl.DataFrame):
         return lists
@@ -81,8 +81,8 @@ def _predictions(parts: Parts, case: Case) -> object:
     return Lists(keyed.select(columns), ordered=given, users=case.handed)
 
 
-def _truth(parts: Parts, case: Case) -> object:
-    if isinstance(case.lists, Rows):
+def _truth(parts: Parts, case: AuditCase) -> object:
+    if isinstance(case.lists, ScoreRows):
         return parts.items.labels(case.truth["item"].to_numpy()).to_numpy()
     return _keyed(parts, case.truth)
 

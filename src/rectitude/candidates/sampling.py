@@ -18,7 +18,7 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct
 from rectitude.candidates.estimators import warning
-from rectitude.candidates.sets import Parts, numbers_of, parts_of
+from rectitude.candidates.sets import SplitParts, numbers_of, parts_of
 from rectitude.candidates.value import Candidates
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, unknown_name
@@ -75,7 +75,7 @@ class Urn:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class DrawGroups:
     """What items are drawn for: users, or positives of users."""
 
     owner: Integers
@@ -96,7 +96,7 @@ def among(known: Integers, keys: Integers) -> Flags:
 
 
 def draw(
-    urn: Urn, groups: Groups, seed: int, replacement: Replacement = "without"
+    urn: Urn, groups: DrawGroups, seed: int, replacement: Replacement = "without"
 ) -> tuple[Integers, Integers]:
     """The group and the item of each draw, sorted. Every group must have enough items left."""
     taken = np.zeros(0, np.int64)
@@ -118,7 +118,7 @@ def draw(
 
 
 def _round(
-    urn: Urn, groups: Groups, seed: int, replacement: Replacement, so_far: tuple[Integers, ...]
+    urn: Urn, groups: DrawGroups, seed: int, replacement: Replacement, so_far: tuple[Integers, ...]
 ) -> list[Integers]:
     """The next draws of all groups that miss some, a portion of them at a time."""
     taken, missing, used, tries = so_far
@@ -131,13 +131,13 @@ def _round(
     return found
 
 
-def _missing(groups: Groups, taken: Integers, items: int) -> Integers:
+def _missing(groups: DrawGroups, taken: Integers, items: int) -> Integers:
     missing: Integers = groups.count - np.bincount(taken // items, minlength=len(groups.count))
     return missing
 
 
 def _tried(
-    urn: Urn, groups: Groups, seed: int, part: Integers, used: Integers, tries: Integers
+    urn: Urn, groups: DrawGroups, seed: int, part: Integers, used: Integers, tries: Integers
 ) -> Integers:
     """Keys of what the next numbers of some groups hit, without what their owners cannot have."""
     group = np.repeat(part, tries)
@@ -171,14 +171,14 @@ def _portions(size: Integers) -> list[Integers]:
     return np.split(some, np.flatnonzero(np.diff(portion)) + 1) if len(some) else []
 
 
-def _grid(urn: Urn, groups: Groups, part: Integers) -> tuple[Integers, Integers, Flags]:
+def _grid(urn: Urn, groups: DrawGroups, part: Integers) -> tuple[Integers, Integers, Flags]:
     """Every pair of some groups and all items, and whether it is allowed."""
     group, item = np.repeat(part, urn.items), np.tile(np.arange(urn.items), len(part))
     return group, item, urn.allows(groups.owner[group], item)
 
 
 def _exhaustive(
-    urn: Urn, groups: Groups, seed: int, part: Integers, missing: Integers, taken: Integers
+    urn: Urn, groups: DrawGroups, seed: int, part: Integers, missing: Integers, taken: Integers
 ) -> Integers:
     """Draws without replacement from all that is left: the first of exponential waiting times."""
     group, item, fine = _grid(urn, groups, part)
@@ -192,7 +192,7 @@ def _exhaustive(
 
 
 def _repeated(
-    urn: Urn, groups: Groups, seed: int, part: Integers, missing: Integers, taken: Integers
+    urn: Urn, groups: DrawGroups, seed: int, part: Integers, missing: Integers, taken: Integers
 ) -> Integers:
     """Draws with replacement from all that is allowed."""
     _, item, fine = _grid(urn, groups, part)
@@ -216,7 +216,7 @@ Known = Literal["by_split", "by_time", "ever"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SamplingPlan:
     """How negatives are drawn."""
 
     count: int
@@ -247,7 +247,7 @@ class Plan:
 
 def sampled(split: Split, count: int = 100, *, items: object = None, seed: int = 0,
             **choices: Any) -> Candidates:  # fmt: skip
-    """Negatives drawn for each user of the truth or for each of his positives; see `Plan`.
+    """Negatives drawn for each user of the truth or for each of his positives; see `SamplingPlan`.
 
     The draws depend on the seed and on ids alone: row order, file and machine play no part.
     """
@@ -269,11 +269,11 @@ def sampled(split: Split, count: int = 100, *, items: object = None, seed: int =
     return Candidates(frame, frame["user"].unique().sort(), made, seed, ledger)
 
 
-def _weight(plan: Plan) -> Weight:
+def _weight(plan: SamplingPlan) -> Weight:
     return plan.weight if plan.exponent else "uniform"
 
 
-def _positives(parts: Parts, plan: Plan, seed: int, ledger: Ledger) -> pl.DataFrame:
+def _positives(parts: SplitParts, plan: SamplingPlan, seed: int, ledger: Ledger) -> pl.DataFrame:
     """The pairs of the truth; of users who have too many of them, some."""
     user, item = (parts.truth[name].to_numpy() for name in ("user", "item"))
     owner, size = np.unique(user, return_counts=True)
@@ -296,7 +296,7 @@ def _positives(parts: Parts, plan: Plan, seed: int, ledger: Ledger) -> pl.DataFr
     return _rows(users, items, items)
 
 
-def _repeats(frame: pl.DataFrame, plan: Plan, ledger: Ledger) -> None:
+def _repeats(frame: pl.DataFrame, plan: SamplingPlan, ledger: Ledger) -> None:
     if plan.replacement == "with" or plan.crowded == "drawn":
         ledger.count(
             "repeated", frame.height - frame.n_unique(), "candidates are repeats and count once",
@@ -304,14 +304,14 @@ def _repeats(frame: pl.DataFrame, plan: Plan, ledger: Ledger) -> None:
         )  # fmt: skip
 
 
-def plan_of(count: int, choices: Mapping[str, Any]) -> Plan:
+def plan_of(count: int, choices: Mapping[str, Any]) -> SamplingPlan:
     """A plan that makes sense, or an error that says what does not."""
-    hints = get_type_hints(Plan)
+    hints = get_type_hints(SamplingPlan)
     for name, value in {"count": count, **choices}.items():
         if name not in hints:
             raise unknown_name("setting", name, hints, where="sampled candidates")
         require_fitting(value, hints[name], f"{name} of sampled candidates")
-    plan = Plan(count, **choices)
+    plan = SamplingPlan(count, **choices)
     if plan.count < 1:
         raise BadName(f"{plan.count} candidates were asked for.", "a number from 1 on.")
     if plan.counted == "candidates" and (plan.per, plan.positives) != ("user", "included"):
@@ -324,7 +324,7 @@ def plan_of(count: int, choices: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def _urn(split: Split, parts: Parts, plan: Plan, ledger: Ledger) -> Urn:
+def _urn(split: Split, parts: SplitParts, plan: SamplingPlan, ledger: Ledger) -> Urn:
     """The items that can be drawn at all, and the pairs that cannot."""
     weight = np.zeros(len(parts.items))
     weight[parts.catalogue] = 1.0
@@ -349,7 +349,7 @@ def _urn(split: Split, parts: Parts, plan: Plan, ledger: Ledger) -> Urn:
     return Urn(weight, excluded, first, moment)
 
 
-def _times(split: Split, parts: Parts) -> tuple[Integers, Integers]:
+def _times(split: Split, parts: SplitParts) -> tuple[Integers, Integers]:
     """When each item was first met, and when each user's truth begins."""
     logs = [split.train, *([split.fold_in] if split.fold_in else [])]
     for log in (*logs, split.truth):
@@ -377,7 +377,7 @@ def _ordered(times: pl.Series) -> Integers:
     return times.to_numpy().astype(np.int64)
 
 
-def _groups(parts: Parts, plan: Plan) -> Groups:
+def _groups(parts: SplitParts, plan: SamplingPlan) -> DrawGroups:
     if plan.per == "positive":
         owner, positive = (parts.truth[name].to_numpy() for name in ("user", "item"))
     else:
@@ -388,10 +388,12 @@ def _groups(parts: Parts, plan: Plan) -> Groups:
     if plan.counted == "candidates":
         size = np.bincount(parts.truth["user"].to_numpy(), minlength=len(parts.users))
         count = np.maximum(count - size[owner], 0)
-    return Groups(owner, positive, count)
+    return DrawGroups(owner, positive, count)
 
 
-def _filled(groups: Groups, urn: Urn, parts: Parts, plan: Plan, ledger: Ledger) -> Groups:
+def _filled(
+    groups: DrawGroups, urn: Urn, parts: SplitParts, plan: SamplingPlan, ledger: Ledger
+) -> DrawGroups:
     """The groups, with what each can have; an error if that is less than was asked for."""
     live = int((urn.weight > 0).sum())
     needed = np.minimum(groups.count, 1) if plan.replacement == "with" else groups.count
@@ -418,14 +420,14 @@ def _filled(groups: Groups, urn: Urn, parts: Parts, plan: Plan, ledger: Ledger) 
         of=len(left), weight="warning", example=example,
     )  # fmt: skip
     limit = np.where(left > 0, groups.count, 0) if plan.replacement == "with" else left
-    return Groups(groups.owner, groups.positive, np.minimum(groups.count, limit))
+    return DrawGroups(groups.owner, groups.positive, np.minimum(groups.count, limit))
 
 
 def _rows(user: Integers, item: Integers, positive: Integers) -> pl.DataFrame:
     return pl.DataFrame({"user": user, "item": item, "positive": positive})
 
 
-def finished(parts: Parts, pieces: list[pl.DataFrame], linked: bool) -> pl.DataFrame:
+def finished(parts: SplitParts, pieces: list[pl.DataFrame], linked: bool) -> pl.DataFrame:
     """Rows of numbers as rows of ids, sorted."""
     columns = ["user", "positive", "item"] if linked else ["user", "item"]
     rows = pl.concat(pieces).select("user", "item", *columns[1:-1]).sort(columns)

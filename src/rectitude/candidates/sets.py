@@ -21,7 +21,7 @@ from rectitude.splits.split import Split
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SplitParts:
     """A split whose users and items are numbered in the order of their ids."""
 
     users: pl.Series
@@ -52,7 +52,7 @@ class Parts:
         return distinct(frame["user"].to_numpy() * len(self.items) + frame["item"].to_numpy())
 
 
-def parts_of(split: Split, items: object = None) -> Parts:
+def parts_of(split: Split, items: object = None) -> SplitParts:
     """A split in numbers. `items` is the catalogue; without one, it is what the split holds."""
     logs = [split.train, *([split.fold_in] if split.fold_in else [])]
     if split.truth.frame.is_empty():
@@ -65,7 +65,7 @@ def parts_of(split: Split, items: object = None) -> Parts:
     known = pl.concat(everything).unique().sort()
     numbered = [_numbered(frame, users, known) for frame in (met, found)]
     whole = known if offered is None else offered
-    return Parts(
+    return SplitParts(
         users, known, numbered[0], numbered[1].unique().sort("user", "item"),
         np.sort(numbers_of(whole, known)),
     )  # fmt: skip
@@ -156,14 +156,14 @@ def _ids_alone(source: object) -> bool:
     return isinstance(source, (pl.Series, np.ndarray, Set))
 
 
-def _shared(parts: Parts, numbers: Integers, kind: str, ledger: Ledger) -> Candidates:
+def _shared(parts: SplitParts, numbers: Integers, kind: str, ledger: Ledger) -> Candidates:
     owners = parts.users.gather(parts.truth["user"].unique().sort())
     frame = parts.items.gather(numbers).alias("item").to_frame()
     ledger.count("candidates", frame.height, f"items for each of {len(owners):,} users")
     return Candidates(frame, owners.alias("user"), {"kind": kind}, None, ledger)
 
 
-def _example(parts: Parts, numbers: Integers) -> str:
+def _example(parts: SplitParts, numbers: Integers) -> str:
     return f"item {parts.items[int(numbers[0])]!r}" if len(numbers) else ""
 
 

@@ -88,7 +88,7 @@ Examples:
   rectitude compare a.csv b.csv --truth test.csv --metrics ndcg@10 --margin 0.005"""
 
 
-class Form(StrEnum):
+class CompareForm(StrEnum):
     """How a comparison is shown."""
 
     TABLE = "table"
@@ -136,7 +136,9 @@ class Method:
 class Look:
     """How a comparison is shown, as options say."""
 
-    form: Annotated[Form, typer.Option("--format", help="How it is shown.")] = Form.TABLE
+    form: Annotated[CompareForm, typer.Option("--format", help="How it is shown.")] = (
+        CompareForm.TABLE
+    )
     table: Annotated[str | None, _word("models or differences: that table alone.")] = None
     show: Annotated[
         list[str] | None,
@@ -148,11 +150,13 @@ class Look:
         """Refuse what a format has no place for."""
         given = {"--table": self.table, "--show": self.show, "--words": self.words}
         asked = [option for option, value in given.items() if value]
-        if as_json and self.form is not Form.TABLE:
+        if as_json and self.form is not CompareForm.TABLE:
             asked = [f"--format {self.form}"]
         if as_json and asked:
             raise BadName(f"--json and {asked[0]} were given.", "one of them; JSON holds all.")
-        refused = {Form.TABLE: (), Form.CSV: ("--show", "--words")}.get(self.form, ("--words",))
+        refused = {CompareForm.TABLE: (), CompareForm.CSV: ("--show", "--words")}.get(
+            self.form, ("--words",)
+        )
         for option in [option for option in asked if option in refused]:
             raise BadName(f"{option} has no place in {self.form} output.", "another --format.")
 
@@ -162,9 +166,9 @@ class Look:
 
         parts: Any = BOTH if self.table is None else (self.table,)
         extra: Any = [column for word in self.show or () for column in word.split(",")]
-        if self.form is Form.CSV:
+        if self.form is CompareForm.CSV:
             return found.to_csv("differences" if self.table is None else parts[0])
-        if self.form is not Form.TABLE:
+        if self.form is not CompareForm.TABLE:
             written: str = getattr(found, f"to_{self.form}")(parts, extra)
             return written
         return found.to_text(parts, extra) + (f"\n\n{found.words()}" if self.words else "")

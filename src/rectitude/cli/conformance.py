@@ -14,7 +14,7 @@ from rectitude.cli.options import Json
 from rectitude.errors import unknown_name
 
 if TYPE_CHECKING:
-    from rectitude.conformance.run import Comparison, Standing
+    from rectitude.conformance.run import Agreement, Tallied
 
 NAME = "conformance"
 EXAMPLE = """\b
@@ -58,7 +58,7 @@ def _chosen(folder: str, asked: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(asked)) or there
 
 
-def _standings(folder: str, names: Iterable[str]) -> Iterator[Standing]:
+def _standings(folder: str, names: Iterable[str]) -> Iterator[Tallied]:
     from rectitude.conformance.run import conformance
 
     none = True
@@ -80,7 +80,7 @@ def _watched(names: Sequence[str]) -> Iterable[str]:
     return track(names, "Comparing profiles", console=Console(stderr=True), transient=True)
 
 
-def _table(standings: Sequence[Standing]) -> str:
+def _table(standings: Sequence[Tallied]) -> str:
     from rectitude.render import aligned
 
     heading = ["profile", "cases", "compared", "agree", "declared", "unsupported", "largest error"]
@@ -95,7 +95,7 @@ def _table(standings: Sequence[Standing]) -> str:
     return aligned([heading, *rows])
 
 
-def _disagreements(standings: Sequence[Standing]) -> list[str]:
+def _disagreements(standings: Sequence[Tallied]) -> list[str]:
     """The first values of each profile that neither agree nor are declared."""
     lines = []
     for standing in standings:
@@ -106,7 +106,7 @@ def _disagreements(standings: Sequence[Standing]) -> list[str]:
     return lines
 
 
-def _said(one: Comparison) -> str:
+def _said(one: Agreement) -> str:
     who = f" of {one.user}" if one.user else ""
     return f"{one.case}: {one.name}{who} is {_value(one.expected)}, here {_value(one.got)}"
 

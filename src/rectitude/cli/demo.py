@@ -36,14 +36,14 @@ def run(
 ) -> int:
     """See it at work on made-up data."""
     from rectitude.cli.output import watched
-    from rectitude.cli.run import Log
+    from rectitude.cli.run import LogForm
     from rectitude.experiment.run import run as run_experiment
     from rectitude.storage import make_folder, write_text
 
     where = make_folder(folder or tempfile.mkdtemp(prefix="rectitude-demo-"))
     text = EXPERIMENT.read_text("utf-8").replace("seed = 7", f"seed = {seed}")
     write_text(where / "demo.toml", text)
-    with watched(Log.AUTO) as watcher:
+    with watched(LogForm.AUTO) as watcher:
         found = run_experiment(where / "demo.toml", watchers=[watcher])
     if as_json:
         typer.echo(json.dumps({"folder": str(found.folder), **found.results}, indent=1))

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli import trec
-from rectitude.cli.inputs import Inputs, opened, source
+from rectitude.cli.inputs import CommandInputs, opened, source
 from rectitude.cli.options import Conventions, convention_of, pairs, reported
 from rectitude.cli.output import deliver, estimated, marked, with_estimates
 from rectitude.cli.output import shown as shown_progress
 from rectitude.errors import BadName
-from rectitude.reports import epoch
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
@@ -35,7 +34,7 @@ Examples:
   rectitude evaluate --truth qrels.txt --predictions bm25.run --format trec_eval -q -m all_trec"""
 
 
-class Format(StrEnum):
+class EvaluateForm(StrEnum):
     """How results are shown."""
 
     TABLE = "table"
@@ -125,7 +124,7 @@ def run(  # noqa: PLR0913  one parameter per option
         bool, _flag("--improvement", "Compare all with the first, in points and percent.")
     ] = False,
     definitions: Annotated[bool, _flag("--definitions", "Say what each number means.")] = False,
-    form: Annotated[Format | None, _flag("--format", "How results are shown.")] = None,
+    form: Annotated[EvaluateForm | None, _flag("--format", "How results are shown.")] = None,
     as_json: Annotated[bool, _flag("--json", "Short for --format json.")] = False,
     as_csv: Annotated[bool, _flag("--csv", "Short for --format csv.")] = False,
     as_latex: Annotated[bool, _flag("--latex", "Short for --format latex.")] = False,
@@ -154,15 +153,19 @@ def run(  # noqa: PLR0913  one parameter per option
     """
     from rectitude.reports.forms import rendered
 
-    shown = _format(form, {Format.JSON: as_json, Format.CSV: as_csv, Format.LATEX: as_latex})
+    shown = _format(
+        form, {EvaluateForm.JSON: as_json, EvaluateForm.CSV: as_csv, EvaluateForm.LATEX: as_latex}
+    )
     _require_targets(output, per_list, shown)
     _require_room(
         {"--definitions": definitions, "--improvement": improvement, "--estimate": estimate}, shown
     )
     _require_whole(slices or (), estimate, shown)
     names: Sequence[str] | None = metrics
-    if shown is Format.SMGCN:
-        names = epoch.names(metrics or ())
+    if shown is EvaluateForm.SMGCN:
+        from rectitude.reports.epoch import names as names_of_line
+
+        names = names_of_line(metrics or ())
     given: dict[str, Any] = {
         "metrics": names, "convention": convention_of(convention or ()), "train": source(train),
         "items": source(items), "users": source(users), "weights": source(weights),
@@ -170,7 +173,7 @@ def run(  # noqa: PLR0913  one parameter per option
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
     }  # fmt: skip
-    inputs = Inputs(
+    inputs = CommandInputs(
         predictions or (), scores or (), logits or (), truth, targets, score_users, score_items,
         train_targets, baselines, padding,
     )  # fmt: skip
@@ -178,16 +181,16 @@ def run(  # noqa: PLR0913  one parameter per option
         per_query, measures or (), complete, level, judged_only, max_retrieved, collection_size,
         no_summary,
     )  # fmt: skip
-    if shown is Format.TREC:
+    if shown is EvaluateForm.TREC:
         text, evaluations = trec.printed(options, convention or (), inputs, given)
     else:
         options.refuse(shown)
         evaluations = marked(_evaluated(inputs, given, estimate), smallest_slice)
         text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
-        text += estimated(evaluations) if estimate and shown is not Format.JSON else ""
+        text += estimated(evaluations) if estimate and shown is not EvaluateForm.JSON else ""
     deliver(text, output, per_list, evaluations)
-    in_text = shown is Format.TABLE and output is None
-    if not in_text and shown is not Format.JSON:
+    in_text = shown is EvaluateForm.TABLE and output is None
+    if not in_text and shown is not EvaluateForm.JSON:
         _warn_of_samples(evaluations)
     return _failed(evaluations, aloud=not in_text)
 
@@ -200,7 +203,9 @@ def _warn_of_samples(evaluations: Mapping[str, Evaluation]) -> None:
             typer.echo(f"warning: {label}: {one.ledger.entries['lists_sampled']}", err=True)
 
 
-def _evaluated(inputs: Inputs, given: Mapping[str, Any], estimate: bool) -> dict[str, Evaluation]:
+def _evaluated(
+    inputs: CommandInputs, given: Mapping[str, Any], estimate: bool
+) -> dict[str, Evaluation]:
     """Each of the predictions, evaluated."""
     from rectitude.evaluation.evaluate import evaluate
 
@@ -213,16 +218,16 @@ def _evaluated(inputs: Inputs, given: Mapping[str, Any], estimate: bool) -> dict
     return evaluations
 
 
-def _format(form: Format | None, flags: Mapping[Format, bool]) -> Format:
+def _format(form: EvaluateForm | None, flags: Mapping[EvaluateForm, bool]) -> EvaluateForm:
     """The one format that was asked for."""
     asked = {form} if form else set()
     asked |= {flag for flag, given in flags.items() if given}
     if len(asked) > 1:
         raise BadName(f"several formats were asked for: {', '.join(sorted(asked))}.", "one.")
-    return asked.pop() if asked else Format.TABLE
+    return asked.pop() if asked else EvaluateForm.TABLE
 
 
-def _require_targets(output: Path | None, per_list: Path | None, form: Format) -> None:
+def _require_targets(output: Path | None, per_list: Path | None, form: EvaluateForm) -> None:
     """Refuse what cannot be written before anything is computed."""
     for option, path in (("--output", output), ("--per-list", per_list)):
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
@@ -232,16 +237,16 @@ def _require_targets(output: Path | None, per_list: Path | None, form: Format) -
     if (
         output is not None
         and output.suffix.lower() == ".zip"
-        and form not in (Format.TABLE, Format.JSON)
+        and form not in (EvaluateForm.TABLE, EvaluateForm.JSON)
     ):
         raise BadName(f"--output {output} holds JSON and values per list, not {form}.", "--json.")
 
 
-def _require_room(asked: Mapping[str, bool], form: Format) -> None:
+def _require_room(asked: Mapping[str, bool], form: EvaluateForm) -> None:
     """Refuse what a format has no place for."""
-    roomy = [Format.TABLE, Format.MARKDOWN]
+    roomy = [EvaluateForm.TABLE, EvaluateForm.MARKDOWN]
     for option in [option for option, given in asked.items() if given and form not in roomy]:
-        if (option, form) == ("--estimate", Format.JSON):
+        if (option, form) == ("--estimate", EvaluateForm.JSON):
             continue
         told = "; JSON holds the definitions anyway" if option == "--definitions" else ""
         raise BadName(
@@ -249,9 +254,9 @@ def _require_room(asked: Mapping[str, bool], form: Format) -> None:
         )
 
 
-def _require_whole(slices: Sequence[str], estimate: bool, form: Format) -> None:
+def _require_whole(slices: Sequence[str], estimate: bool, form: EvaluateForm) -> None:
     """Refuse what slices do not go with."""
-    if slices and form in (Format.TREC, Format.SMGCN):
+    if slices and form in (EvaluateForm.TREC, EvaluateForm.SMGCN):
         raise BadName(f"--slices has no place in {form} output.", "another --format.")
     if slices and estimate:
         raise BadName("--slices and --estimate were given.", "one of them.")

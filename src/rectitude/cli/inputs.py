@@ -12,18 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rectitude.cli.options import Json, labelled, named_format, pairs
 from rectitude.cli.output import told
-from rectitude.data.table import What
 from rectitude.errors import BadName, UnreadableFile
+
+if TYPE_CHECKING:
+    from rectitude.data.table import What
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class CommandInputs:
     """The files that were named on the command line."""
 
     predictions: Sequence[str] = ()
@@ -38,7 +40,7 @@ class Inputs:
     padding: str | None = None
 
 
-def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
+def opened(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
     """Predictions by label, and the truth they are evaluated against."""
     kinds = {
         "--predictions": inputs.predictions, "--scores": inputs.scores, "--logits": inputs.logits,
@@ -65,7 +67,7 @@ def opened(inputs: Inputs) -> tuple[dict[str, Any], Any]:
     return _scores(inputs), truth
 
 
-def _scores(inputs: Inputs) -> dict[str, Any]:
+def _scores(inputs: CommandInputs) -> dict[str, Any]:
     from rectitude.predictions.scores import Scores
 
     users = _ids(inputs.score_users, "users", "list")
@@ -76,7 +78,7 @@ def _scores(inputs: Inputs) -> dict[str, Any]:
     }
 
 
-def _of_scores(inputs: Inputs) -> dict[str, object]:
+def _of_scores(inputs: CommandInputs) -> dict[str, object]:
     """The options that belong to dense scores."""
     return {
         "--score-users": inputs.score_users,
@@ -85,7 +87,7 @@ def _of_scores(inputs: Inputs) -> dict[str, object]:
     }
 
 
-def _padding(inputs: Inputs, file: str, items: Any) -> Any:
+def _padding(inputs: CommandInputs, file: str, items: Any) -> Any:
     """The padding item in the type of the items: a number where they are numbers."""
     if inputs.padding is None or not inputs.padding.isdecimal():
         return inputs.padding
@@ -110,7 +112,7 @@ def _ids(path: str | None, what: What, role: str) -> Any:
     return ids if numbers is None else numbers
 
 
-def _logits(inputs: Inputs) -> tuple[dict[str, Any], Any]:
+def _logits(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
     from rectitude.predictions.logits import Logits
 
     _require("--targets", inputs.targets, "--logits")
@@ -248,7 +250,7 @@ class Files:
         more = [] if other is None else [other]
         named = [[*given, *more] if given else [] for given in (lists, self.scores, self.logits)]
         rest = (self.truth, self.targets, self.score_users, self.score_items)
-        return opened(Inputs(named[0], named[1], named[2], *rest, padding=self.padding))
+        return opened(CommandInputs(named[0], named[1], named[2], *rest, padding=self.padding))
 
     def one_opened(self, lists: str | None) -> tuple[Any, Any]:
         """The predictions and the truth, for a verb that looks at one of them."""

@@ -21,13 +21,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import typer
 
 from rectitude.errors import BadName, RectitudeError
 from rectitude.storage import Write, write_all
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rectitude.aggregate.evaluation import Evaluation
     from rectitude.candidates.estimators import Estimate
 
@@ -94,6 +95,8 @@ def _line(name: str, told: Mapping[str, Any] | None) -> str:
 
 def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
     """The values of every list; with several runs, under each other with the run's label first."""
+    import polars as pl
+
     if len(evaluations) == 1:
         return next(iter(evaluations.values())).per_list()
     frames = [

@@ -15,7 +15,7 @@ from rectitude.errors import BadName, unknown_name
 
 if TYPE_CHECKING:
     from rectitude.profiles import Profile
-    from rectitude.profiles.profile import Difference
+    from rectitude.profiles.profile import ProfileDifference
 
 NAME = "profiles"
 EXAMPLE = """\b
@@ -133,7 +133,7 @@ def _said(name: str, entry: str | Mapping[str, Any]) -> list[str]:
     return [f"  {name}: {settings}", *sentences]
 
 
-def _compared(profiles: Sequence[Profile], differences: Sequence[Difference]) -> str:
+def _compared(profiles: Sequence[Profile], differences: Sequence[ProfileDifference]) -> str:
     """What differs for most metrics, then what is otherwise for single ones."""
     one, other = (profile.name for profile in profiles)
     if all(difference.same for difference in differences):
@@ -154,20 +154,20 @@ def _compared(profiles: Sequence[Profile], differences: Sequence[Difference]) ->
     return "\n".join([*lines, *(["", closing] if plain else [])])
 
 
-def _common(differences: Sequence[Difference]) -> dict[str, Any]:
+def _common(differences: Sequence[ProfileDifference]) -> dict[str, Any]:
     """The switches in which most metrics differ, and in the same way; none of a single metric."""
     times = Counter(pair for difference in differences for pair in difference.switches.items())
     several = len(differences) > 1
     return {s: pair for (s, pair), many in times.items() if several and 2 * many > len(differences)}
 
 
-def _own(difference: Difference, common: Mapping[str, Any]) -> dict[str, Any]:
+def _own(difference: ProfileDifference, common: Mapping[str, Any]) -> dict[str, Any]:
     pairs = difference.switches
     own = {switch: pair for switch, pair in pairs.items() if common.get(switch) != pair}
     return {**own, **difference.numbers}
 
 
-def _renamed(difference: Difference) -> list[str]:
+def _renamed(difference: ProfileDifference) -> list[str]:
     one, other = difference.metric
     return [] if one == other else [f"  another metric: {one} | {other}"]
 
@@ -185,7 +185,7 @@ def _pairs(pairs: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _json_of(profiles: Sequence[Profile], differences: Sequence[Difference]) -> str:
+def _json_of(profiles: Sequence[Profile], differences: Sequence[ProfileDifference]) -> str:
     facts = {
         "profiles": [profile.name for profile in profiles],
         "metrics": [difference.as_dict() for difference in differences],

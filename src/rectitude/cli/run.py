@@ -27,7 +27,7 @@ Examples:
 STARTER = "experiment.toml"
 
 
-class Log(StrEnum):
+class LogForm(StrEnum):
     """How it is told what happens."""
 
     AUTO = "auto"
@@ -48,7 +48,7 @@ Only = Annotated[
 ]
 Resume = Annotated[bool, _flag("--resume/--fresh", "Go on from what is there, or do all again.")]
 NoPlugins = Annotated[bool, _flag("--no-plugins", "Run no code that the file names.")]
-Told = Annotated[Log, typer.Option(help="Bars on a terminal, JSON lines, or nothing.")]
+Told = Annotated[LogForm, typer.Option(help="Bars on a terminal, JSON lines, or nothing.")]
 Init = Annotated[bool, _flag("--init", "Write a commented file to start from.")]
 Schema = Annotated[bool, _flag("--schema", "Print the JSON schema of the file.")]
 
@@ -61,7 +61,7 @@ def run(
     only: Only = None,
     resume: Resume = True,
     no_plugins: NoPlugins = False,
-    log: Told = Log.AUTO,
+    log: Told = LogForm.AUTO,
     init: Init = False,
     schema: Schema = False,
     as_json: Json = False,

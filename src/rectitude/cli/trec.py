@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Inputs, opened
+from rectitude.cli.inputs import CommandInputs, opened
 from rectitude.cli.options import convention_of
 from rectitude.errors import BadName
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
-    from rectitude.reports.trec import Gains, Line
+    from rectitude.reports.trec import Gains, TrecLine
 
 PROFILE = "trec_eval-10"
 
@@ -86,7 +86,7 @@ class Options:
 
 
 def printed(
-    options: Options, convention: Sequence[str], inputs: Inputs, given: Mapping[str, Any]
+    options: Options, convention: Sequence[str], inputs: CommandInputs, given: Mapping[str, Any]
 ) -> tuple[str, dict[str, Evaluation]]:
     """What trec_eval would print of every file of predictions, and the evaluations behind it."""
     from rectitude.reports import trec
@@ -108,7 +108,7 @@ def printed(
 
 
 def _found(
-    lines: Sequence[Line],
+    lines: Sequence[TrecLine],
     options: Options,
     run: Any,
     truth: Any,
@@ -130,7 +130,7 @@ def _found(
         evaluations[gains] = _whole(evaluate(run, worth, **{**given, "metrics": asked}))
     lengths = {line.length for line in lines if line.kind == "string"}
     strings = {size: _strings(size, options, run, truth, given) for size in lengths}
-    return trec.Found(evaluations, tag_of(run) if isinstance(run, str) else label, strings)
+    return trec.TrecValues(evaluations, tag_of(run) if isinstance(run, str) else label, strings)
 
 
 def _whole(evaluation: Evaluation) -> Evaluation:

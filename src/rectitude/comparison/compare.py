@@ -49,7 +49,7 @@ from rectitude.comparison.significance import (
 )
 from rectitude.errors import BadName, NothingToEvaluate, UndefinedValue, unknown_name
 from rectitude.evaluation.axes import named, parse_slicing
-from rectitude.evaluation.inputs import Inputs
+from rectitude.evaluation.inputs import Arguments
 from rectitude.metrics import METRICS, Metric
 from rectitude.render import number
 
@@ -182,7 +182,7 @@ def compare(
     seed: int = 0,
     margin: float | None = None,
     allow: Collection[Allowed] = (),
-    **given: Unpack[Inputs],
+    **given: Unpack[Arguments],
 ) -> Comparison:
     """Compare models user by user.
 

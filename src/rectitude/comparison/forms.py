@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from rectitude.comparison import text
-from rectitude.comparison.table import Cell, Column, Extra, columns
+from rectitude.comparison.table import Cell, Extra, MetricColumn, columns
 from rectitude.render import aligned, escaped
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _raised(cell: Cell) -> str:
     return cell.mark.letters or (text.APART if cell.mark.apart else "")
 
 
-def _body(comparison: Comparison, every: Sequence[Column], form: Form) -> Cells:
+def _body(comparison: Comparison, every: Sequence[MetricColumn], form: Form) -> Cells:
     names = [form.name(model) for model in next(iter(comparison.values.values()))]
     written = [[_whole(cell, form) for cell in column.cells] for column in every]
     return [[*row] for row in zip(names, *written, strict=True)]
@@ -141,7 +141,7 @@ def _merged(cells: Cells) -> Cells:
     return [heading, *body]
 
 
-def _latex_heading(every: Sequence[Column]) -> list[str]:
+def _latex_heading(every: Sequence[MetricColumn]) -> list[str]:
     """One row of metrics; with columns beside the numbers, a second row says what they are."""
     if all(not column.what for column in every):
         return [" & ".join(["model", *(escaped(column.metric) for column in every)]) + r" \\"]
@@ -155,7 +155,7 @@ def _latex_heading(every: Sequence[Column]) -> list[str]:
     return [" & ".join(["", *above]) + r" \\", "".join(rules), " & ".join(below) + r" \\"]
 
 
-def _aligned_body(comparison: Comparison, every: Sequence[Column]) -> Cells:
+def _aligned_body(comparison: Comparison, every: Sequence[MetricColumn]) -> Cells:
     """The body with room for the widest raised mark in every cell, so that digits align."""
     body = _body(comparison, every, LATEX)
     for place, column in enumerate(every, 1):

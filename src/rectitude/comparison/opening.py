@@ -38,7 +38,7 @@ from rectitude.errors import (
 from rectitude.evaluation.axes import (
     OWN,
     Axis,
-    Coded,
+    CodedAxis,
     Slicing,
     crossed,
     entries,
@@ -85,7 +85,7 @@ def _slicing(
     return crossed(named(axes), "lists", coded)
 
 
-def _coded(axis: Axis, owners: Column, table: Table | None, model: str) -> Coded:
+def _coded(axis: Axis, owners: Column, table: Table | None, model: str) -> CodedAxis:
     column = axis.name.removeprefix("users.")
     known = [] if table is None else [name for name in table.frame.columns if name != "list"]
     if table is None or column not in known or axis.name in OWN:

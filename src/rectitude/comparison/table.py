@@ -140,7 +140,7 @@ class Cell(NamedTuple):
     mark: Mark = Mark()
 
 
-class Column(NamedTuple):
+class MetricColumn(NamedTuple):
     """The cells of one metric, model by model: its numbers, or what was asked for beside them."""
 
     metric: str
@@ -149,17 +149,17 @@ class Column(NamedTuple):
     cells: list[Cell]
 
 
-def columns(comparison: Comparison, show: Collection[Extra]) -> list[Column]:
+def columns(comparison: Comparison, show: Collection[Extra]) -> list[MetricColumn]:
     """The table without the names of the models."""
     _require_baseline(comparison, show)
     found = []
     for metric, values in comparison.values.items():
         told = marks(comparison, metric)
         cells = [Cell(_value(comparison, metric, model), told[model]) for model in values]
-        found.append(Column(metric, "", cells))
+        found.append(MetricColumn(metric, "", cells))
         for extra in [extra for extra in _EXTRAS if extra in show]:
             beside = [Cell(_EXTRAS[extra](comparison, metric, model)) for model in values]
-            found.append(Column(metric, heading(comparison, metric, extra), beside))
+            found.append(MetricColumn(metric, heading(comparison, metric, extra), beside))
     return found
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rectitude.comparison.effects import Components
 from rectitude.comparison.table import (
     Cell,
-    Column,
     Extra,
+    MetricColumn,
     chance,
     change,
     columns,
@@ -81,7 +81,7 @@ def _names(comparison: Comparison) -> Sequence[str]:
     return [*next(iter(comparison.values.values()))]
 
 
-def _padded(column: Column) -> list[str]:
+def _padded(column: MetricColumn) -> list[str]:
     """Numbers with marks as letters and signs, padded so that digits align."""
     told = [_signs(cell) for cell in column.cells]
     widest = max(map(len, told))

@@ -31,7 +31,7 @@ _ID = "id"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DataOutcome:
     """What an operation gave: the rows it began with, and the parts of each fold."""
 
     all: pl.DataFrame
@@ -70,7 +70,7 @@ def _counts_of(splits: tuple[Split, Split], parts: Parts) -> dict[str, int]:
     }
 
 
-Property = Callable[[Outcome, Any], int]
+Property = Callable[[DataOutcome, Any], int]
 PROPERTIES: dict[str, Property] = {}
 
 
@@ -81,60 +81,60 @@ def states(function: Property) -> Property:
 
 
 @states
-def sizes(outcome: Outcome, stated: Mapping[str, int]) -> int:
+def sizes(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
     """The part has n rows."""
     return sum(abs(outcome.rows(part).height - n) for part, n in stated.items())
 
 
 @states
-def at_most(outcome: Outcome, stated: Mapping[str, int]) -> int:
+def at_most(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
     """The part has at most n rows."""
     return sum(max(outcome.rows(part).height - n, 0) for part, n in stated.items())
 
 
 @states
-def disjoint(outcome: Outcome, stated: list[str]) -> int:
+def disjoint(outcome: DataOutcome, stated: list[str]) -> int:
     """No row is in two parts."""
     rows = [set(outcome.rows(part)[_ID]) for part in stated]
     return sum(len(one & other) for one, other in combinations(rows, 2))
 
 
 @states
-def complete(outcome: Outcome, stated: list[str]) -> int:
+def complete(outcome: DataOutcome, stated: list[str]) -> int:
     """Together the parts are all rows."""
     union = set().union(*(outcome.rows(part)[_ID] for part in stated))
     return len(union ^ set(outcome.all[_ID]))
 
 
 @states
-def within(outcome: Outcome, stated: Mapping[str, str]) -> int:
+def within(outcome: DataOutcome, stated: Mapping[str, str]) -> int:
     """Every row of the part is in the other."""
     both = [(outcome.rows(part)[_ID], outcome.rows(other)[_ID]) for part, other in stated.items()]
     return sum(len(set(inner) - set(outer)) for inner, outer in both)
 
 
 @states
-def users(outcome: Outcome, stated: Mapping[str, int]) -> int:
+def users(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
     """The part has n distinct users."""
     return sum(abs(outcome.rows(part)["user"].n_unique() - n) for part, n in stated.items())
 
 
 @states
-def users_disjoint(outcome: Outcome, stated: list[str]) -> int:
+def users_disjoint(outcome: DataOutcome, stated: list[str]) -> int:
     """No user is in both parts."""
     one, other = (set(outcome.rows(part)["user"]) for part in stated)
     return len(one & other)
 
 
 @states
-def users_equal(outcome: Outcome, stated: list[str]) -> int:
+def users_equal(outcome: DataOutcome, stated: list[str]) -> int:
     """The same users are in both parts."""
     one, other = (set(outcome.rows(part)["user"]) for part in stated)
     return len(one ^ other)
 
 
 @states
-def rows_per_user(outcome: Outcome, stated: Mapping[str, Mapping[str, Any]]) -> int:
+def rows_per_user(outcome: DataOutcome, stated: Mapping[str, Mapping[str, Any]]) -> int:
     """Each user of the part has so many of his rows there; in every fold."""
     every = dict(outcome.all.group_by("user").len().rows())
     wrong = 0
@@ -154,19 +154,19 @@ def _number_properties(rule: Mapping[str, Any], rows: int) -> int:
 
 
 @states
-def before(outcome: Outcome, stated: Mapping[str, float]) -> int:
+def before(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
     """Every timestamp of the part is before t."""
     return sum(int((outcome.rows(part)["timestamp"] >= t).sum()) for part, t in stated.items())
 
 
 @states
-def from_(outcome: Outcome, stated: Mapping[str, float]) -> int:
+def from_(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
     """Every timestamp of the part is t or later."""
     return sum(int((outcome.rows(part)["timestamp"] < t).sum()) for part, t in stated.items())
 
 
 @states
-def latest(outcome: Outcome, stated: str) -> int:
+def latest(outcome: DataOutcome, stated: str) -> int:
     """No row of a user outside the part is later than his rows in it."""
     inside = outcome.rows(stated)
     first = inside.group_by("user").agg(pl.col("timestamp").min().alias("first"))
@@ -175,13 +175,13 @@ def latest(outcome: Outcome, stated: str) -> int:
 
 
 @states
-def fold_sizes(outcome: Outcome, stated: list[int]) -> int:
+def fold_sizes(outcome: DataOutcome, stated: list[int]) -> int:
     """Rows in the test part of each fold, in any order."""
     return _otherwise([fold["test"].height for fold in outcome.folds], stated)
 
 
 @states
-def fold_users(outcome: Outcome, stated: list[int]) -> int:
+def fold_users(outcome: DataOutcome, stated: list[int]) -> int:
     """Distinct users in the test part of each fold, in any order."""
     return _otherwise([fold["test"]["user"].n_unique() for fold in outcome.folds], stated)
 
@@ -191,35 +191,35 @@ def _otherwise(found: list[int], stated: list[int]) -> int:
 
 
 @states
-def folds_disjoint(outcome: Outcome, stated: bool) -> int:
+def folds_disjoint(outcome: DataOutcome, stated: bool) -> int:
     """The test parts of the folds share no row."""
     tests = [set(fold["test"][_ID]) for fold in outcome.folds]
     return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
 
 
 @states
-def folds_complete(outcome: Outcome, stated: bool) -> int:
+def folds_complete(outcome: DataOutcome, stated: bool) -> int:
     """Together the test parts of the folds are all rows."""
     union = set().union(*(fold["test"][_ID] for fold in outcome.folds))
     return len(union ^ set(outcome.all[_ID])) if stated else 0
 
 
 @states
-def folds_users_disjoint(outcome: Outcome, stated: bool) -> int:
+def folds_users_disjoint(outcome: DataOutcome, stated: bool) -> int:
     """No user is in the test part of two folds."""
     tests = [set(fold["test"]["user"]) for fold in outcome.folds]
     return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
 
 
 @states
-def test_known(outcome: Outcome, stated: list[str]) -> int:
+def test_known(outcome: DataOutcome, stated: list[str]) -> int:
     """Every user, item of test occurs in train."""
     test, train = outcome.rows("test"), outcome.rows("train")
     return sum(len(set(test[column]) - set(train[column])) for column in stated)
 
 
 @states
-def test_new_pairs(outcome: Outcome, stated: bool) -> int:
+def test_new_pairs(outcome: DataOutcome, stated: bool) -> int:
     """No user and item of test occur together in train."""
     pair = ["user", "item"]
     again = outcome.rows("test").join(outcome.rows("train"), pair, "semi")
@@ -227,7 +227,7 @@ def test_new_pairs(outcome: Outcome, stated: bool) -> int:
 
 
 @states
-def candidates(outcome: Outcome, stated: Mapping[str, Any]) -> int:
+def candidates(outcome: DataOutcome, stated: Mapping[str, Any]) -> int:
     """That many users, that many items for each, no repeats, none of them in the parts named."""
     drawn = outcome.candidates
     if drawn is None:
@@ -244,30 +244,30 @@ ID = "id"
 """The number of a row in the case, whatever order its rows were put in."""
 
 
-class Check(NamedTuple):
+class PropertyCheck(NamedTuple):
     """One thing that a case says, and how much of ours is otherwise; None if it cannot be said."""
 
     name: str
     wrong: int | None
 
 
-def checks(case: Case) -> list[Check]:
+def checks(case: Case) -> list[PropertyCheck]:
     """Everything that a data case says, held against what is done here."""
     stored = json.loads(case.path.read_text("utf-8"))
     if "operation" not in stored:
-        return [Check(name, None) for name in case.expected]
+        return [PropertyCheck(name, None) for name in case.expected]
     if stored.get("check") == "none":  # the framework fails: it says nothing
         return []
     asked = list(_asked(stored))
     if case.profile not in protocols():
-        return [Check(name, None) for name, _ in asked]
+        return [PropertyCheck(name, None) for name, _ in asked]
     try:
         outcome = _performed(_log(case, stored["operation"]), stored["operation"], case.profile)
-        return [Check(name, wrong(outcome)) for name, wrong in asked]
+        return [PropertyCheck(name, wrong(outcome)) for name, wrong in asked]
     except (BadName, UnknownName):  # words that the protocol does not know
-        return [Check(name, None) for name, _ in asked]
+        return [PropertyCheck(name, None) for name, _ in asked]
     except Exception:  # refused, or not foreseen: nothing of it agrees, and others go on
-        return [Check(name, 1) for name, _ in asked]
+        return [PropertyCheck(name, 1) for name, _ in asked]
 
 
 def declared(case: Case) -> bool:
@@ -276,7 +276,7 @@ def declared(case: Case) -> bool:
     return case.path.stem in known
 
 
-Wrong = Callable[[Outcome], int | None]
+Wrong = Callable[[DataOutcome], int | None]
 
 
 def _asked(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
@@ -297,7 +297,7 @@ def _asked(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
 
 
 def _other_rows(part: str, rows: list[int]) -> Wrong:
-    def wrong(outcome: Outcome) -> int | None:
+    def wrong(outcome: DataOutcome) -> int | None:
         parts = outcome.folds[0]
         if part in parts:
             return len(set(parts[part][ID]) ^ set(rows))
@@ -307,7 +307,7 @@ def _other_rows(part: str, rows: list[int]) -> Wrong:
 
 
 def _other_count(name: str, count: int) -> Wrong:
-    def wrong(outcome: Outcome) -> int | None:
+    def wrong(outcome: DataOutcome) -> int | None:
         found = outcome.counts().get(name)
         return None if found is None else abs(found - count)
 
@@ -315,7 +315,7 @@ def _other_count(name: str, count: int) -> Wrong:
 
 
 def _other_fold(nth: int, key: str, value: Any, fold: Mapping[str, Any]) -> Wrong:
-    def wrong(outcome: Outcome) -> int | None:
+    def wrong(outcome: DataOutcome) -> int | None:
         if nth not in outcome.numbers:  # a fold without anything to be found is left out here
             if not fold.get("test_rows", True):
                 return 0
@@ -329,7 +329,7 @@ def _other_fold(nth: int, key: str, value: Any, fold: Mapping[str, Any]) -> Wron
 
 
 def _broken(name: str, stated: Any) -> Wrong:
-    def wrong(outcome: Outcome) -> int | None:
+    def wrong(outcome: DataOutcome) -> int | None:
         return None if name not in PROPERTIES else PROPERTIES[name](outcome, stated)
 
     return wrong
@@ -346,7 +346,7 @@ def _log(case: Case, operation: Mapping[str, Any]) -> Log:
     return Log(frame.with_row_index(ROW), case.path.stem)
 
 
-def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> Outcome:
+def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> DataOutcome:
     words = {key: value for key, value in operation.items() if key not in ("base", "row_order")}
     name = words.pop("name")
     if name == "negative_sampling":
@@ -358,7 +358,7 @@ def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> Outcome:
         log = _done(log, operation["base"], profile)
     if name == "split":
         return _split(log, words, profile)
-    return Outcome(log.frame, [{"": _filtered(log, name, words, profile).frame}], [])
+    return DataOutcome(log.frame, [{"": _filtered(log, name, words, profile).frame}], [])
 
 
 def _done(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
@@ -384,7 +384,7 @@ def _filtered(log: Log, name: str, words: Mapping[str, Any], profile: str) -> Lo
         return log.with_frame(log.frame.clear())
 
 
-def _split(log: Log, words: Mapping[str, Any], profile: str) -> Outcome:
+def _split(log: Log, words: Mapping[str, Any], profile: str) -> DataOutcome:
     stored, plan = protocol(profile), resolve(profile, words)
     before = planned(log, replace(plan, unknown={}), empty="kept")
     after = planned(log, plan, empty="kept")
@@ -393,7 +393,7 @@ def _split(log: Log, words: Mapping[str, Any], profile: str) -> Outcome:
     shown = plain if stored.get("rows") == "before_unknown" else splits
     parts = [_parts(one, stored["train"], words) for one in shown]
     numbers = tuple(map(_number, splits))
-    return Outcome(log.frame, parts, [*zip(plain, splits, strict=True)], numbers=numbers)
+    return DataOutcome(log.frame, parts, [*zip(plain, splits, strict=True)], numbers=numbers)
 
 
 def _number(split: Split) -> int:
@@ -422,7 +422,7 @@ def _shown(split: Split) -> pl.DataFrame:
     return shown.frame.join(split.truth.frame.select("user").unique(), "user", "semi")
 
 
-def _sampled(made: Outcome, words: Mapping[str, Any], profile: str) -> Outcome:
+def _sampled(made: DataOutcome, words: Mapping[str, Any], profile: str) -> DataOutcome:
     if profile not in CANDIDATES:
         return made
     settings = {word: value for word, value in words.items() if value is not None}

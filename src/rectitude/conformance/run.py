@@ -24,7 +24,7 @@ import polars as pl
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.comparison.significance import TESTS
 from rectitude.conformance.cases import Case, changes, in_order, load, rankings
-from rectitude.conformance.data import Check, checks, declared
+from rectitude.conformance.data import PropertyCheck, checks, declared
 from rectitude.conformance.inputs import arguments, needed
 from rectitude.data.ledger import Ledger
 from rectitude.errors import NothingToEvaluate, RectitudeError
@@ -37,7 +37,7 @@ from rectitude.reports.epoch import STYLES, Style, chosen_by
 from rectitude.reports.history import History
 
 
-def report_checks(case: Case, profile: Profile | None) -> list[Check]:
+def report_checks(case: Case, profile: Profile | None) -> list[PropertyCheck]:
     """Everything that a report case says: 0 where the same is printed or chosen here, 1 if not."""
     stored = json.loads(case.path.read_text("utf-8"))
     form = case.profile + case.path.stem.partition("--report")[2]
@@ -45,10 +45,13 @@ def report_checks(case: Case, profile: Profile | None) -> list[Check]:
     scored = replace(case, kind="scores")
     switches = changes(scored)
     if profile is None or form not in STYLES or switches is None:
-        return [Check(name, None) for name in said]
+        return [PropertyCheck(name, None) for name in said]
     history = _history(scored, stored, {"profile": profile, **switches}, STYLES[form])
     found = _printed(history, stored["given"], form)
-    return [Check(name, int(found[name] != said[name]) if name in found else None) for name in said]
+    return [
+        PropertyCheck(name, int(found[name] != said[name]) if name in found else None)
+        for name in said
+    ]
 
 
 def _history(
@@ -186,7 +189,7 @@ def _got(windows: Windows, name: re.Match[str] | None) -> float | None:
     return windows.values(metric)[name["window"]]
 
 
-class Comparison(NamedTuple):
+class Agreement(NamedTuple):
     """One value of a framework and ours; None stands for undefined."""
 
     case: str
@@ -210,7 +213,7 @@ class Comparison(NamedTuple):
 
 
 @dataclass(slots=True)
-class Standing:
+class Tallied:
     """How a profile stands: what was compared, what agrees, what is declared, what is not there
     yet."""
 
@@ -221,7 +224,7 @@ class Standing:
     declared: int = 0
     unsupported: int = 0
     largest_error: float = 0.0
-    wrong: list[Comparison] = field(default_factory=list)
+    wrong: list[Agreement] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """The standing for JSON."""
@@ -237,13 +240,13 @@ class Standing:
         }
 
 
-def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standing]:
+def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Tallied]:
     """Compare every case of a golden tree with the profile of its name, which may be a file of
     one's own (.toml)."""
-    standings: dict[str, Standing] = {}
+    standings: dict[str, Tallied] = {}
     own = {profile.name: profile for profile in (named(p) for p in profiles if is_file(p))}
     for case in load(folder, [Path(p).stem if is_file(p) else p for p in profiles]):
-        standing = standings.setdefault(case.profile, Standing(case.profile))
+        standing = standings.setdefault(case.profile, Tallied(case.profile))
         standing.cases += 1
         try:
             _add(standing, case, own.get(case.profile) or PROFILES.get(case.profile))
@@ -252,11 +255,11 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Standi
         except Exception as error:  # its own failure, and no other case's
             said = f"{type(error).__name__}: {error}".splitlines()[0]
             standing.compared += 1
-            standing.wrong.append(Comparison(case.path.stem, said, "", 0.0, None, 0.0))
+            standing.wrong.append(Agreement(case.path.stem, said, "", 0.0, None, 0.0))
     return list(standings.values())
 
 
-def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
+def _add(standing: Tallied, case: Case, profile: Profile | None) -> None:
     if case.kind == "data":
         _add_checks(standing, case, checks(case), declared(case))
         return
@@ -265,13 +268,13 @@ def _add(standing: Standing, case: Case, profile: Profile | None) -> None:
         return
     if case.kind == "significance":
         tested = [*significance_values(case)]
-        done = [Comparison(case.path.stem, *one) for one in tested if one.got is not None]
+        done = [Agreement(case.path.stem, *one) for one in tested if one.got is not None]
         standing.unsupported += len(tested) - len(done)
         _count(standing, done, {})
         return
     if "windows" in case.options:
         windowed = [*window_values(case, profile)]
-        done = [Comparison(case.path.stem, *one) for one in windowed if one.got is not None]
+        done = [Agreement(case.path.stem, *one) for one in windowed if one.got is not None]
         standing.unsupported += len(windowed) - len(done)
         _count(standing, done, {})
         return
@@ -315,7 +318,7 @@ def _in_order_of_popularity(case: Case, profile: Profile) -> Profile:
 
 
 def _add_checks(
-    standing: Standing, case: Case, checked: Iterable[Check], is_declared: bool
+    standing: Tallied, case: Case, checked: Iterable[PropertyCheck], is_declared: bool
 ) -> None:
     """What a case of data or text says, each thing as a count of what is otherwise here: none, if
     it agrees.
@@ -326,7 +329,7 @@ def _add_checks(
         if check.wrong is None:
             standing.unsupported += 1
             continue
-        one = Comparison(case.path.stem, check.name, "", 0.0, float(check.wrong), 0.0)
+        one = Agreement(case.path.stem, check.name, "", 0.0, float(check.wrong), 0.0)
         standing.compared += 1
         standing.agree += one.agrees
         if not one.agrees and is_declared:
@@ -363,7 +366,7 @@ def _values(case: Case, name: str) -> int:
 
 def compare(
     case: Case, evaluation: Evaluation, names: Iterable[str], unfilled: Evaluation
-) -> Iterator[Comparison]:
+) -> Iterator[Agreement]:
     """Each value of a case beside ours.
 
     A user whom the case calls undefined is looked up in `unfilled`, where 0/0 is left as it is:
@@ -375,10 +378,10 @@ def compare(
         if name in case.expected:
             failed = name in evaluation.failures
             got = None if failed else _defined(evaluation.result(name).value)
-            yield Comparison(case.path.stem, name, "", case.expected[name], got, tolerance)
+            yield Agreement(case.path.stem, name, "", case.expected[name], got, tolerance)
         for user, expected in case.per_user.get(name, {}).items():
             got = _of_user(unfilled if expected is None else evaluation, name, rows.get(user))
-            yield Comparison(case.path.stem, name, user, expected, got, tolerance)
+            yield Agreement(case.path.stem, name, user, expected, got, tolerance)
 
 
 def _of_user(evaluation: Evaluation, name: str, row: int | None) -> float | None:
@@ -398,7 +401,7 @@ def _defined(value: float) -> float | None:
 
 
 def _count(
-    standing: Standing, comparisons: Iterable[Comparison], declared: Mapping[str, str]
+    standing: Tallied, comparisons: Iterable[Agreement], declared: Mapping[str, str]
 ) -> None:
     for one in comparisons:
         listed = one.name in declared or parse(one.name)[0].base in declared

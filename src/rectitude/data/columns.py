@@ -113,7 +113,7 @@ NORMAL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedColumns:
     """What is wanted from a source: the kind of table, names given, the key of a list."""
 
     what: What
@@ -156,7 +156,7 @@ class Wanted:
         return "user" if role == "list" else role
 
 
-def wanted(what: What, columns: Mapping[str, str], list_key: str, form: str = "") -> Wanted:
+def wanted(what: What, columns: Mapping[str, str], list_key: str, form: str = "") -> WantedColumns:
     """What is wanted, with the roles in `columns` checked and put in canonical terms."""
     named = {str(role): str(name) for role, name in columns.items()}
     if list_key not in ROLES and list_key in named:
@@ -169,10 +169,10 @@ def wanted(what: What, columns: Mapping[str, str], list_key: str, form: str = ""
         key = named.pop("list", None)
         if key is not None:
             named.setdefault("user", key)
-    return Wanted(what, named, list_key, form)
+    return WantedColumns(what, named, list_key, form)
 
 
-def recognise(source: Source, want: Wanted) -> dict[str, str]:
+def recognise(source: Source, want: WantedColumns) -> dict[str, str]:
     """Canonical name -> column of the source, for every column that is taken."""
     if source.roles is not None:
         chosen = {**source.roles, **_named(source, want)}
@@ -187,7 +187,7 @@ def recognise(source: Source, want: Wanted) -> dict[str, str]:
 
 
 def attributes(
-    source: Source, want: Wanted, chosen: Mapping[str, str], keep: Iterable[str]
+    source: Source, want: WantedColumns, chosen: Mapping[str, str], keep: Iterable[str]
 ) -> dict[str, str]:
     """The columns to keep beside the chosen ones; `time` is the timestamp, whatever its name."""
     free = [name for name in source.names if name not in chosen.values()]
@@ -196,7 +196,7 @@ def attributes(
     return kept | ({f"{ATTRIBUTE}time": moments[0]} if len(moments) == 1 else {})
 
 
-def matches(names: Sequence[str], role: str, want: Wanted) -> list[str]:
+def matches(names: Sequence[str], role: str, want: WantedColumns) -> list[str]:
     """The columns that may fill a role: one, several (ambiguous) or none."""
     exact = [name for name in names if name == want.word(role)]
     if exact:
@@ -205,18 +205,18 @@ def matches(names: Sequence[str], role: str, want: Wanted) -> list[str]:
     return next((found for found in tiers if found), [])
 
 
-def names_columns(names: Sequence[str], want: Wanted) -> bool:
+def names_columns(names: Sequence[str], want: WantedColumns) -> bool:
     """Whether the names are those of columns: all that this kind of table needs is among them."""
     known = [role for role in ("list", "user") if _fits(names, role, want)]
     needed = [_fits(names, role, want) for role in NEEDED[want.what]]
     return all(needed) and (bool(known) or want.what == "items")
 
 
-def _fits(names: Sequence[str], role: str, want: Wanted) -> bool:
+def _fits(names: Sequence[str], role: str, want: WantedColumns) -> bool:
     return want.named.get(role) in names or bool(matches(names, role, want))
 
 
-def _by_name(source: Source, want: Wanted) -> dict[str, str]:
+def _by_name(source: Source, want: WantedColumns) -> dict[str, str]:
     chosen = _named(source, want)
     key = () if want.what == "items" else ("list", "user") if want.keyed else ("list",)
     for role in (*key, *NEEDED[want.what], *WELCOME[want.what]):
@@ -231,7 +231,7 @@ def _by_name(source: Source, want: Wanted) -> dict[str, str]:
     return chosen
 
 
-def _require_all(source: Source, want: Wanted, chosen: Mapping[str, str]) -> None:
+def _require_all(source: Source, want: WantedColumns, chosen: Mapping[str, str]) -> None:
     """An error if columns that go by their places are too few for what is needed."""
     missing = [role for role in NEEDED[want.what] if role not in chosen]
     if not missing:
@@ -245,18 +245,18 @@ def _require_all(source: Source, want: Wanted, chosen: Mapping[str, str]) -> Non
     )
 
 
-def _users(names: Sequence[str], want: Wanted) -> list[str]:
+def _users(names: Sequence[str], want: WantedColumns) -> list[str]:
     return ["user"] if matches(names, "user", want) else []
 
 
-def _needs(role: str, want: Wanted, known: set[str]) -> bool:
+def _needs(role: str, want: WantedColumns, known: set[str]) -> bool:
     """Whether a role must be filled; a truth keyed by user alone may go without the list's key."""
     if role == "list":
         return not (want.keyed and want.what in ("truth", "weights") and "user" in known)
     return role in NEEDED[want.what]
 
 
-def _named(source: Source, want: Wanted) -> dict[str, str]:
+def _named(source: Source, want: WantedColumns) -> dict[str, str]:
     """The columns named explicitly, for the roles this kind of table has."""
     if source.anonymous:
         return {}
@@ -272,7 +272,9 @@ def _named(source: Source, want: Wanted) -> dict[str, str]:
     return chosen
 
 
-def _with_the_rest(source: Source, want: Wanted, chosen: Mapping[str, str]) -> dict[str, str]:
+def _with_the_rest(
+    source: Source, want: WantedColumns, chosen: Mapping[str, str]
+) -> dict[str, str]:
     rest = [name for name in source.names if name not in chosen.values()]
     twice = [name for name in rest if name in chosen or rest.count(name) > 1]
     if twice:
@@ -284,7 +286,7 @@ def _with_the_rest(source: Source, want: Wanted, chosen: Mapping[str, str]) -> d
     return {**chosen, **{name: name for name in rest}}
 
 
-def _refuse_shared(source: Source, want: Wanted, chosen: Mapping[str, str]) -> None:
+def _refuse_shared(source: Source, want: WantedColumns, chosen: Mapping[str, str]) -> None:
     for role, name in chosen.items():
         if list(source.names).count(name) > 1:
             raise _ambiguous(source, want, role, [name, name])
@@ -297,7 +299,7 @@ def _refuse_shared(source: Source, want: Wanted, chosen: Mapping[str, str]) -> N
             )
 
 
-def title(source: Source, want: Wanted) -> str:
+def title(source: Source, want: WantedColumns) -> str:
     """The table in words, as errors begin."""
     return f"{want.what} ({source.label})"
 
@@ -308,7 +310,7 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quoted[:12]) + (f", ... ({len(quoted)} in all)" if len(quoted) > 12 else "")
 
 
-def _missing(source: Source, want: Wanted, role: str, free: Sequence[str]) -> BadTable:
+def _missing(source: Source, want: WantedColumns, role: str, free: Sequence[str]) -> BadTable:
     word = want.word(role)
     guess = next((close for name in want.words(role) if (close := nearest(name, free))), "")
     name = guess.split(" or ")[0].strip("'\"") or "NAME"
@@ -321,7 +323,7 @@ def _missing(source: Source, want: Wanted, role: str, free: Sequence[str]) -> Ba
     )
 
 
-def _ambiguous(source: Source, want: Wanted, role: str, found: Sequence[str]) -> BadTable:
+def _ambiguous(source: Source, want: WantedColumns, role: str, found: Sequence[str]) -> BadTable:
     word, first = want.word(role), found[0]
     choose = f"choose with columns={{{word!r}: {first!r}}} or --columns {word}={first}."
     return BadTable(
@@ -332,7 +334,7 @@ def _ambiguous(source: Source, want: Wanted, role: str, found: Sequence[str]) ->
     )
 
 
-def _absent(source: Source, want: Wanted, role: str, name: str) -> BadTable:
+def _absent(source: Source, want: WantedColumns, role: str, name: str) -> BadTable:
     guess = nearest(name, source.names)
     ask = f"did you mean {guess}?" if guess else ""
     return BadTable(

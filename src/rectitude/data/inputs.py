@@ -1,4 +1,4 @@
-"""`Sources`: the tables of one evaluation."""
+"""`Inputs`: the tables of one evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rectitude.data.table import Table, What
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class Inputs:
     """The tables of one evaluation."""
 
     predictions: Table

@@ -44,7 +44,7 @@ _SPARE = 1024
 """Ids are counted in a table of all numbers up to that of rows and so many more."""
 
 
-class Taken(NamedTuple):
+class TakenRows(NamedTuple):
     """The rows of each mask, and how many different ids there are among them, then in the whole;
     only of columns of whole numbers that are not much above the number of rows."""
 
@@ -52,10 +52,10 @@ class Taken(NamedTuple):
     distinct: Mapping[str, list[int]]
 
 
-def taken(frame: pl.DataFrame, masks: Sequence[Mask], counted: Sequence[str] = ()) -> Taken:
+def taken(frame: pl.DataFrame, masks: Sequence[Mask], counted: Sequence[str] = ()) -> TakenRows:
     """The rows that each mask marks, in the order of the frame."""
     if not (frame.height and repay(frame.height)):
-        return Taken([frame.filter(pl.Series(mask)) for mask in masks], {})
+        return TakenRows([frame.filter(pl.Series(mask)) for mask in masks], {})
     if max(frame.n_chunks("all")) * _FEW > frame.height:
         frame = frame.rechunk()
     columns = [
@@ -71,7 +71,7 @@ def taken(frame: pl.DataFrame, masks: Sequence[Mask], counted: Sequence[str] = (
         pl.DataFrame([*rows, *(column.copied(nth) for column in columns)]).select(frame.columns)
         for nth, rows in enumerate(left)
     ]
-    return Taken(parts, {each.values.name: each.distinct() for each in columns if each.known()})
+    return TakenRows(parts, {each.values.name: each.distinct() for each in columns if each.known()})
 
 
 @dataclass(slots=True)

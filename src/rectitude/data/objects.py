@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rectitude.data.columns import POSITIONS, Wanted, listed, names_columns
+from rectitude.data.columns import POSITIONS, WantedColumns, listed, names_columns
 from rectitude.data.frames import from_values, renamed, series
 from rectitude.data.table import Source
 from rectitude.errors import BadTable
 
 
-def open_mapping(mapping: Mapping[Any, Any], want: Wanted) -> Source:
+def open_mapping(mapping: Mapping[Any, Any], want: WantedColumns) -> Source:
     """A dict as a source: of columns, of lists, of dicts with numbers, or of sets."""
     if all(isinstance(key, str) for key in mapping) and names_columns(list(mapping), want):
         return _columns(mapping, want)
@@ -36,7 +36,7 @@ def open_mapping(mapping: Mapping[Any, Any], want: Wanted) -> Source:
     return _lists(mapping)
 
 
-def open_rows(rows: Sequence[object], want: Wanted) -> Source:
+def open_rows(rows: Sequence[object], want: WantedColumns) -> Source:
     """A list as a source: of dicts, of tuples, or of ids where ids alone make the table."""
     if rows and all(isinstance(row, Mapping) for row in rows):
         return _dicts(rows)  # type: ignore[arg-type]
@@ -45,14 +45,14 @@ def open_rows(rows: Sequence[object], want: Wanted) -> Source:
     return _tuples(rows, want)
 
 
-def open_ids(ids: object, want: Wanted) -> Source:
+def open_ids(ids: object, want: WantedColumns) -> Source:
     """Ids alone, as a source of items or of users."""
     role = POSITIONS[want.what][0]
     listing = _sorted(ids) if isinstance(ids, Set) else ids
     return _anonymous("ids", {role: series(listing, role)})
 
 
-def open_sparse(matrix: Any, want: Wanted) -> Source:
+def open_sparse(matrix: Any, want: WantedColumns) -> Source:
     """A sparse matrix: rows are users, columns are items, data is the score or grade.
 
     Values that are stored are kept even if they are zero: a stored zero is a score.
@@ -73,7 +73,7 @@ def open_sparse(matrix: Any, want: Wanted) -> Source:
     return _anonymous("sparse matrix", columns, handed=handed)
 
 
-def _number(want: Wanted) -> list[str]:
+def _number(want: WantedColumns) -> list[str]:
     """The role of a number that comes with a user and an item; candidates have none."""
     return [role for role in POSITIONS[want.what] if role in ("score", "grade", "weight")]
 
@@ -89,7 +89,7 @@ def _anonymous(
                   given=given, handed=handed)  # fmt: skip
 
 
-def _columns(mapping: Mapping[str, Any], want: Wanted) -> Source:
+def _columns(mapping: Mapping[str, Any], want: WantedColumns) -> Source:
     sizes = {name: len(v) if _is_list(v) else None for name, v in mapping.items()}
     if len(set(sizes.values())) > 1 or None in sizes.values():
         told = ", ".join(f"{name!r}: {size or 'no sequence'}" for name, size in sizes.items())
@@ -120,7 +120,7 @@ def _kind(value: object) -> str:
     return "list" if _is_list(value) else type(value).__name__
 
 
-def _one_kind(mapping: Mapping[Any, Any], want: Wanted) -> str:
+def _one_kind(mapping: Mapping[Any, Any], want: WantedColumns) -> str:
     """What the values of the dict are: all dicts, all sets or all lists."""
     expected = "{user: [items]}, {user: {item: number}} or a dict of columns."
     first = ""
@@ -158,7 +158,7 @@ def _owners(mapping: Mapping[Any, Sized]) -> tuple[pl.Series, pl.Series]:
     return keys, keys.gather(np.repeat(np.arange(len(mapping)), sizes))
 
 
-def _numbers(mapping: Mapping[Any, Mapping[Any, object]], want: Wanted) -> Source:
+def _numbers(mapping: Mapping[Any, Mapping[Any, object]], want: WantedColumns) -> Source:
     keys, owners = _owners(mapping)
     columns = {
         "list": owners,
@@ -170,7 +170,7 @@ def _numbers(mapping: Mapping[Any, Mapping[Any, object]], want: Wanted) -> Sourc
     return _anonymous("dict of dicts", columns, handed=keys)
 
 
-def _sets(mapping: Mapping[Any, Set[Any]], want: Wanted) -> Source:
+def _sets(mapping: Mapping[Any, Set[Any]], want: WantedColumns) -> Source:
     if want.what == "predictions":
         raise BadTable(
             "predictions (dict of sets): a set has no order.",
@@ -213,7 +213,7 @@ def _dicts(rows: Sequence[Mapping[str, object]]) -> Source:
     return Source("list of dicts", names, take)
 
 
-def _tuples(rows: Sequence[object], want: Wanted) -> Source:
+def _tuples(rows: Sequence[object], want: WantedColumns) -> Source:
     places = POSITIONS[want.what]
     width = len(rows[0]) if rows and isinstance(rows[0], tuple) else 0
     least = min(2, len(places))

@@ -20,7 +20,7 @@ from rectitude.data.columns import (
     COUNTS,
     KEPT_WHOLE,
     POSITIONS,
-    Wanted,
+    WantedColumns,
     attributes,
     normal,
     recognise,
@@ -44,7 +44,9 @@ class Unpacked:
     handed: pl.Series | None
 
 
-def unpack(frame: pl.DataFrame, source: Source, chosen: dict[str, str], want: Wanted) -> Unpacked:
+def unpack(
+    frame: pl.DataFrame, source: Source, chosen: dict[str, str], want: WantedColumns
+) -> Unpacked:
     """One row per item, from one row per list; other frames as they are."""
     as_it_is = Unpacked(frame, chosen, source.given, source.handed)
     if "item" not in frame.columns or want.what in ("items", "users"):
@@ -81,7 +83,7 @@ def _require_equal(lists: pl.DataFrame, where: str) -> None:
 
 
 def _fields(
-    rows: pl.DataFrame, source: Source, chosen: dict[str, str], want: Wanted
+    rows: pl.DataFrame, source: Source, chosen: dict[str, str], want: WantedColumns
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Items that come with their score or grade in one cell: each field becomes a column."""
     inner = rows["item"].struct.unnest()
@@ -89,7 +91,8 @@ def _fields(
     both = rows.select(outer).hstack([column for column in inner if column.name not in outer])
     roles = {name: name for name in outer}
     found = recognise(
-        Source(source.label, both.columns, source.take), Wanted(want.what, roles, want.list_key)
+        Source(source.label, both.columns, source.take),
+        WantedColumns(want.what, roles, want.list_key),
     )
     origin = {new: f"{chosen['item']}.{name}" for new, name in found.items() if new not in outer}
     return renamed(both, found), {**{name: chosen[name] for name in outer}, **origin}
@@ -168,7 +171,7 @@ def _read_wrapped(
     return replace(table, given=table.given or wrapper.ordered, handed=handed)
 
 
-def _opened(source: object, want: Wanted) -> Source:
+def _opened(source: object, want: WantedColumns) -> Source:
     if isinstance(source, (str, PathLike)):
         from rectitude.data.formats.registry import open_file  # which knows every format
 

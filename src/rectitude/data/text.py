@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import numpy as np
 import polars as pl
 
-from rectitude.data.columns import KEPT_WHOLE, POSITIONS, Wanted, matches
+from rectitude.data.columns import KEPT_WHOLE, POSITIONS, WantedColumns, matches
 from rectitude.data.ids import whole_numbers
 from rectitude.data.table import Source
 from rectitude.data.values import EXACT, IDS, NUMBERS
@@ -350,7 +350,7 @@ def open_delimited(
     data: bytes | None,
     head: bytes,
     suffix: str,
-    want: Wanted,
+    want: WantedColumns,
     separator: str = "",
     header: Header = "guessed",
 ) -> Source:
@@ -399,7 +399,7 @@ def _told(separator: str, named: bool) -> str:
     return f"separated by {word}, {'with' if named else 'without'} a header"
 
 
-def _is_header(fields: Sequence[str], want: Wanted) -> bool:
+def _is_header(fields: Sequence[str], want: WantedColumns) -> bool:
     """A header names a role; failing that, it is a line without any number."""
     named = [name for name in fields if name in want.named.values()]
     roles = (role for role in ("list", "user", "item", "weight"))

@@ -11,14 +11,14 @@ from rectitude.arrays import Flags, distinct_codes
 from rectitude.data.ids import lookalikes
 from rectitude.data.ledger import Ledger, Weight
 from rectitude.errors import BadIds, NothingToEvaluate
-from rectitude.judge.align import Sides
+from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Judged
 
 if TYPE_CHECKING:
     from rectitude.data.table import Table
 
 
-def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -> None:
+def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger) -> None:
     """Count users, lists and items on both sides, and name the columns that were used."""
     dense = sides.sources.dense
     ledger.note("predictions", dense.source if dense else _columns(sides.sources.predictions))
@@ -59,7 +59,7 @@ def account(sides: Sides, judged: Judged, deepest: int | None, ledger: Ledger) -
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")
 
 
-def _unknown_items(sides: Sides, ledger: Ledger) -> None:
+def _unknown_items(sides: Aligned, ledger: Ledger) -> None:
     """Count what is predicted of items that nobody knows."""
     if sides.foreign is None:
         ledger.note("unknown users and items", "not counted: no train or items given")
@@ -72,7 +72,7 @@ def _unknown_items(sides: Sides, ledger: Ledger) -> None:
     ledger.count("recommended_unknown", sides.foreign * times, about, rows, weight="notice")
 
 
-def _who(sides: Sides) -> str:
+def _who(sides: Aligned) -> str:
     dense = sides.sources.dense
     if dense is not None and dense.kind == "logits":
         return "targets"
@@ -84,7 +84,7 @@ def _columns(table: Table) -> str:
     return f"{table.source} ({', '.join(used)})"
 
 
-def _strangers(sides: Sides, told: Flags, handed: Flags) -> NothingToEvaluate:
+def _strangers(sides: Aligned, told: Flags, handed: Flags) -> NothingToEvaluate:
     theirs = sides.label(np.flatnonzero(handed)[0]) if handed.any() else "none"
     ours = sides.label(np.flatnonzero(told)[0]) if told.any() else "none"
     alike = lookalikes(sides.keys.filter(handed), sides.keys.filter(told))
@@ -97,7 +97,7 @@ def _strangers(sides: Sides, told: Flags, handed: Flags) -> NothingToEvaluate:
     )
 
 
-def _no_match(sides: Sides, ledger: Ledger) -> None:
+def _no_match(sides: Aligned, ledger: Ledger) -> None:
     """Not one recommended item is in the truth of its list: say so, and why if it shows."""
     theirs, ours = sides.items.columns["predictions"], sides.items.columns["truth"]
     some = sides.sources.left == "some"  # of lists that were looked at when they came
@@ -114,6 +114,6 @@ def _no_match(sides: Sides, ledger: Ledger) -> None:
     ledger.count("without_any_hit", 1, about, None, examples, "warning")
 
 
-def _share_ids(sides: Sides) -> bool:
+def _share_ids(sides: Aligned) -> bool:
     theirs, ours = (distinct_codes(sides.items.codes[side]) for side in ("predictions", "truth"))
     return bool(np.isin(ours, theirs).any())

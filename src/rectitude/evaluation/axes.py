@@ -23,13 +23,13 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.table import ATTRIBUTE, Table
 from rectitude.data.times import ticks_by, times
 from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName, unknown_name
 from rectitude.evaluation.restrict import named as names_of
 from rectitude.evaluation.restrict import table_made
-from rectitude.judge.align import Sides
+from rectitude.judge.align import Aligned
 from rectitude.judge.attributes import Attributes, Memberships
 from rectitude.parallel import Once
 from rectitude.splits.unknown import SLICES
@@ -61,7 +61,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedAxis:
     """Which labels each list, or each row of the truth, has on one axis."""
 
     unit: Integers
@@ -208,7 +208,7 @@ def _number(value: float, form: str = "") -> str:
     return str(int(value)) if whole else format(float(value), form)
 
 
-def crossed(name: str, of: Of, axes: Sequence[Coded]) -> Slicing:
+def crossed(name: str, of: Of, axes: Sequence[CodedAxis]) -> Slicing:
     """The slices of all axes together. A single axis with edges keeps its empty parts."""
     unit, code = axes[0].unit, axes[0].number
     for axis in axes[1:]:
@@ -265,7 +265,7 @@ _UNIX = 10**8
 """numbers below so many seconds (of 1973) may be something else than Unix times"""
 
 
-def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> Coded:
+def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> CodedAxis:
     """The labels of units, from the column of the entry that each belongs to."""
     if not (axis.parts or axis.edges):
         return _by_value_cutting(axis, about.memberships(column), entry, about.size)
@@ -291,7 +291,7 @@ def _in_numbers(axis: Axis, table: Table, column: str) -> tuple[Table, bool]:
 
 def cut_by(
     axis: Axis, values: Floats, entry: Integers, missing: str = NO_VALUE, dated: bool = False
-) -> Coded:
+) -> CodedAxis:
     """The labels of units by the value of the entry that each belongs to, cut by edges or into
     parts of as many entries."""
     there = values[~np.isnan(values)]
@@ -307,7 +307,7 @@ def cut_by(
     mine = values[entry]
     number = np.searchsorted(edges, mine, side="right")
     number[np.isnan(mine)] = len(edges) + 1
-    return Coded(np.arange(len(mine)), number, (*ranges(words), missing), fixed=True)
+    return CodedAxis(np.arange(len(mine)), number, (*ranges(words), missing), fixed=True)
 
 
 def _words(axis: Axis, edges: Floats, dated: bool) -> list[str]:
@@ -330,11 +330,11 @@ def _day(microseconds: float) -> str:
     return when.isoformat(sep=" ").removesuffix(" 00:00:00")
 
 
-def _by_value_cutting(axis: Axis, found: Memberships, entry: Integers, size: int) -> Coded:
+def _by_value_cutting(axis: Axis, found: Memberships, entry: Integers, size: int) -> CodedAxis:
     """Every value a slice; a unit with several stands in several, one with none in its own."""
     if not len(found.number):
         nothing = np.zeros(len(entry), np.int64)
-        return Coded(np.arange(len(entry)), nothing, (NO_VALUE,), fixed=False)
+        return CodedAxis(np.arange(len(entry)), nothing, (NO_VALUE,), fixed=False)
     times_each = np.bincount(found.entry, minlength=size)
     start = np.cumsum(times_each) - times_each
     mine = times_each[entry]
@@ -350,7 +350,7 @@ def _by_value_cutting(axis: Axis, found: Memberships, entry: Integers, size: int
             f"at most {MOST_VALUES}, or numbers that are cut: {axis.name}:4 or "
             f"{axis.name}:10,50,100.",
         )
-    return Coded(unit, number, (*map(_text, found.names.to_list()), NO_VALUE), fixed=False)
+    return CodedAxis(unit, number, (*map(_text, found.names.to_list()), NO_VALUE), fixed=False)
 
 
 def _text(value: object) -> str:
@@ -380,11 +380,11 @@ class _Units(NamedTuple):
     """What is parted, and what tells the users, items and lists behind it."""
 
     of: Of
-    sources: Sources
-    sides: Sides
+    sources: Inputs
+    sides: Aligned
 
 
-def require_axes(slicings: Sequence[Sequence[Axis]], sources: Sources) -> None:
+def require_axes(slicings: Sequence[Sequence[Axis]], sources: Inputs) -> None:
     """Refuse what cannot be parted by before anything is computed."""
     for axis in [axis for axes in slicings for axis in axes]:
         _place(axis, sources)
@@ -392,7 +392,7 @@ def require_axes(slicings: Sequence[Sequence[Axis]], sources: Sources) -> None:
             train_of(sources)
 
 
-def slicing_of(axes: Sequence[Axis], sources: Sources, sides: Sides) -> Slicing:
+def slicing_of(axes: Sequence[Axis], sources: Inputs, sides: Aligned) -> Slicing:
     """Who belongs to which slice; of rows of the truth if any axis is about these or items."""
     found = [_place(axis, sources) for axis in axes]
     of: Of = "rows" if any(place.kind in ("item", "row") for place in found) else "lists"
@@ -401,7 +401,7 @@ def slicing_of(axes: Sequence[Axis], sources: Sources, sides: Sides) -> Slicing:
     return crossed(named(axes), of, coded)
 
 
-def _place(axis: Axis, sources: Sources) -> _Place:
+def _place(axis: Axis, sources: Inputs) -> _Place:
     if axis.name in OWN:
         return _Place(OWN[axis.name], column=axis.name)
     side, dot, column = axis.name.partition(".")
@@ -420,7 +420,7 @@ def _place(axis: Axis, sources: Sources) -> _Place:
     return _Place(_HAVE[having[0]], having[0], axis.name)
 
 
-def _columns(sources: Sources, side: str) -> dict[str, str]:
+def _columns(sources: Inputs, side: str) -> dict[str, str]:
     """The columns of a table that slices may go by, and what they are called there."""
     table: Table | None = getattr(sources, side)
     if table is None:
@@ -433,7 +433,7 @@ def _columns(sources: Sources, side: str) -> dict[str, str]:
     return own | kept
 
 
-def _unknown(name: str, sources: Sources) -> UnknownName:
+def _unknown(name: str, sources: Inputs) -> UnknownName:
     known = [c for side in _HAVE for c in _columns(sources, side)]
     left = [c for table in (sources.truth, sources.predictions) for c in table.left]
     note = "slices go by columns of users=, items=, the truth or the predictions, and by " + (
@@ -442,10 +442,10 @@ def _unknown(name: str, sources: Sources) -> UnknownName:
     return unknown_name("attribute", name, {*OWN, *known, *left}, "this evaluation", note)
 
 
-def _coded(axis: Axis, place: _Place, units: _Units) -> Coded:
+def _coded(axis: Axis, place: _Place, units: _Units) -> CodedAxis:
     if axis.name == "known":
         number = _known(units.sources)
-        return Coded(np.arange(len(number)), number, (*SLICES, NO_VALUE), fixed=True)
+        return CodedAxis(np.arange(len(number)), number, (*SLICES, NO_VALUE), fixed=True)
     if axis.name in OWN and not (axis.parts or axis.edges):
         axis = replace(axis, parts=_USUAL_PARTS)
     if axis.name in ("activity", "popularity"):
@@ -462,7 +462,7 @@ def _coded(axis: Axis, place: _Place, units: _Units) -> Coded:
     return labelled(axis, attributes, place.column, entry)
 
 
-def _table(place: _Place, sources: Sources) -> Table:
+def _table(place: _Place, sources: Inputs) -> Table:
     """The table with the column under its own name."""
     table: Table = getattr(sources, place.table)
     at = _columns(sources, place.table)[place.column]
@@ -513,7 +513,7 @@ def _require_single(about: Attributes, place: _Place) -> None:
         )
 
 
-def _by_row(axis: Axis, place: _Place, units: _Units) -> Coded:
+def _by_row(axis: Axis, place: _Place, units: _Units) -> CodedAxis:
     """An attribute that every row of the truth has for itself."""
     truth = units.sources.truth
     at = _columns(units.sources, "truth").get(place.column)
@@ -533,7 +533,7 @@ def _by_row(axis: Axis, place: _Place, units: _Units) -> Coded:
     return labelled(axis, Attributes("user", table, rows, len(rows)), place.column, rows)
 
 
-def _counted(axis: Axis, units: _Units) -> Coded:
+def _counted(axis: Axis, units: _Units) -> CodedAxis:
     """Rows of train of the user, or with the item."""
     sources, train = units.sources, train_of(units.sources)
     kind, key = ("user", "list") if axis.name == "activity" else ("item", "item")
@@ -550,7 +550,7 @@ def _counted(axis: Axis, units: _Units) -> Coded:
     return cut_by(axis, rows, entry, NOT_IN_TRAIN)
 
 
-def _known(sources: Sources) -> Integers:
+def _known(sources: Inputs) -> Integers:
     """(rows of the truth) what training knows of the user and of the item."""
     truth, train = sources.truth, train_of(sources)
     user = ~held((truth, owner_of(sources)), (train, "list"), "user")
@@ -569,12 +569,12 @@ def held(own: tuple[Table, str], other: tuple[Table, str], what: str) -> Flags:
     return np.isin(codes["own"].whole, codes["other"].whole)
 
 
-def owner_of(sources: Sources) -> str:
+def owner_of(sources: Inputs) -> str:
     """The column of the truth that holds users."""
     return "user" if "user" in sources.truth.frame.columns else "list"
 
 
-def train_of(sources: Sources) -> Table:
+def train_of(sources: Inputs) -> Table:
     """What training held, as a table."""
     if sources.train is not None:
         return sources.train

@@ -13,7 +13,7 @@ from rectitude.candidates.value import Candidates, stored
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed
 from rectitude.evaluation.evaluate import asked_of
-from rectitude.evaluation.inputs import Inputs, given_of, opened
+from rectitude.evaluation.inputs import Arguments, given_of, opened
 from rectitude.evaluation.measure import judged_by_ids
 from rectitude.judge.align import bring_together
 from rectitude.judge.judged import Judged
@@ -28,7 +28,7 @@ def estimates(
     *,
     method: Method = "bias_variance",
     over: Over = "users",
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> dict[str, Estimate]:
     """Metrics over all items with their standard errors, by name, where `candidates` are a sample.
 

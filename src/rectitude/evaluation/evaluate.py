@@ -26,7 +26,7 @@ from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.sums import ByGroup, State, Sum, Total, of_nobody, overall
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import account
@@ -50,7 +50,7 @@ from rectitude.evaluation.measure import (
     tell_groups,
     verdict_of,
 )
-from rectitude.judge.align import Sides, bring_together
+from rectitude.judge.align import Aligned, bring_together
 from rectitude.judge.judge import Verdict
 from rectitude.metrics.names import parse_all
 from rectitude.metrics.predicted import tell_unpredicted
@@ -61,8 +61,8 @@ from rectitude.profiles import Asked, Profile, profile_of
 
 
 def judged_for_all(
-    sides: Sides, convention: Convention, shared: tuple[int | None, tuple[str, ...]]
-) -> tuple[Sides, dict[tuple[Any, ...], Verdict], Ledger]:
+    sides: Aligned, convention: Convention, shared: tuple[int | None, tuple[str, ...]]
+) -> tuple[Aligned, dict[tuple[Any, ...], Verdict], Ledger]:
     """The lists judged once for all metrics; where what some of them need cannot be had, without
     it, so that the others are computed."""
     ledger = Ledger()
@@ -77,7 +77,7 @@ def judged_for_all(
     return sides, known, ledger
 
 
-def manifest_of(sides: Sides, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
+def manifest_of(sides: Aligned, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:
     """The tables with their rows, columns and fingerprints, the profile, and the versions."""
     inputs: dict[str, dict[str, Any]] = {
         side: {"source": table.source, "rows": table.frame.height, "columns": dict(table.columns)}
@@ -140,7 +140,7 @@ def part_name(asked: Asked, base: str) -> str:
 
 
 def part_of(
-    sources: Sources,
+    sources: Inputs,
     asked: Sequence[Asked],
     profile: Profile,
     wanted: Mapping[str, Asked],
@@ -184,7 +184,7 @@ def _unsettled(
     return failures
 
 
-def _identify(prints: dict[str, str], sides: Sides, side: str) -> None:
+def _identify(prints: dict[str, str], sides: Aligned, side: str) -> None:
     prints[side] = content(sides, side)
 
 
@@ -306,7 +306,7 @@ def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
     return presented(low, asked.convention), presented(high, asked.convention)
 
 
-def facts_of(sources: Sources) -> Facts:
+def facts_of(sources: Inputs) -> Facts:
     """What is known of items and users."""
     tables = (sources.items, sources.users, sources.train)
     return Facts(*(None if table is None else table.frame for table in tables))
@@ -362,7 +362,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
 
 
 def evaluation_of(
-    sources: Sources,
+    sources: Inputs,
     asked: Sequence[Asked],
     profile: Profile,
     intervals: bool,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Grouped, Pieces
 from rectitude.data.blocks import pieces
 from rectitude.data.ids import has_128_bits, kind_of
-from rectitude.judge.align import Sides
+from rectitude.judge.align import Aligned
 from rectitude.judge.dense import recorded
 from rectitude.judge.match import Stretch, share, stretches
 from rectitude.kernels import HASH, frozen, kernel, repay
@@ -25,7 +25,7 @@ Words = NDArray[np.uint64]
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
-def fingerprint(sides: Sides, side: str) -> str:
+def fingerprint(sides: Aligned, side: str) -> str:
     """The fingerprint of the predictions or of the truth."""
     if side == "predictions" and sides.sources.dense is not None:
         return _standings(sides)
@@ -48,7 +48,7 @@ def fingerprint(sides: Sides, side: str) -> str:
     return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
 
 
-def _standings(sides: Sides) -> str:
+def _standings(sides: Aligned) -> str:
     """Dense scores by what was read from them: where the items of the truth stand."""
     found = next(iter(sides.readings.values()))
     if sides.sources.recorded is not None:
@@ -61,12 +61,12 @@ def _standings(sides: Sides) -> str:
     return f"ranks{'' if depth is None else depth}:{int(np.sum(x, dtype=np.uint64)):016x}"
 
 
-def _nameless(sides: Sides) -> bool:
+def _nameless(sides: Aligned) -> bool:
     """Whether rows are known by their numbers only, which begin again in every batch."""
     return sides.sources.dense is not None and not sides.sources.dense.named
 
 
-def _names(sides: Sides) -> Words:
+def _names(sides: Aligned) -> Words:
     """64 bits for the name of each list, 0 where it has none."""
     return np.zeros(len(sides.keys), np.uint64) if _nameless(sides) else _words(sides.keys)
 

@@ -21,7 +21,7 @@ from rectitude.arrays import Integers
 from rectitude.candidates.value import Candidates, stored
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.matrices import load, matrix
 from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable, unknown_name
@@ -130,7 +130,7 @@ def _without_column(dense: Dense, truth: Table) -> pl.Series:
     return items.cast(dense.items.dtype)
 
 
-class Inputs(TypedDict, total=False):
+class Arguments(TypedDict, total=False):
     """What may be handed over beside predictions and truth, as `evaluate` takes it."""
 
     train: object
@@ -158,11 +158,13 @@ class Given:
     """columns of predictions and truth that are kept beside their own"""
 
 
-def given_of(predictions: object, truth: object, inputs: Inputs, padding: object = None) -> Given:
+def given_of(
+    predictions: object, truth: object, inputs: Arguments, padding: object = None
+) -> Given:
     """What was handed over, from the keywords of a function."""
     known: dict[str, Any] = {**inputs}
-    for name in known.keys() - Inputs.__annotations__:
-        raise unknown_name("argument", name, Inputs.__annotations__)
+    for name in known.keys() - Arguments.__annotations__:
+        raise unknown_name("argument", name, Arguments.__annotations__)
     ranking, columns = known.pop("ranking", None), known.pop("columns", None)
     list_key = known.pop("list_key", "user")
     tables = dict.fromkeys(("train", "items", "users", "weights", "candidates")) | known
@@ -170,7 +172,7 @@ def given_of(predictions: object, truth: object, inputs: Inputs, padding: object
     return Given({**both, **tables}, ranking, list_key, columns, padding=padding)
 
 
-def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sources:
+def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Inputs:
     """Everything that was handed over, ready to be brought together.
 
     `asked` are the metrics that will be computed: they say how deep dense scores are looked into.
@@ -187,7 +189,7 @@ def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Sour
         )
     tables = _tables(given, {})
     offered = _offered(given, tables)
-    sources = Sources(**tables, key=given.list_key)
+    sources = Inputs(**tables, key=given.list_key)
     return sources if offered is None else restricted(sources, offered, convention)
 
 
@@ -228,7 +230,7 @@ def _dense(
     predictions: Scores | Logits | Embeddings,
     asked: Sequence[Asked],
     convention: Convention,
-) -> Sources:
+) -> Inputs:
     dense = _asked_of(_padded(predictions.opened(), given), asked, given)
     _require_fitting(dense, given, convention)
     inputs = dict(given.inputs)
@@ -254,8 +256,8 @@ def _dense(
         tables["predictions"] = _recorded_lists(dense, given)
         masked = None if convention.seen == "kept" else seen
         beside = partial(scores_beside, dense, masked, tables["predictions"])
-        return Sources(**tables, key=given.list_key, beside=beside)
-    sources = Sources(**tables, key=given.list_key, dense=dense, seen=seen)
+        return Inputs(**tables, key=given.list_key, beside=beside)
+    sources = Inputs(**tables, key=given.list_key, dense=dense, seen=seen)
     if offered is not None:
         return competing(sources, offered, convention)
     if dense.kind == "scores":

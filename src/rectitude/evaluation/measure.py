@@ -52,7 +52,7 @@ from rectitude.errors import (
     TiedItems,
     UndefinedValue,
 )
-from rectitude.judge.align import Collision, Sides, bring_together
+from rectitude.judge.align import Aligned, Collision, bring_together
 from rectitude.judge.attributes import Groups
 from rectitude.judge.judge import Ties, Verdict, judge
 from rectitude.judge.judged import Judged
@@ -109,7 +109,7 @@ def by_group(
     flags: Flags,
     groups: Groups,
     convention: Convention,
-    sides: Sides,
+    sides: Aligned,
     spread: bool,
 ) -> ByGroup:
     """The values of the lists that count, added up for each group that has any."""
@@ -125,7 +125,7 @@ def by_group(
     return ByGroup(states)
 
 
-def _label(sides: Sides, which: Integers, number: int) -> str:
+def _label(sides: Aligned, which: Integers, number: int) -> str:
     return sides.label(int(which[number]))
 
 
@@ -230,7 +230,7 @@ _JUDGING = [name for name in _JUDGING if name not in ("relevant_from", "list_end
 class Run(NamedTuple):
     """What the metrics of one evaluation share."""
 
-    sides: Sides
+    sides: Aligned
     facts: Facts
     last_cutoff: int | None
     verdicts: dict[tuple[Any, ...], Verdict]
@@ -274,12 +274,12 @@ def _judged_for(run: Run, asked: Asked, shown: int | None, needs: tuple[str, ...
 
 
 def judged_by_ids(
-    sides: Sides,
+    sides: Aligned,
     convention: Convention,
     ledger: Ledger,
     shown: int | None = None,
     needs: tuple[str, ...] = (),
-) -> tuple[Sides, Verdict]:
+) -> tuple[Aligned, Verdict]:
     """The verdict, and the sides that it is on: brought together anew where hashes collide."""
     try:
         return sides, judge(sides, convention, ledger, shown, needs)

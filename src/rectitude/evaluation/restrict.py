@@ -17,7 +17,7 @@ from rectitude.candidates.value import Candidates
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Table
 from rectitude.errors import BadTable, NothingToEvaluate
@@ -78,7 +78,7 @@ def offered_by(value: Candidates) -> Offered:
     return Offered(Table(frame, columns, kind, given=False, text=False, handed=None), value)
 
 
-def restricted(sources: Sources, offered: Offered, convention: Convention) -> Sources:
+def restricted(sources: Inputs, offered: Offered, convention: Convention) -> Inputs:
     """Lists without the items that do not compete; a list that is emptied stays a list."""
     predictions, adds = sources.predictions, offered.adds_truth(convention)
     coded, ledger = _coded(sources, offered), Ledger()
@@ -119,7 +119,7 @@ def require_some(inside: Flags, predictions: Table, candidates: Table) -> None:
     )
 
 
-def _require_truth(truth: _Coded | None, sources: Sources) -> _Coded:
+def _require_truth(truth: _Coded | None, sources: Inputs) -> _Coded:
     if truth is None:
         raise BadTable(
             f"candidates are given by {sources.key!r}, and the truth has no such column.",
@@ -214,7 +214,7 @@ def _among(known: Integers, rows: Integers) -> Flags:
     return places(distinct(known), rows) >= 0
 
 
-def _coded(sources: Sources, offered: Offered) -> dict[str, _Coded]:
+def _coded(sources: Inputs, offered: Offered) -> dict[str, _Coded]:
     """The tables that say whose their rows are, and the candidates, in common numbers."""
     tables = {
         "predictions": sources.predictions, "truth": sources.truth, "candidates": offered.table,
@@ -276,7 +276,7 @@ def outside(dense: Dense, given: Cells, table: Table) -> Cells:
     return with_keys(dense, left)
 
 
-def competing(sources: Sources, offered: Offered | Cells, convention: Convention) -> Sources:
+def competing(sources: Inputs, offered: Offered | Cells, convention: Convention) -> Inputs:
     """Scores of which nothing but candidates competes: some of the columns where these are the same
     for all, otherwise the cells as lists."""
     dense, seen, truth, ledger = sources.dense, sources.seen, sources.truth, Ledger()

@@ -18,7 +18,7 @@ from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
 from rectitude.evaluation.axes import Axis
-from rectitude.evaluation.slices import Cell, Sliced, Sums
+from rectitude.evaluation.slices import Sliced, SliceSums, Sums
 from rectitude.evaluation.state import Batches
 from rectitude.evaluation.stream import Evaluator
 from rectitude.profiles import Profile
@@ -117,7 +117,7 @@ def _axis(stored: Mapping[str, Any]) -> Axis:
     return Axis(stored["name"], stored["parts"], tuple(stored["edges"]))
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: SliceSums) -> dict[str, Any]:
     return {
         "totals": {name: _total(total) for name, total in cell.totals.items()},
         "failures": {name: error.found for name, error in cell.failures.items()},
@@ -136,7 +136,7 @@ def _read_sums(stored: Mapping[str, Any] | None) -> Sums:
 
 def _read_sliced(stored: Mapping[str, Any]) -> Sliced:
     cells = {
-        tuple(one["key"]): Cell(
+        tuple(one["key"]): SliceSums(
             {name: _read_total(total) for name, total in one["totals"].items()},
             {name: RectitudeError(text) for name, text in one["failures"].items()},
             one["lists"],

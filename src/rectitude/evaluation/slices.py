@@ -22,7 +22,7 @@ from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.slices import WHOLE, Number, Slices
 from rectitude.aggregate.sums import State, Total, state_by_user
 from rectitude.arrays import Flags, Integers
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, NothingToEvaluate, RectitudeError, UndefinedValue
 from rectitude.evaluation.axes import (
@@ -38,7 +38,7 @@ from rectitude.evaluation.axes import (
     slicing_of,
 )
 from rectitude.evaluation.evaluate import Part, asked_of, computed, part_of, results_of
-from rectitude.evaluation.inputs import Inputs, given_of, opened
+from rectitude.evaluation.inputs import Arguments, given_of, opened
 from rectitude.evaluation.measure import Run, judging, total_of
 from rectitude.evaluation.state import Batches
 from rectitude.judge.judge import Verdict
@@ -62,7 +62,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SliceSums:
     """The sums of one slice."""
 
     totals: Mapping[str, Total] = field(default_factory=dict)
@@ -71,11 +71,11 @@ class Cell:
     relevant: int = 0
     kept: Batches = field(default_factory=Batches)
 
-    def __add__(self, other: Cell) -> Cell:
+    def __add__(self, other: SliceSums) -> SliceSums:
         if not (self.lists and other.lists):
             return self if self.lists else other
         both = [name for name in self.totals if name in other.totals]
-        return Cell(
+        return SliceSums(
             {name: self.totals[name] + other.totals[name] for name in both},
             {**other.failures, **self.failures},
             self.lists + other.lists,
@@ -91,7 +91,7 @@ class Sliced:
     of: Of
     orders: tuple[Key | None, ...]
     """(axes,) all labels where they come from edges, else None"""
-    cells: Mapping[Key, Cell]
+    cells: Mapping[Key, SliceSums]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def settled(sums: Sums, names: Sequence[str]) -> Sums:
     return replace(sums, sliced=by_user)
 
 
-def _by_user(cell: Cell, names: Sequence[str]) -> Cell:
+def _by_user(cell: SliceSums, names: Sequence[str]) -> SliceSums:
     totals = dict(cell.totals)
     for name in [name for name in cell.kept.names() if name in names and name in totals]:
         rest = totals[name].sum
@@ -140,7 +140,7 @@ def _added(name: str, one: Sliced, other: Sliced) -> Sliced:
             "hand the same tables to every batch, or name the edges: price:10,50,100.",
         )
     keys = dict.fromkeys([*one.cells, *other.cells])
-    empty = Cell()
+    empty = SliceSums()
     cells = {key: one.cells.get(key, empty) + other.cells.get(key, empty) for key in keys}
     return replace(one, cells=cells)
 
@@ -150,7 +150,7 @@ def _edges(sliced: Sliced) -> str:
 
 
 def sums_of(
-    slicings: Sequence[Sequence[Axis]], part: Part, sources: Sources, asking: Asking
+    slicings: Sequence[Sequence[Axis]], part: Part, sources: Inputs, asking: Asking
 ) -> Sums:
     """The sums of all slices of what was evaluated as `part`."""
     if not slicings or part.run is None:
@@ -165,20 +165,20 @@ def sums_of(
     return Sums(sliced, len(part.run.sides.keys), _relevant(part.run, asking.profile))
 
 
-def _of_lists(slicing: Slicing, part: Part, _: Sources, asking: Asking) -> dict[Key, Cell]:
+def _of_lists(slicing: Slicing, part: Part, _: Inputs, asking: Asking) -> dict[Key, SliceSums]:
     cells = {}
     for key, members in zip(slicing.keys, slicing.members, strict=True):
-        cells[key] = Cell()
+        cells[key] = SliceSums()
         if len(members):
             cells[key] = _cell(within(part, members, asking), len(members), asking)
     return cells
 
 
-def _of_rows(slicing: Slicing, _: Part, sources: Sources, asking: Asking) -> dict[Key, Cell]:
+def _of_rows(slicing: Slicing, _: Part, sources: Inputs, asking: Asking) -> dict[Key, SliceSums]:
     """Judged anew: ties and what is judged at all depend on the rows of the slice."""
     cells = {}
     for key, members in zip(slicing.keys, slicing.members, strict=True):
-        cells[key] = Cell()
+        cells[key] = SliceSums()
         if len(members):
             rows = np.zeros(sources.truth.frame.height, bool)
             rows[members] = True
@@ -196,10 +196,10 @@ def _told(part: Part, profile: Profile) -> int:
     return int(judged.in_truth.sum())
 
 
-def _cell(part: Part, lists: int, asking: Asking) -> Cell:
+def _cell(part: Part, lists: int, asking: Asking) -> SliceSums:
     relevant = 0 if part.run is None else _relevant(part.run, asking.profile)
     kept = {name: part.values[name] for name in asking.kept if name in part.values}
-    return Cell(part.totals, part.failures, lists, relevant, Batches.of(part.keys, kept))
+    return SliceSums(part.totals, part.failures, lists, relevant, Batches.of(part.keys, kept))
 
 
 def _relevant(run: Run, profile: Profile) -> int:
@@ -245,7 +245,7 @@ def _within(run: Run, lists: Integers) -> Run:
     return run._replace(sides=some, verdicts=verdicts, views=Once(), tie_bounds=False)
 
 
-def only(sources: Sources, rows: Flags) -> Sources:
+def only(sources: Inputs, rows: Flags) -> Inputs:
     """The same evaluation of some rows of the truth and of the users they belong to."""
     truth = replace(sources.truth, frame=sources.truth.frame.filter(rows))
     users, key = sources.users, "list" if sources.key == "user" else "user"
@@ -267,7 +267,7 @@ def slices(
     by: object = "known",
     intervals: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> dict[str, Evaluation]:
     """The evaluation of all lists, and one of every slice that has any, by name.
 
@@ -294,7 +294,7 @@ def slices(
 
 
 def _evaluations(
-    axes: Sequence[Axis], sources: Sources, asking: Asking, intervals: bool
+    axes: Sequence[Axis], sources: Inputs, asking: Asking, intervals: bool
 ) -> dict[str, Evaluation]:
     require_axes([axes], sources)
     part = part_of(sources, asking.asked, asking.profile, asking.wanted, intervals)
@@ -326,7 +326,7 @@ def _part(
     slicing: Slicing,
     members: Integers,
     part: Part,
-    sources: Sources,
+    sources: Inputs,
     asking: Asking,
     intervals: bool,
 ) -> Part:
@@ -337,7 +337,7 @@ def _part(
     return part_of(only(sources, rows), asking.asked, asking.profile, asking.wanted, intervals)
 
 
-def _size(slicing: Slicing, part: Part, sources: Sources) -> int:
+def _size(slicing: Slicing, part: Part, sources: Inputs) -> int:
     """How many lists, or rows of the truth, are parted."""
     lists = 0 if part.keys is None else len(part.keys.keys)
     return lists if slicing.of == "lists" else sources.truth.frame.height
@@ -354,7 +354,7 @@ def slices_of(sums: Sums, whole: Part, asked: Sequence[Asked], profile: Profile)
     """Every metric of all lists and of every slice; None where no slices were asked for."""
     if not sums.sliced:
         return None
-    everything = Cell(whole.totals, whole.failures, sums.lists, sums.relevant)
+    everything = SliceSums(whole.totals, whole.failures, sums.lists, sums.relevant)
     place = Number(by=WHOLE, slice=WHOLE, metric="", value=None, share=1.0)
     numbers = [*_numbers(place, everything, asked, profile, whole.facts)]
     for by, sliced in sums.sliced.items():
@@ -368,7 +368,7 @@ def slices_of(sums: Sums, whole: Part, asked: Sequence[Asked], profile: Profile)
     return Slices(tuple(numbers), tuple(_notes(sums)))
 
 
-def _share(cell: Cell, sliced: Sliced, sums: Sums) -> float | None:
+def _share(cell: SliceSums, sliced: Sliced, sums: Sums) -> float | None:
     part, everything = cell.lists, sums.lists
     if sliced.of == "rows":
         part, everything = cell.relevant, sums.relevant
@@ -390,7 +390,7 @@ def _notes(sums: Sums) -> Iterator[str]:
 
 
 def _numbers(
-    place: Number, cell: Cell, asked: Sequence[Asked], profile: Profile, facts: Facts
+    place: Number, cell: SliceSums, asked: Sequence[Asked], profile: Profile, facts: Facts
 ) -> Iterator[Number]:
     place = replace(place, lists=cell.lists, relevant=cell.relevant)
     results, failures = _results(cell, asked, profile, facts)
@@ -412,7 +412,7 @@ def _number(place: Number, result: Result) -> Number:
 
 
 def _results(
-    cell: Cell, asked: Sequence[Asked], profile: Profile, facts: Facts
+    cell: SliceSums, asked: Sequence[Asked], profile: Profile, facts: Facts
 ) -> tuple[Mapping[str, Result], Mapping[str, RectitudeError]]:
     if not cell.lists:
         nobody = NothingToEvaluate("no list is in this slice.")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.sums import State, Total, state_by_user
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.evaluation.axes import kept_columns, require_axes
@@ -100,12 +100,12 @@ class Evaluator:
         beside = (self.profile.padding, kept_columns(self.slices))
         self.add(self.opened(Given(inputs, ranking, list_key, columns, progress, *beside)))
 
-    def opened(self, given: Given) -> Sources:
+    def opened(self, given: Given) -> Inputs:
         """A batch as it is judged."""
         self._require_named(given.inputs["predictions"])
         return opened(given, list(self.wanted.values()), self.profile.convention)
 
-    def add(self, sources: Sources) -> None:
+    def add(self, sources: Inputs) -> None:
         """Judge a batch that was opened, and add it."""
         require_axes(self.slices, sources)
         spread = self.intervals or bool(self.slices)

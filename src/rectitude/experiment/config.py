@@ -19,7 +19,7 @@ Name = Annotated[str, Field(pattern=NAME)]
 """a name that is a file's name too"""
 
 
-class Table(BaseModel):
+class DataTable(BaseModel):
     """A table whose keys are known: any other is a mistake."""
 
     model_config = ConfigDict(
@@ -27,7 +27,7 @@ class Table(BaseModel):
     )
 
 
-class OpenTable(Table):
+class OpenTable(DataTable):
     """A table that holds parameters beside its own keys."""
 
     model_config = ConfigDict(extra="allow")
@@ -38,7 +38,7 @@ class OpenTable(Table):
         return dict(self.model_extra or {})
 
 
-class Shop(Table):
+class ShopTable(DataTable):
     """Made-up purchases of a year in a shop."""
 
     rows: int = Field(default=20_000, ge=100)
@@ -47,13 +47,13 @@ class Shop(Table):
     """which shop"""
 
 
-class Data(Table):
+class Data(DataTable):
     """Where the interactions are: a file, or a made-up shop."""
 
     path: str = ""
     """a file of interactions in any format; relative to this file; $NAME is put in from the
     environment"""
-    shop: Shop | None = None
+    shop: ShopTable | None = None
     """a made-up shop in place of a file"""
     format: str = ""
     """the format of the file, in place of what its content suggests"""
@@ -65,7 +65,7 @@ class Data(Table):
     """a file with facts about users"""
 
 
-class Audit(Table):
+class AuditTable(DataTable):
     """Whether the split is checked before models are fitted."""
 
     mode: Literal["report", "stop", "off"] = "report"
@@ -87,14 +87,14 @@ class SplitBy(OpenTable):
     """what happens to unknown users and items: { users = "drop" }"""
 
 
-class Offered(OpenTable):
+class CandidatesTable(OpenTable):
     """Which items compete; further keys are settings of the kind."""
 
     kind: str = ""
     """full, train_items, sampled, or a framework's sampler; all that a model knows by default"""
 
 
-class Range(Table):
+class SearchRange(DataTable):
     """Numbers from low to high."""
 
     low: int | float
@@ -107,7 +107,7 @@ class Range(Table):
     """log: as often between 1 and 10 as between 10 and 100"""
 
     @model_validator(mode="after")
-    def _sound(self) -> Range:
+    def _sound(self) -> SearchRange:
         if not self.low < self.high:
             raise ValueError(f"a range with low below high, not {self.low} to {self.high}")
         if self.scale == "log" and (self.low <= 0 or self.step is not None):
@@ -115,7 +115,7 @@ class Range(Table):
         return self
 
 
-class Tuning(Table):
+class Tuning(DataTable):
     """A search for parameters by the validation part."""
 
     trials: int = Field(default=20, ge=1)
@@ -124,7 +124,7 @@ class Tuning(Table):
     """what decides"""
     sampler: Literal["tpe", "random"] = "tpe"
     """how settings are chosen: with regard to those before, or at random"""
-    space: dict[str, list[Any] | Range] = Field(min_length=1)
+    space: dict[str, list[Any] | SearchRange] = Field(min_length=1)
     """parameter -> a list of choices, or { low = 1, high = 100, scale = "log" }"""
 
 
@@ -146,7 +146,7 @@ class Entrant(OpenTable):
     """a search for parameters"""
 
 
-class Measured(Table):
+class MeasuredTable(DataTable):
     """What is computed of the lists."""
 
     metrics: str | list[str] = ["ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map"]
@@ -162,7 +162,7 @@ class Measured(Table):
     """groups of users or items whose numbers are shown apart, such as gender or price:10,50"""
 
 
-class Compared(Table):
+class Compared(DataTable):
     """How models are compared."""
 
     baseline: str = ""
@@ -181,7 +181,7 @@ class Compared(Table):
     """models are equivalent within this difference"""
 
 
-class Explained(Table):
+class Explained(DataTable):
     """What becomes of the models under other conventions."""
 
     mode: Literal["report", "off"] = "report"
@@ -193,7 +193,7 @@ class Explained(Table):
     with the widest gap by default"""
 
 
-class Page(Table):
+class Page(DataTable):
     """The HTML report."""
 
     mode: Literal["write", "off"] = "write"
@@ -202,7 +202,7 @@ class Page(Table):
     """what stands above it; the name of the experiment by default"""
 
 
-class Tracking(Table):
+class Tracking(DataTable):
     """A log in MLflow."""
 
     uri: str = ""
@@ -211,7 +211,7 @@ class Tracking(Table):
     """the experiment there; the name of this one by default"""
 
 
-class Experiment(Table):
+class Experiment(DataTable):
     """An experiment: data, split, models, metrics."""
 
     name: Name | None = None
@@ -226,15 +226,15 @@ class Experiment(Table):
     """where the interactions are"""
     prepare: str | list[dict[str, Any]] = []
     """steps that prepare the interactions, or a recipe's file"""
-    audit: Audit = Audit()
+    audit: AuditTable = AuditTable()
     """whether the split is checked"""
     split: SplitBy = SplitBy()
     """how interactions are split"""
-    candidates: Offered = Offered()
+    candidates: CandidatesTable = CandidatesTable()
     """which items compete"""
     models: dict[Name, Entrant] = Field(min_length=1)
     """what is compared, by name"""
-    evaluate: Measured = Measured()
+    evaluate: MeasuredTable = MeasuredTable()
     """what is computed of the lists"""
     compare: Compared = Compared()
     """how models are compared"""

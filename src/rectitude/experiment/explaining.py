@@ -20,14 +20,14 @@ from rectitude.experiment.stages import (
 )
 from rectitude.experiment.store import Output, json_file, known_of, read_json
 from rectitude.experiment.watching import Report
-from rectitude.experiment.work import Entry, Work
+from rectitude.experiment.work import ModelEntry, Work
 from rectitude.explanation.explain import explain
 from rectitude.explanation.robustness import Robustness, robustness
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse, parse_all
 from rectitude.profiles import PROFILES
 
-Entries = Mapping[str, Sequence[Entry]]
+Entries = Mapping[str, Sequence[ModelEntry]]
 
 
 def explained(work: Work, entries: Entries) -> Mapping[str, Any]:
@@ -46,7 +46,7 @@ def metric_of(work: Work) -> str:
     return chosen or str(parse_all(asked_of(work.loaded)["metrics"])[0])
 
 
-def _stage(work: Work, entries: Mapping[str, Entry]) -> Stage:
+def _stage(work: Work, entries: Mapping[str, ModelEntry]) -> Stage:
     loaded, metric = work.loaded, metric_of(work)
     against = against_of(loaded)
     facts = {

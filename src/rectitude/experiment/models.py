@@ -20,7 +20,7 @@ from rectitude.candidates.value import Candidates
 from rectitude.experiment.config import Entrant, Learning
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
 from rectitude.experiment.reading import Loaded
-from rectitude.experiment.stages import Part
+from rectitude.experiment.stages import StagePart
 from rectitude.experiment.store import read_split
 from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import updated
@@ -135,7 +135,7 @@ class Fielded:
             return self.plugins == "on" and takes(_object(self.entrant.python), "seed")
         return not self.entrant.predictions and "seed" in MODELS[self.kind].parameters
 
-    def made(self, parameters: Mapping[str, Any], part: Part) -> Any:
+    def made(self, parameters: Mapping[str, Any], part: StagePart) -> Any:
         """A new model with these parameters."""
         if self.given is not None:
             return self.given(**parameters) if callable(self.given) else self.given
@@ -147,7 +147,7 @@ class Fielded:
         return model_of(self.kind, **{**parameters, **files})
 
     def answer(
-        self, parameters: Mapping[str, Any], part: Part, task: Task, report: Report
+        self, parameters: Mapping[str, Any], part: StagePart, task: Task, report: Report
     ) -> Predicted:
         """What the model recommends, after it was fitted."""
         if task.learning == "update" and part.number:
@@ -163,7 +163,7 @@ class Fielded:
             name=self.name, progress=report,
         )  # fmt: skip
 
-    def _updated(self, parameters: Mapping[str, Any], part: Part, report: Report) -> Model:
+    def _updated(self, parameters: Mapping[str, Any], part: StagePart, report: Report) -> Model:
         """The model after all splits up to one: the model of the split before, if there is one, or
         what it learnt is learnt again in the same order."""
         number, model = self.live.pop(_same(part, parameters), (-1, None))
@@ -176,7 +176,7 @@ class Fielded:
             model, before = updated(self.name, model, train, before), train
         return model
 
-    def facts(self, parameters: Mapping[str, Any], part: Part) -> dict[str, Any]:
+    def facts(self, parameters: Mapping[str, Any], part: StagePart) -> dict[str, Any]:
         """What the lists depend on, beside the split and what is asked for."""
         if self.entrant.predictions:
             return {"predictions": input_digest(self.file(part)), "format": self.entrant.format}
@@ -190,7 +190,7 @@ class Fielded:
             return {**facts, "python": own, "sources": sources_of(own)}
         return {**facts, "model": self.kind}
 
-    def file(self, part: Part) -> Path:
+    def file(self, part: StagePart) -> Path:
         """The file with the lists for a split."""
         name = self.entrant.predictions.replace("{split}", part.name)
         return self.loaded.path(name, ("models", self.name, "predictions"))
@@ -205,7 +205,7 @@ class Fielded:
         return found
 
 
-def _same(part: Part, parameters: Mapping[str, Any]) -> str:
+def _same(part: StagePart, parameters: Mapping[str, Any]) -> str:
     """What a model that is updated must share with the one before."""
     return key_of(part.key, parameters)
 

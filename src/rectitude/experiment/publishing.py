@@ -23,23 +23,23 @@ from rectitude.errors import BadName, MissingExtra
 from rectitude.experiment import stages
 from rectitude.experiment.fingerprints import environment, file_digest
 from rectitude.experiment.results import FORMAT, FORMAT_VERSION, Run, headline, restored
-from rectitude.experiment.stages import Part, bare
+from rectitude.experiment.stages import StagePart, bare
 from rectitude.experiment.store import Store, facts_of, read_json
 from rectitude.experiment.windows import Windows
-from rectitude.experiment.work import Entry, Work
+from rectitude.experiment.work import ModelEntry, Work
 from rectitude.metrics import METRICS
 
 SHOWN = {"values": "values.parquet", "predictions": "predictions.parquet"}
-Entries = Mapping[str, Sequence[Entry]]
+Entries = Mapping[str, Sequence[ModelEntry]]
 """The entries of each model, one for each split."""
 
 
 @dataclass
-class Found:
+class Published:
     """What the stages gave."""
 
-    parts: Sequence[Part] = ()
-    entries: dict[str, list[Entry]] = field(default_factory=dict)
+    parts: Sequence[StagePart] = ()
+    entries: dict[str, list[ModelEntry]] = field(default_factory=dict)
     audits: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """by the name of the split"""
     comparison: Mapping[str, Any] | None = None
@@ -49,7 +49,7 @@ class Found:
     """why the run ended before its models; empty if it did not"""
 
 
-def published(work: Work, found: Found, times: Mapping[str, str]) -> Run:
+def published(work: Work, found: Published, times: Mapping[str, str]) -> Run:
     """Write what people look at, and give the run."""
     store, loaded = work.store, work.loaded
     text = loaded.text
@@ -112,7 +112,7 @@ def _tracked(work: Work, results: Mapping[str, Any]) -> None:
         tracked(work.store, results, chosen.uri, chosen.experiment or work.loaded.name)
 
 
-def compared(work: Work, entries: Entries, parts: Sequence[Part]) -> Mapping[str, Any] | None:
+def compared(work: Work, entries: Entries, parts: Sequence[StagePart]) -> Mapping[str, Any] | None:
     """The models that have numbers for every split, side by side; None for fewer than two."""
     chosen = work.loaded.config.compare
     whole = {name: every for name, every in entries.items() if len(every) == len(parts)}
@@ -138,13 +138,13 @@ def _restored(folder: Path) -> Any:
     return restored(read_json(folder / "evaluation.json"), folder / "values.parquet")
 
 
-def shown_files(entry: Entry) -> dict[str, str]:
+def shown_files(entry: ModelEntry) -> dict[str, str]:
     """Where the values and the lists of an entry are shown."""
     inside = f"{entry.part.name}/" if entry.part.name else ""
     return {kind: f"{kind}/{inside}{entry.model}.parquet" for kind in SHOWN}
 
 
-def results_of(work: Work, found: Found) -> dict[str, Any]:
+def results_of(work: Work, found: Published) -> dict[str, Any]:
     """Everything that was found, for results.json."""
     config, entries = work.loaded.config, found.entries
     evaluations = {
@@ -181,7 +181,7 @@ def results_of(work: Work, found: Found) -> dict[str, Any]:
 
 
 def _windows(
-    parts: Sequence[Part], evaluations: Mapping[str, Sequence[Evaluation]]
+    parts: Sequence[StagePart], evaluations: Mapping[str, Sequence[Evaluation]]
 ) -> dict[str, Any]:
     """Of a series of splits, each model's metrics over all of them: the mean of splits, the mean of
     all lists, and the latter after each split."""
@@ -205,7 +205,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _summary(found: Found) -> str:
+def _summary(found: Published) -> str:
     models = len(found.entries)
     users = sum(
         facts_of(part.folder)[part.number]["parts"]["truth"]["users"] for part in found.parts
@@ -214,7 +214,7 @@ def _summary(found: Found) -> str:
     return f"{models} model{'s' * (models != 1)}, {users:,} users{splits}"
 
 
-def _split(part: Part, found: Found) -> dict[str, Any]:
+def _split(part: StagePart, found: Published) -> dict[str, Any]:
     """What a split is: sizes, how it was made, what the audit says of it."""
     told = facts_of(part.folder)[part.number]
     kept = {name: told[name] for name in ("how", "source", "fingerprint", "parts", "facts")}
@@ -222,7 +222,7 @@ def _split(part: Part, found: Found) -> dict[str, Any]:
     return {"name": part.name, "seed": part.seed, **kept, "audit": audit}
 
 
-def _model(fielded: Any, entries: Sequence[Entry]) -> dict[str, Any]:
+def _model(fielded: Any, entries: Sequence[ModelEntry]) -> dict[str, Any]:
     entrant = fielded.entrant
     from_where = {"python": entrant.python, "predictions": entrant.predictions}
     told = {name: value for name, value in from_where.items() if value}
@@ -253,7 +253,7 @@ def _metric_failures(entries: Entries) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def ledger_of(work: Work, found: Found) -> dict[str, Any]:
+def ledger_of(work: Work, found: Published) -> dict[str, Any]:
     """What each stage met and did, in the order in which they worked."""
     ledger: dict[str, Any] = {}
     for kind in ("data", "prepare"):

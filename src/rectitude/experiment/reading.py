@@ -30,7 +30,7 @@ _MOST = 100_000
 
 
 @dataclass(frozen=True)
-class Places:
+class KeyLines:
     """The lines of keys in a file; of a config that is no file, their names alone."""
 
     label: str
@@ -176,7 +176,7 @@ class Loaded:
     """An experiment, and where it came from."""
 
     config: Experiment
-    places: Places
+    places: KeyLines
     home: Path
     """the folder that paths in it are relative to"""
     text: str
@@ -224,7 +224,7 @@ def load(source: object) -> Loaded:
     text = _text(path, label)
     yaml = path.suffix in YAML
     stored, lines = _parsed_yaml(text, label) if yaml else _parsed_toml(text, label)
-    places = Places(path.name, lines)
+    places = KeyLines(path.name, lines)
     if not isinstance(stored, Mapping):
         raise UnreadableFile(f"{label} holds {type(stored).__name__}.", _EXPECTED)
     config = validated(stored, places)
@@ -233,7 +233,7 @@ def load(source: object) -> Loaded:
 
 
 def _from_mapping(source: Mapping[str, Any]) -> Loaded:
-    places = Places("experiment")
+    places = KeyLines("experiment")
     config = validated(source, places)
     text = json.dumps(source, indent=1, default=str) + "\n"
     return Loaded(config, places, Path.cwd(), text, ".json")
@@ -272,7 +272,7 @@ def _parsed_yaml(text: str, label: str) -> tuple[Any, Lines]:
         raise UnreadableFile(f"{label}, {where}: {problem}.", "YAML: key: value.") from None
 
 
-def validated(stored: Mapping[str, Any], places: Places) -> Experiment:
+def validated(stored: Mapping[str, Any], places: KeyLines) -> Experiment:
     """The experiment that tables and keys say, or an error for every mistake in them."""
     try:
         return Experiment.model_validate(stored)
@@ -284,7 +284,7 @@ def validated(stored: Mapping[str, Any], places: Places) -> Experiment:
 
 
 def _explained(
-    error: ValidationError, stored: Mapping[str, Any], places: Places
+    error: ValidationError, stored: Mapping[str, Any], places: KeyLines
 ) -> Iterator[RectitudeError]:
     """What is wrong, once for each key: in the order of the file, what is missing last."""
     by_key: dict[At, list[Any]] = {}
@@ -308,7 +308,7 @@ def _real(location: Sequence[str | int], stored: Any, kind: str) -> At:
     return at
 
 
-def _one(at: At, every: Sequence[Any], places: Places) -> RectitudeError:
+def _one(at: At, every: Sequence[Any], places: KeyLines) -> RectitudeError:
     first, where = every[0], places.where(at)
     if first["type"] == "extra_forbidden":
         table, key = at[:-1], str(at[-1])
@@ -370,7 +370,7 @@ def schema() -> dict[str, Any]:
     named = {
         ("SplitBy", "how"): [*SPLITTERS, STREAM],
         ("SplitBy", "protocol"): protocols(),
-        ("Offered", "kind"): CANDIDATES,
+        ("CandidatesTable", "kind"): CANDIDATES,
         ("Entrant", "model"): MODELS,
     }
     for (table, key), names in named.items():

@@ -16,10 +16,10 @@ from rectitude.experiment.checks import require_sound
 from rectitude.experiment.config import Entrant
 from rectitude.experiment.explaining import explained
 from rectitude.experiment.models import Fielded
-from rectitude.experiment.publishing import Found, published
+from rectitude.experiment.publishing import Published, published
 from rectitude.experiment.reading import Loaded, load
 from rectitude.experiment.results import Run
-from rectitude.experiment.stages import KINDS, Part, Stage, bare, convention_of
+from rectitude.experiment.stages import KINDS, Stage, StagePart, bare, convention_of
 from rectitude.experiment.store import Store, held, read_json, require_pairs_once
 from rectitude.experiment.watching import Watch, Watcher, logged
 from rectitude.experiment.work import Work, entries_of, log_of, parts_of
@@ -179,9 +179,9 @@ def chooser(only: Collection[str], models: Sequence[str]) -> Callable[[Stage], b
     return chosen
 
 
-def found_by(work: Work) -> Found:
+def found_by(work: Work) -> Published:
     """Do every stage, or take it from before."""
-    found = Found()
+    found = Published()
     parts = parts_of(work, *log_of(work))
     if parts is None:
         return found
@@ -206,7 +206,7 @@ def found_by(work: Work) -> Found:
     return found
 
 
-def _audited(work: Work, part: Part, found: Found) -> None:
+def _audited(work: Work, part: StagePart, found: Published) -> None:
     if work.loaded.config.audit.mode == "off":
         return
     stage = stages.audit_stage(work.loaded, part)
@@ -215,7 +215,7 @@ def _audited(work: Work, part: Part, found: Found) -> None:
         found.audits[part.name] = read_json(folder / "audit.json")
 
 
-def _stopped(work: Work, found: Found) -> str:
+def _stopped(work: Work, found: Published) -> str:
     """Why no model is to be run, if the audit forbids it."""
     serious = {
         name: [one["name"] for one in audit["findings"] if one["severity"] == "serious"]

@@ -177,7 +177,7 @@ def bare(name: str) -> Stage:
 
 
 @dataclass(frozen=True)
-class Part:
+class StagePart:
     """One split of the series, where it is kept, and what it depends on."""
 
     folder: Path
@@ -295,7 +295,7 @@ def is_drawn(loaded: Loaded) -> bool:
     return "seed" not in given and any("seed" in parameters(how) for how in ways if how)
 
 
-def audit_stage(loaded: Loaded, part: Part) -> Stage:
+def audit_stage(loaded: Loaded, part: StagePart) -> Stage:
     """What is wrong with a split."""
     asked = asked_of(loaded)
 
@@ -311,7 +311,7 @@ def audit_stage(loaded: Loaded, part: Part) -> Stage:
     return Stage("audit", {"split": part.mark, **asked, **table_facts(loaded)}, make, "", part.name)
 
 
-def candidates_stage(loaded: Loaded, part: Part) -> Stage:
+def candidates_stage(loaded: Loaded, part: StagePart) -> Stage:
     """Which items compete for each user."""
     settings = _settings(loaded, part)
     facts = {
@@ -326,12 +326,12 @@ def candidates_stage(loaded: Loaded, part: Part) -> Stage:
     return Stage("candidates", facts, make, "", part.name)
 
 
-def drawn(loaded: Loaded, part: Part, split: Split) -> Candidates:
+def drawn(loaded: Loaded, part: StagePart, split: Split) -> Candidates:
     """The candidates of a split."""
     return candidates_of(split, loaded.config.candidates.kind, **_settings(loaded, part))
 
 
-def _settings(loaded: Loaded, part: Part) -> dict[str, Any]:
+def _settings(loaded: Loaded, part: StagePart) -> dict[str, Any]:
     """The settings of candidates, with files as paths, and the seed where something is drawn."""
     chosen = loaded.config.candidates
     settings = dict(chosen.parameters)
@@ -345,7 +345,7 @@ def _settings(loaded: Loaded, part: Part) -> dict[str, Any]:
 
 
 def evaluate_stage(
-    loaded: Loaded, part: Part, lists: Stage, folder: Path | None, offered: Path | None
+    loaded: Loaded, part: StagePart, lists: Stage, folder: Path | None, offered: Path | None
 ) -> Stage:
     """The numbers of one model, and the values behind them."""
     asked, slices = asked_of(loaded), loaded.config.evaluate.slices
@@ -367,7 +367,7 @@ def evaluate_stage(
 
 
 def lists_stage(
-    facts: Mapping[str, Any], answer: Callable[[Report], Predicted], model: str, part: Part
+    facts: Mapping[str, Any], answer: Callable[[Report], Predicted], model: str, part: StagePart
 ) -> Stage:
     """The lists of one model."""
 

@@ -29,12 +29,12 @@ from rectitude.errors import (
 )
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.experiment import stages
-from rectitude.experiment.config import Range, Tuning
+from rectitude.experiment.config import SearchRange, Tuning
 from rectitude.experiment.models import Fielded, Task, depth_of
 from rectitude.experiment.reading import Loaded
 from rectitude.experiment.stages import (
-    Part,
     Stage,
+    StagePart,
     convention_facts,
     convention_of,
     table_facts,
@@ -60,7 +60,7 @@ def validation_of(split: Split) -> Split:
 
 
 def trial_stage(
-    fielded: Fielded, part: Part, facts: Settings, task: Callable[[], Task], setting: Settings,
+    fielded: Fielded, part: StagePart, facts: Settings, task: Callable[[], Task], setting: Settings,
     number: int,
 ) -> Stage:  # fmt: skip
     """One setting: the value of the metric on the validation part."""
@@ -85,7 +85,7 @@ def trial_stage(
     return Stage("tune", own, make, fielded.name, where)
 
 
-def tune_stage(fielded: Fielded, part: Part, facts: Settings, tried: Tried) -> Stage:
+def tune_stage(fielded: Fielded, part: StagePart, facts: Settings, tried: Tried) -> Stage:
     """The search: the best parameters, and every trial."""
     tuning, own = tuning_of(fielded), fielded.parameters(part.seed)
 
@@ -172,7 +172,7 @@ def _sampler(optuna: Any, tuning: Tuning, seed: int, number: int) -> Any:
     return optuna.samplers.TPESampler(seed=own, n_startup_trials=startup)
 
 
-def _suggested(trial: Any, name: str, space: list[Any] | Range) -> Any:
+def _suggested(trial: Any, name: str, space: list[Any] | SearchRange) -> Any:
     """What a trial takes for a parameter."""
     if isinstance(space, list):
         return space[trial.suggest_categorical(name, list(range(len(space))))]
@@ -279,9 +279,9 @@ def log_of(work: Work) -> tuple[Stage | None, Path | None]:
     return prepared, work.obtain(prepared)
 
 
-def parts_of(work: Work, stage: Stage | None, folder: Path | None) -> list[Part] | None:
+def parts_of(work: Work, stage: Stage | None, folder: Path | None) -> list[StagePart] | None:
     """All splits, of every seed; None if they are not there."""
-    found: list[Part] = []
+    found: list[StagePart] = []
     seeds = work.loaded.config.seeds
     for seed in seeds:
         split = stages.split_stage(work.loaded, stage, folder, seed)
@@ -292,16 +292,16 @@ def parts_of(work: Work, stage: Stage | None, folder: Path | None) -> list[Part]
         for number, one in enumerate(facts):
             series = (one["name"] or f"split-{number + 1}") if len(facts) > 1 else ""
             words = [f"seed-{seed}"] * (len(seeds) > 1) + [series] * bool(series)
-            found.append(Part(place, number, "-".join(words), seed, split.key))
+            found.append(StagePart(place, number, "-".join(words), seed, split.key))
     return found
 
 
 @dataclass(frozen=True)
-class Entry:
+class ModelEntry:
     """One model on one split: where its lists and its numbers are."""
 
     model: str
-    part: Part
+    part: StagePart
     parameters: Mapping[str, Any]
     lists: Path
     evaluation: Path
@@ -310,7 +310,7 @@ class Entry:
     candidates: Path | None = None
 
 
-def entries_of(work: Work, part: Part) -> Iterator[Entry]:
+def entries_of(work: Work, part: StagePart) -> Iterator[ModelEntry]:
     """Every model on one split; those that fail are noted and passed over."""
     candidates, mark = None, None
     if work.loaded.config.candidates.kind:
@@ -327,8 +327,8 @@ def entries_of(work: Work, part: Part) -> Iterator[Entry]:
 
 
 def _entry(
-    work: Work, part: Part, fielded: Fielded, candidates: Path | None, mark: str | None
-) -> Entry | None:
+    work: Work, part: StagePart, fielded: Fielded, candidates: Path | None, mark: str | None
+) -> ModelEntry | None:
     parameters = fielded.parameters(part.seed)
     chosen = work.loaded.config.evaluate
     depth = depth_of(work.loaded)
@@ -353,11 +353,11 @@ def _entry(
     folder = work.obtain(stage)
     if made is None or folder is None:
         return None
-    return Entry(fielded.name, part, parameters, made, folder, stage, tuned, candidates)
+    return ModelEntry(fielded.name, part, parameters, made, folder, stage, tuned, candidates)
 
 
 def _tuned(
-    work: Work, part: Part, fielded: Fielded, facts: Mapping[str, Any]
+    work: Work, part: StagePart, fielded: Fielded, facts: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
     """The best parameters that a search found on the validation part."""
     tried: list[str] = []
@@ -381,7 +381,7 @@ def _tuned(
     return None if folder is None else read_json(folder / "tune.json")
 
 
-def _inner_candidates(work: Work, part: Part) -> Candidates | None:
+def _inner_candidates(work: Work, part: StagePart) -> Candidates | None:
     """Candidates as they are made for the truth, for what is to be found while tuning."""
     if not work.loaded.config.candidates.kind:
         return None

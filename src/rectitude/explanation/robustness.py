@@ -13,7 +13,7 @@ import numpy as np
 
 from rectitude.errors import BadLists, BadName, RectitudeError
 from rectitude.evaluation.evaluate import computed
-from rectitude.evaluation.inputs import Given, Inputs, given_of
+from rectitude.evaluation.inputs import Arguments, Given, given_of
 from rectitude.evaluation.measure import judging
 from rectitude.explanation.explain.text import decimals
 from rectitude.explanation.trials import (
@@ -87,7 +87,7 @@ def robustness(
     metric: str,
     profiles: Iterable[object] | None = None,
     base: object = "default",
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> Robustness:
     """Order models by a metric under every profile that defines it, and under every convention that
     differs from the base in one switch; say which of them change the order.

@@ -32,7 +32,7 @@ from rectitude.arrays import (
 )
 from rectitude.data.blocks import pieces
 from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.table import ROW_NUMBER
 from rectitude.errors import BadTable
 from rectitude.judge.match import match_kernel
@@ -49,7 +49,7 @@ _MANY_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class KeyRuns:
     """A column of keys: where each run begins, and its key; starts are None if every row is one."""
 
     starts: Integers | None
@@ -57,7 +57,7 @@ class Runs:
     rows: int
 
 
-def key_runs(table: Table, role: str) -> Runs:
+def key_runs(table: Table, role: str) -> KeyRuns:
     """The runs of a key column."""
     column = table.frame[role]
     if column.dtype == pl.Object:
@@ -67,13 +67,13 @@ def key_runs(table: Table, role: str) -> Runs:
     starts = None if scattered else _starts(column)
     if starts is None or 2 * len(starts) > len(column):
         return single_runs(column, table)
-    return Runs(starts, Column(column.gather(starts), table.source, table.text), len(column))
+    return KeyRuns(starts, Column(column.gather(starts), table.source, table.text), len(column))
 
 
-def single_runs(column: pl.Series, table: Table) -> Runs:
+def single_runs(column: pl.Series, table: Table) -> KeyRuns:
     """Every row as its own run."""
     hint = _HINT if table.columns.get("list") == ROW_NUMBER else ""
-    return Runs(None, Column(column, table.source, table.text, hint), len(column))
+    return KeyRuns(None, Column(column, table.source, table.text, hint), len(column))
 
 
 def _starts(column: pl.Series) -> Integers:
@@ -128,11 +128,11 @@ class Collision(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class Aligned:
     """Every list of the evaluation, by its place among the sorted keys, with its rows on both
     sides."""
 
-    sources: Sources
+    sources: Inputs
     keys: pl.Series
     """(lists,) the keys"""
     owners: Integers
@@ -198,7 +198,7 @@ class Sides:
 class _Space:
     """One kind of id, lists or users: its columns as runs, in common codes."""
 
-    runs: dict[str, Runs]
+    runs: dict[str, KeyRuns]
     ids: Ids
 
     def everyone(self, sides: Sequence[str]) -> Integers:
@@ -219,7 +219,7 @@ class _Space:
         return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
 
 
-def _space(runs: dict[str, Runs], what: str) -> _Space:
+def _space(runs: dict[str, KeyRuns], what: str) -> _Space:
     return _Space(runs, align({side: run.column for side, run in runs.items()}, what))
 
 
@@ -228,7 +228,7 @@ _EVALUATED = ("predictions", "truth", "handed")
 _PEOPLE = ("train", "users")
 
 
-def bring_together(sources: Sources, exact_items: bool) -> Sides:
+def bring_together(sources: Inputs, exact_items: bool) -> Aligned:
     """Code all ids, find all lists, and group the rows of both sides by list."""
     given = sources.given()
     if repay(sum(table.frame.height for table in given.values())):
@@ -253,7 +253,7 @@ def bring_together(sources: Sources, exact_items: bool) -> Sides:
     return _grouped(sources, space, users, exact_items)
 
 
-def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) -> Sides:
+def _grouped(sources: Inputs, space: _Space, users: _Space, exact_items: bool) -> Aligned:
     universe = space.everyone(_EVALUATED)
     people, owners = universe, np.arange(len(universe))
     if users is not space:
@@ -275,7 +275,7 @@ def _grouped(sources: Sources, space: _Space, users: _Space, exact_items: bool) 
     keys = space.ids.labels(universe)
     weights = space.grouped(universe, "weights") if "weights" in space.runs else None
     items, known_items, foreign = _items(sources, exact_items)
-    return Sides(
+    return Aligned(
         sources=sources,
         keys=keys,
         owners=places(used, owners),
@@ -305,7 +305,7 @@ def _absent(users: _Space, people: Integers) -> int:
 
 
 def _known(
-    users: _Space, people: Integers, owners: Integers, sources: Sources, lists: Grouped
+    users: _Space, people: Integers, owners: Integers, sources: Inputs, lists: Grouped
 ) -> Flags | None:
     """(lists,) whether the user was met in training, which a table or cells of the scores say."""
     if "train" in users.runs:
@@ -319,7 +319,7 @@ def _known(
 
 
 def _owners(
-    sources: Sources, space: _Space, users: _Space, universe: Integers
+    sources: Inputs, space: _Space, users: _Space, universe: Integers
 ) -> tuple[Integers, Integers]:
     """All users, and the number of the one a list belongs to: that of its rows on either side."""
     people = users.everyone(("predictions", "truth"))
@@ -348,7 +348,7 @@ def _owners(
     return people, owners
 
 
-def _items(sources: Sources, exact: bool) -> tuple[Ids, Flags | None, int | None]:
+def _items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int | None]:
     """Item ids; which truth rows name known items; how many recommended rows do not."""
     sides = {
         side: Column(table.frame["item"], table.source, table.text)

@@ -18,7 +18,7 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
 
@@ -275,7 +275,7 @@ class People:
         return self.attributes.values(column)
 
 
-def people(listed: pl.Series, sources: Sources) -> People:
+def people(listed: pl.Series, sources: Inputs) -> People:
     """The users of the lists, with all others."""
     columns = {"lists": Column(listed, "lists")}
     for side, table in (("users", sources.users), ("train", sources.train)):

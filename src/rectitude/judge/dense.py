@@ -21,7 +21,7 @@ from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense, Firsts, Holes, Known
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadName
-from rectitude.judge.align import Sides
+from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.truth import Truth
@@ -67,7 +67,7 @@ def keeping_scores(convention: Convention, needs: tuple[str, ...]) -> Convention
     return convention.replace(hit_scores="positive") if "predicted" in needs else convention
 
 
-def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
+def reading(sides: Aligned, dense: Dense, convention: Convention) -> Reading:
     """The reading that a convention needs, made once."""
     codes = sides.items.codes["predictions"].whole
     by_item = convention.ties.startswith("item") and not np.all(codes[1:] > codes[:-1])
@@ -80,7 +80,7 @@ def reading(sides: Sides, dense: Dense, convention: Convention) -> Reading:
 
 
 def _read(
-    sides: Sides, dense: Dense, convention: Convention, by_item: bool, known: Known | None
+    sides: Aligned, dense: Dense, convention: Convention, by_item: bool, known: Known | None
 ) -> Reading:
     row, owner, at, asked = _pairs(sides, dense)
     seen = None if convention.seen == "kept" else sides.sources.seen
@@ -119,7 +119,7 @@ def _read(
     )  # fmt: skip
 
 
-def _pairs(sides: Sides, dense: Dense) -> tuple[Integers, Integers, Integers | None, Wanted]:
+def _pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integers | None, Wanted]:
     """Rows by list, and lists by row; truth rows and columns of the pairs, by row.
 
     Truth rows are None where pair number n has truth row n, as in a truth that stands in the order
@@ -293,7 +293,7 @@ _CELLS = 1 << 22
 _LARGEST = 1 << 62
 
 
-class Ranked(NamedTuple):
+class RankedLists(NamedTuple):
     """Lists as they are ranked: what was found in each, and how many items each holds."""
 
     matches: Matches
@@ -310,8 +310,8 @@ class Ranked(NamedTuple):
 
 
 def rank_dense(
-    sides: Sides, dense: Dense, truth: Truth, convention: Convention, ledger: Ledger
-) -> Ranked:
+    sides: Aligned, dense: Dense, truth: Truth, convention: Convention, ledger: Ledger
+) -> RankedLists:
     """The truth's items in rows of scores, or in the order recorded for them."""
     if convention.unjudged == "dropped":
         raise BadName(
@@ -343,7 +343,7 @@ def rank_dense(
     if convention.score_precision == "logistic" and sides.sources.recorded is None:
         plain = reading(sides, dense, convention.replace(score_precision="float32"))
         taken = (plain.above + plain.before + 1)[rows]
-    return Ranked(matches, returned, rule, None, dense, found, score, taken)
+    return RankedLists(matches, returned, rule, None, dense, found, score, taken)
 
 
 def _by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -> Integers:
@@ -357,7 +357,7 @@ def _by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -
 
 
 def _account_for_scores(
-    sides: Sides, found: Reading, convention: Convention, ledger: Ledger
+    sides: Aligned, found: Reading, convention: Convention, ledger: Ledger
 ) -> None:
     """Say what was masked, and which truth can therefore not be found."""
     if sides.catalogue != "the scores":
@@ -373,7 +373,7 @@ def _account_for_scores(
     ledger.count("truth_masked", found.hidden, about, found.pairs, weight="warning")
 
 
-def require_sortable(sides: Sides, convention: Convention) -> None:
+def require_sortable(sides: Aligned, convention: Convention) -> None:
     """An error if ties go by item id and the ids have no order."""
     if convention.ties.startswith("item") and not sides.items.ordered:
         raise BadIds(
@@ -383,7 +383,7 @@ def require_sortable(sides: Sides, convention: Convention) -> None:
         )
 
 
-def _chosen(sides: Sides, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:
+def _chosen(sides: Aligned, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:
     """The pairs of the reading that are truth under the convention, their places and lists."""
     rows, size = truth.rows, sides.sources.truth.frame.height
     if sides.listless is None:  # every truth row belongs to one list
@@ -428,7 +428,7 @@ def recorded(found: Reading, order: Integers) -> Reading:
     )  # fmt: skip
 
 
-def single_targets(ranked: Ranked, rank: Integers, size: int) -> Single | None:
+def single_targets(ranked: RankedLists, rank: Integers, size: int) -> Single | None:
     """What class metrics need, where every list has one target among classes."""
     dense, found = ranked.dense, ranked.found
     if dense is None or found is None or found.firsts is None:

@@ -20,8 +20,8 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Sources
-from rectitude.judge.align import Sides
+from rectitude.data.inputs import Inputs
+from rectitude.judge.align import Aligned
 from rectitude.judge.attributes import Attributes, Groups, Memberships, People, people
 from rectitude.judge.layout import (
     Ends,
@@ -161,7 +161,7 @@ class Stock:
 
 
 def stock(
-    listed: Column, sources: Sources, wanted: Column | None = None, people: People | None = None
+    listed: Column, sources: Inputs, wanted: Column | None = None, people: People | None = None
 ) -> tuple[Stock, Integers | None]:
     """The items of the lists, in the order in which these number them, with all others; and the
     numbers of the items that are wanted."""
@@ -190,7 +190,7 @@ def stock(
     return found, number.get("wanted")
 
 
-def _users(sources: Sources) -> Integers:
+def _users(sources: Inputs) -> Integers:
     if sources.train is None:
         return np.zeros(0, np.int64)
     return sources.train.frame["list"].rank("dense").to_numpy().astype(np.int64)
@@ -210,7 +210,7 @@ def united(
 
 
 def behind(
-    sides: Sides, ranking: Ranking | None, truth: Truth, needs: tuple[str, ...]
+    sides: Aligned, ranking: Ranking | None, truth: Truth, needs: tuple[str, ...]
 ) -> dict[str, Any]:
     """The fields of `Judged` that name items and users, as far as metrics need them."""
     found: dict[str, Any] = {}
@@ -224,7 +224,7 @@ def behind(
     return found
 
 
-def _listed(sides: Sides, ranking: Ranking | None) -> Column:
+def _listed(sides: Aligned, ranking: Ranking | None) -> Column:
     """The items in the order of their numbers in `Judged.shown`: the columns of dense scores, or
     the items of given lists, see `shown_in_lists`."""
     dense, predictions = sides.sources.dense, sides.sources.predictions
@@ -235,13 +235,13 @@ def _listed(sides: Sides, ranking: Ranking | None) -> Column:
     return Column(predictions.frame["item"][rows], predictions.source, predictions.text)
 
 
-def _wanted(sides: Sides, truth: Truth) -> Column:
+def _wanted(sides: Aligned, truth: Truth) -> Column:
     """The items of the truth, by place."""
     table, rows = sides.sources.truth, truth.rows.rows(np.arange(len(truth.items)))
     return Column(table.frame["item"][rows], table.source, table.text)
 
 
-def times_met(sides: Sides, rows: Integers) -> Integers | None:
+def times_met(sides: Aligned, rows: Integers) -> Integers | None:
     """(rows,) how often training holds the item of each row of the truth; None without training."""
     truth, train = sides.sources.truth, sides.sources.train
     if train is None:
@@ -252,7 +252,7 @@ def times_met(sides: Sides, rows: Integers) -> Integers | None:
     return np.append(counts, 0)[places(known, own)]
 
 
-def unseen_items(sides: Sides) -> Integers | None:
+def unseen_items(sides: Aligned) -> Integers | None:
     """(lists,) items of the catalogue that the user had not in training.
 
     The catalogue is what `items=` says, else the columns of dense scores, else the items of train;
@@ -265,7 +265,7 @@ def unseen_items(sides: Sides) -> Integers | None:
     return None if side is None else len(distinct(codes[side].whole)) - _seen(sides)
 
 
-def _seen(sides: Sides) -> Integers:
+def _seen(sides: Aligned) -> Integers:
     """(lists,) different items that the user had in training."""
     seen, train = sides.sources.seen, sides.sources.train
     counts = np.zeros(len(sides.keys), np.int64)

@@ -11,9 +11,9 @@ from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
-from rectitude.judge.align import Collision, Sides
+from rectitude.judge.align import Aligned, Collision
 from rectitude.judge.dense import (
-    Ranked,
+    RankedLists,
     keeping_scores,
     rank_dense,
     require_sortable,
@@ -49,7 +49,7 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    sides: Sides,
+    sides: Aligned,
     convention: Convention,
     ledger: Ledger,
     shown: int | None = None,
@@ -95,9 +95,9 @@ def judge(
 
 
 def _with_needs(
-    sides: Sides,
+    sides: Aligned,
     truth: Truth,
-    ranked: Ranked,
+    ranked: RankedLists,
     judged: Judged,
     convention: Convention,
     needs: tuple[str, ...],
@@ -115,7 +115,7 @@ def _with_needs(
 
 
 def _account_for_ties(
-    sides: Sides, ranked: Ranked, tied: Integers, convention: Convention, ledger: Ledger
+    sides: Aligned, ranked: RankedLists, tied: Integers, convention: Convention, ledger: Ledger
 ) -> None:
     ledger.count(
         "lists_with_ties",
@@ -135,7 +135,7 @@ def _account_for_ties(
 
 
 def _shown(
-    sides: Sides, ranked: Ranked, rank: Integers, convention: Convention, k: int
+    sides: Aligned, ranked: RankedLists, rank: Integers, convention: Convention, k: int
 ) -> Integers | None:
     if ranked.dense is not None:
         return shown_in_scores(sides, ranked.dense, ranked.matches, rank, convention, k)
@@ -144,7 +144,9 @@ def _shown(
     return None
 
 
-def _scored(sides: Sides, ranked: Ranked, shown: Integers, convention: Convention) -> Floats | None:
+def _scored(
+    sides: Aligned, ranked: RankedLists, shown: Integers, convention: Convention
+) -> Floats | None:
     if ranked.dense is not None:
         return scored_in_scores(sides, ranked.dense, shown, convention)
     if ranked.ranking is None:
@@ -152,7 +154,9 @@ def _scored(sides: Sides, ranked: Ranked, shown: Integers, convention: Conventio
     return scored_in_lists(ranked.ranking, shown, _given_scores(sides))
 
 
-def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledger) -> Ranked:
+def _rank_lists(
+    sides: Aligned, truth: Truth, convention: Convention, ledger: Ledger
+) -> RankedLists:
     """The truth's items in lists that were handed over."""
     ranking = _ranking(sides, convention, ledger)
     ranking, matches = matched(sides, ranking, truth, convention, ledger)
@@ -160,16 +164,16 @@ def _rank_lists(sides: Sides, truth: Truth, convention: Convention, ledger: Ledg
     score = None
     if convention.hit_scores == "positive":
         score = _scores(sides, ranking, matches)
-    return Ranked(matches, ranking.lists.length, rule, ranking=ranking, score=score)
+    return RankedLists(matches, ranking.lists.length, rule, ranking=ranking, score=score)
 
 
-def _scores(sides: Sides, ranking: Ranking, matches: Matches) -> Floats:
+def _scores(sides: Aligned, ranking: Ranking, matches: Matches) -> Floats:
     """The score of each match."""
     rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
     return _given_scores(sides)[rows]
 
 
-def _given_scores(sides: Sides) -> Floats:
+def _given_scores(sides: Aligned) -> Floats:
     """The scores of the predictions, by row."""
     predictions, beside = sides.sources.predictions, sides.sources.beside
     if "score" not in predictions.frame.columns and beside is not None:
@@ -185,7 +189,12 @@ def _given_scores(sides: Sides) -> Floats:
 
 
 def _judged(
-    sides: Sides, truth: Truth, ranked: Ranked, rank: Integers, rule: str, convention: Convention
+    sides: Aligned,
+    truth: Truth,
+    ranked: RankedLists,
+    rank: Integers,
+    rule: str,
+    convention: Convention,
 ) -> Judged:
     offsets = np.append(truth.rows.start, len(truth.items))
     matches = ranked.matches
@@ -216,14 +225,14 @@ def _judged(
     )
 
 
-def _taken(ranked: Ranked) -> Integers:
+def _taken(ranked: RankedLists) -> Integers:
     """Ranks with equals in the order given."""
     return (
         ranked.matches.above + ranked.matches.before + 1 if ranked.taken is None else ranked.taken
     )
 
 
-def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
+def _ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ranking:
     """The lists with what orders them."""
     predictions = sides.sources.predictions
     if not predictions.frame.height and sides.sources.left == "all":
@@ -253,7 +262,7 @@ def _ranking(sides: Sides, convention: Convention, ledger: Ledger) -> Ranking:
 
 
 def matched(
-    sides: Sides, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
+    sides: Aligned, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
 ) -> tuple[Ranking, Matches]:
     """Matches, once duplicates and unjudged items are dealt with."""
     matches, repeated = match(ranking, truth.rows, truth.items)
@@ -269,7 +278,7 @@ def matched(
 
 
 def _account_for_duplicates(
-    sides: Sides, ranking: Ranking, repeated: Integers, convention: Convention, ledger: Ledger
+    sides: Aligned, ranking: Ranking, repeated: Integers, convention: Convention, ledger: Ledger
 ) -> None:
     number = int(np.flatnonzero(repeated)[0])
     low, size = ranking.lists.start[number], ranking.lists.length[number]
@@ -324,7 +333,7 @@ def _judged_only(
     return ranking, match(ranking, truth.rows, truth.items)[0]
 
 
-def _confirm(sides: Sides, ranking: Ranking, truth: Truth, matches: Matches) -> None:
+def _confirm(sides: Aligned, ranking: Ranking, truth: Truth, matches: Matches) -> None:
     """Look at the ids themselves where codes are hashes."""
     rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
     if not sides.items.same("predictions", rows, "truth", truth.rows.rows(matches.truth)):

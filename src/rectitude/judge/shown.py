@@ -11,7 +11,7 @@ import numpy as np
 from rectitude.arrays import Floats, Grouped, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Cells, Dense
-from rectitude.judge.align import Sides
+from rectitude.judge.align import Aligned
 from rectitude.judge.dense import compared, reading
 from rectitude.judge.layout import filled, in_order, inserted, laid_out, scored
 from rectitude.judge.match import Matches, Ranking
@@ -20,7 +20,7 @@ from rectitude.rowkernels.rows import best
 
 
 def shown_in_scores(
-    sides: Sides, dense: Dense, matches: Matches, rank: Integers, convention: Convention, k: int
+    sides: Aligned, dense: Dense, matches: Matches, rank: Integers, convention: Convention, k: int
 ) -> Integers:
     """(lists, k) the column in each place of dense lists, -1 in empty ones."""
     found = reading(sides, dense, convention)
@@ -48,7 +48,7 @@ def _recorded(order: Integers, row: Integers, k: int) -> Integers:
     return shown
 
 
-def _order(sides: Sides, convention: Convention) -> Integers:
+def _order(sides: Aligned, convention: Convention) -> Integers:
     """(columns,) the columns in the order in which the tie rule puts equal scores."""
     codes = sides.items.codes["predictions"].whole
     if not convention.ties.startswith("item"):
@@ -97,7 +97,9 @@ def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -
     return inserted(laid_out(others, number[where[order]], k), matches.list, rank, number[matched])
 
 
-def scored_in_scores(sides: Sides, dense: Dense, shown: Integers, convention: Convention) -> Floats:
+def scored_in_scores(
+    sides: Aligned, dense: Dense, shown: Integers, convention: Convention
+) -> Floats:
     """(lists, k) the score in each place of dense lists, NaN in empty ones; that of an item which
     stands last because it is masked is minus infinity."""
     row = reading(sides, dense, convention).row[:, None]

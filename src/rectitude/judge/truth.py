@@ -11,7 +11,7 @@ from rectitude.arrays import Flags, Floats, Grouped, Integers, Pieces
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger, Weight
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
-from rectitude.judge.align import Collision, Sides
+from rectitude.judge.align import Aligned, Collision
 from rectitude.judge.match import repeat_flags, repeats
 
 
@@ -27,7 +27,7 @@ class Truth(NamedTuple):
     """(lists,) whether the list may be evaluated at all"""
 
 
-def truth_under(sides: Sides, convention: Convention, ledger: Ledger) -> Truth:
+def truth_under(sides: Aligned, convention: Convention, ledger: Ledger) -> Truth:
     """The rows of the truth that count under the convention."""
     codes, grades = sides.items.codes["truth"].whole, _grades(sides)
     there = sides.judgements.length > 0
@@ -49,7 +49,7 @@ def _by_place(rows: Grouped, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _allowed_rows(
-    sides: Sides, rows: Grouped, grades: Floats, convention: Convention, ledger: Ledger
+    sides: Aligned, rows: Grouped, grades: Floats, convention: Convention, ledger: Ledger
 ) -> Grouped:
     """Without the rows that say nothing, and without unknown items if they are dropped."""
     unjudged = convention.negative_grades == "unjudged"
@@ -70,7 +70,7 @@ def _allowed_rows(
     return rows if keep.all() else rows.keep(lists[keep], where[keep])
 
 
-def _grades(sides: Sides) -> Floats:
+def _grades(sides: Aligned) -> Floats:
     """The grade of every truth row; 1 where the truth is a plain list of pairs."""
     truth = sides.sources.truth
     if "grade" not in truth.frame.columns:
@@ -90,7 +90,7 @@ def _grades(sides: Sides) -> Floats:
     return grades
 
 
-def _allowed_lists(sides: Sides, there: Flags, convention: Convention, ledger: Ledger) -> Flags:
+def _allowed_lists(sides: Aligned, there: Flags, convention: Convention, ledger: Ledger) -> Flags:
     """Which lists may be evaluated, given what happens to users not met in training."""
     everyone = np.ones(len(there), bool)
     if sides.known_users is None:
@@ -104,7 +104,7 @@ def _allowed_lists(sides: Sides, there: Flags, convention: Convention, ledger: L
 
 
 def _allowed_items(
-    sides: Sides, rows: Integers, size: int, convention: Convention, ledger: Ledger
+    sides: Aligned, rows: Integers, size: int, convention: Convention, ledger: Ledger
 ) -> Flags:
     """Which of some truth rows may stay, given what happens to items not met in training."""
     everything = np.ones(len(rows), bool)
@@ -136,7 +136,7 @@ def _account_for_unknown(
         )
 
 
-def _outside(sides: Sides) -> str:
+def _outside(sides: Aligned) -> str:
     dense = sides.sources.dense
     if dense is not None and dense.kind == "logits":
         return "targets are outside the classes"
@@ -144,7 +144,7 @@ def _outside(sides: Sides) -> str:
 
 
 def _without_duplicates(
-    sides: Sides,
+    sides: Aligned,
     rows: Grouped,
     codes: Integers,
     grades: Floats,

@@ -53,7 +53,7 @@ FEW = 64
 _CELLS = 1 << 20
 
 
-class Rows(NamedTuple):
+class GroupRows(NamedTuple):
     """The rows of train, by user."""
 
     offsets: Integers
@@ -68,7 +68,7 @@ class Few(NamedTuple):
     listed: NDArray[np.int8]
 
 
-class Table(NamedTuple):
+class GroupTable(NamedTuple):
     """What a group can add."""
 
     adds: Floats
@@ -77,14 +77,14 @@ class Table(NamedTuple):
     """how many rows of train a user may have"""
 
 
-def few(rows: Rows, members: Memberships, listed: Integers, items: int) -> Few:
+def few(rows: GroupRows, members: Memberships, listed: Integers, items: int) -> Few:
     """The groups of rows and items, of which none has several."""
     of_item = np.full(items + 1, len(members.names), np.int8)
     of_item[members.entry] = members.number
     return Few(frozen(rows.offsets), frozen(of_item[rows.item]), frozen(of_item[listed]))
 
 
-def table(groups: Few, shown: Integers, terms: Sequence[Terms]) -> Table:
+def table(groups: Few, shown: Integers, terms: Sequence[Terms]) -> GroupTable:
     """All that a group can add, for users with little training at least; not more of it than there
     are places to look it up for."""
     of_list = _shares(shown.shape[1])
@@ -94,7 +94,7 @@ def table(groups: Few, shown: Integers, terms: Sequence[Terms]) -> Table:
     one, other = np.meshgrid(_shares(most), of_list, indexing="ij")
     adds = np.array([term(one.reshape(-1), other.reshape(-1)) for term in terms])
     adds[:, (one == 0).reshape(-1) & (other == 0).reshape(-1)] = 0.0
-    return Table(frozen(adds.reshape(len(terms), *one.shape)), most)
+    return GroupTable(frozen(adds.reshape(len(terms), *one.shape)), most)
 
 
 def _shares(most: int) -> Floats:
@@ -104,7 +104,7 @@ def _shares(most: int) -> Floats:
 
 
 def add_from(
-    table: Table,
+    table: GroupTable,
     groups: Few,
     many: int,
     lists: tuple[Integers, Integers, Integers],
@@ -201,7 +201,7 @@ def _hellinger(trained: Floats, listed: Floats) -> Floats:
     return (np.sqrt(trained) - np.sqrt(listed)) ** 2
 
 
-class Shares(NamedTuple):
+class GroupShares(NamedTuple):
     """The groups that each owner has anything of; the shares of an owner add up to 1."""
 
     owner: Integers
@@ -211,7 +211,7 @@ class Shares(NamedTuple):
     share: Floats
 
 
-class Pair(NamedTuple):
+class GroupPair(NamedTuple):
     """Two distributions of each owner, side by side; 0 where one of them has nothing of a group."""
 
     owner: Integers
@@ -219,7 +219,7 @@ class Pair(NamedTuple):
     other: Floats
 
 
-def shares(owner: Integers, entry: Integers, members: Memberships, owners: int) -> Shares:
+def shares(owner: Integers, entry: Integers, members: Memberships, owners: int) -> GroupShares:
     """What share each group has of the entries that an owner has.
 
     An entry of several groups counts for each of them in equal parts; one without is left out.
@@ -237,7 +237,7 @@ def shares(owner: Integers, entry: Integers, members: Memberships, owners: int) 
         weight = times.astype(np.float64)
     whose = pairs // max(groups, 1)
     whole = totals(whose, owners, weight)
-    return Shares(whose, pairs - whose * groups, weight / whole[whose])
+    return GroupShares(whose, pairs - whose * groups, weight / whole[whose])
 
 
 def _spread(
@@ -270,7 +270,7 @@ def _counted(keys: Integers) -> tuple[Integers, Integers]:
     return ordered[starts], np.diff(np.append(starts, len(ordered)))
 
 
-def paired(one: Shares, other: Shares) -> Pair:
+def paired(one: GroupShares, other: GroupShares) -> GroupPair:
     """Two distributions of each owner over all groups of either."""
     groups = int(max(one.group.max(initial=0), other.group.max(initial=0))) + 1
     mine, theirs = (side.owner * groups + side.group for side in (one, other))
@@ -280,7 +280,7 @@ def paired(one: Shares, other: Shares) -> Pair:
         share = np.zeros(len(keys))
         share[places(keys, own)] = side.share
         both.append(share)
-    return Pair(keys // groups, both[0], both[1])
+    return GroupPair(keys // groups, both[0], both[1])
 
 
 _LISTS = 1 << 11
@@ -305,27 +305,27 @@ def summed(
 def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Floats]:
     """For each cutoff, (lists,) how many different groups the items of each list have."""
     nobody = np.zeros(len(shown), np.int64)
-    nothing = Rows(np.zeros(2, np.int64), nobody[:0])
+    nothing = GroupRows(np.zeros(2, np.int64), nobody[:0])
     found = _over(stock, nobody, nothing, by, [lambda _, listed: np.sign(listed)], shown, ends)
     return [sums[0] for sums, _ in found]
 
 
-def _trained(stock: Stock) -> Rows:
+def _trained(stock: Stock) -> GroupRows:
     """The rows of train by user, found once for all metrics."""
     if stock.pairs[1] is stock.item:  # no row repeats another
-        return Rows(stock.offsets, stock.item)
+        return GroupRows(stock.offsets, stock.item)
 
-    def found() -> Rows:
+    def found() -> GroupRows:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
-        return Rows(offsets_of(stock.user, stock.people), item)
+        return GroupRows(offsets_of(stock.user, stock.people), item)
 
     return stock.kept("by user", found)
 
 
 def _over(
-    stock: Stock, owner: Integers, rows: Rows, by: str, terms: Sequence[Terms], shown: Integers,
-    ends: Ends,
+    stock: Stock, owner: Integers, rows: GroupRows, by: str, terms: Sequence[Terms],
+    shown: Integers, ends: Ends,
 ) -> Sums:  # fmt: skip
     """What groups add up to in each list, and whether rows and list have anything."""
     members = stock.memberships(by)
@@ -367,7 +367,7 @@ def _over(
     return list(zip(sums, both, strict=True))
 
 
-def _few(stock: Stock, rows: Rows, by: str) -> Few:
+def _few(stock: Stock, rows: GroupRows, by: str) -> Few:
     """The group of each row and item, found once for all metrics."""
 
     def found() -> Few:
@@ -378,8 +378,8 @@ def _few(stock: Stock, rows: Rows, by: str) -> Few:
 
 
 def _pair(
-    rows: Rows, members: Memberships, listed: Integers, owner: Integers, shown: Integers
-) -> tuple[Pair, Flags]:
+    rows: GroupRows, members: Memberships, listed: Integers, owner: Integers, shown: Integers
+) -> tuple[GroupPair, Flags]:
     """The shares of groups in training and list, and who has both; the twin of `pair_kernel`."""
     whose, where = expanded(rows.offsets, owner)
     place = np.repeat(np.arange(len(shown)), shown.shape[1])
@@ -391,7 +391,7 @@ def _pair(
 
 def _compiled(
     known: tuple[NDArray[Any], ...], room: Integers, owner: Integers, shown: Integers
-) -> tuple[Pair, Flags]:
+) -> tuple[GroupPair, Flags]:
     """The shares of groups in training and list, and who has both, by a kernel."""
     pair = kernel(few_kernel if isinstance(known, Few) else pair_kernel)
     offsets, (_, groups, most) = known[0], room.shape
@@ -400,7 +400,7 @@ def _compiled(
     whose, one, other = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
     both = np.empty(len(owner), bool)
     end = pair(*known, frozen(owner), shown, both, room, whose, one, other)
-    return Pair(whose[:end], one[:end], other[:end]), both
+    return GroupPair(whose[:end], one[:end], other[:end]), both
 
 
 def pair_kernel(

@@ -48,7 +48,7 @@ from rectitude.metrics.groupwise import (
     unequal,
     unmasked,
 )
-from rectitude.metrics.history import Wanted
+from rectitude.metrics.history import WantedItems
 from rectitude.metrics.registry import (
     Counts,
     Law,
@@ -87,15 +87,15 @@ def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Cou
     return counts_of(stock, groups, hits, could, places, int(counts.sum()), lists.size)
 
 
-def relevant_items(lists: Judged, counts: Flags) -> Wanted:
+def relevant_items(lists: Judged, counts: Flags) -> WantedItems:
     """The users and the relevant items of the lists that count."""
     owner, wanted = needed(lists.owner, "people"), needed(lists.wanted, "wanted")
     if counts.all() and lists.always_relevant:
-        return Wanted(owner, lists.truth.offsets, wanted)
+        return WantedItems(owner, lists.truth.offsets, wanted)
     lists_of = lists.truth.rows()
     rows = counts[lists_of] & lists.is_relevant(lists.truth.values)
     many = np.bincount(lists_of[rows], minlength=lists.size)[counts]
-    return Wanted(owner[counts], np.append(0, np.cumsum(many)), wanted[rows])
+    return WantedItems(owner[counts], np.append(0, np.cumsum(many)), wanted[rows])
 
 
 _HALVES = (

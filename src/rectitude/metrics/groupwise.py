@@ -27,7 +27,7 @@ from rectitude.judge.attributes import Groups, People
 from rectitude.judge.items import Stock
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.metrics.calibration import shares
-from rectitude.metrics.history import Wanted, times_wanted
+from rectitude.metrics.history import WantedItems, times_wanted
 from rectitude.parallel import in_blocks
 
 Counts = Mapping[str, Integers]
@@ -320,7 +320,7 @@ Pairs = tuple[Integers, Integers]
 """the numbers of users, and those of their items"""
 
 
-class Chances(NamedTuple):
+class GroupChances(NamedTuple):
     """How often each item could have been a hit, or shown, in some lists."""
 
     relevant: Integers
@@ -331,7 +331,7 @@ class Chances(NamedTuple):
     """(items,) lists whose user had it in training"""
 
 
-def chances(stock: Stock, told: Wanted) -> Chances:
+def chances(stock: Stock, told: WantedItems) -> GroupChances:
     """How often items could have been hits or shown; `told` are the relevant items of lists."""
     (user, item), size = stock.pairs, len(stock.ids)
     times = np.bincount(told.owner, minlength=int(user.max(initial=-1)) + 1)
@@ -339,11 +339,11 @@ def chances(stock: Stock, told: Wanted) -> Chances:
     shared = stock.users
     if np.any(times != 1):  # not one list of each user
         shared = np.bincount(item, times[user], minlength=size).astype(np.int64)
-    return Chances(relevant, again, shared)
+    return GroupChances(relevant, again, shared)
 
 
 def counts_of(
-    stock: Stock, groups: Groups, hits: Integers, could: Chances, shown: Integers, many: int,
+    stock: Stock, groups: Groups, hits: Integers, could: GroupChances, shown: Integers, many: int,
     lists: int,
 ) -> Counts:  # fmt: skip
     """What groups of items get in the lists that count, and what they could have got.

@@ -108,7 +108,7 @@ def met_kernel(
                     expected[cutoff, u] += inside and near and ahead < ends[cutoff]
 
 
-class Wanted(NamedTuple):
+class WantedItems(NamedTuple):
     """Items of some lists."""
 
     owner: Integers
@@ -122,7 +122,7 @@ class Wanted(NamedTuple):
         return np.repeat(self.owner, np.diff(self.offsets)), self.item
 
 
-def times_wanted(stock: Stock, wanted: Wanted) -> tuple[Integers, Integers]:
+def times_wanted(stock: Stock, wanted: WantedItems) -> tuple[Integers, Integers]:
     """(items,) how often each item is wanted, and how often by a user who had it in training."""
     size = len(stock.ids)
     if not repay(len(wanted.item)):

@@ -9,16 +9,16 @@ from rectitude.models import ease, factors, neighbours, popular, retrieval
 from rectitude.models.predict import Predicted, learnt_from, predicted
 from rectitude.models.protocol import Model, Plugins, imported, is_path
 from rectitude.models.recommender import Recommender
-from rectitude.models.registry import MODELS, Entry
+from rectitude.models.registry import MODELS, RegisteredModel
 from rectitude.models.served import Served
 
 __all__ = [
     "MODELS",
     "MODULES",
-    "Entry",
     "Model",
     "Predicted",
     "Recommender",
+    "RegisteredModel",
     "Served",
     "learnt_from",
     "model_of",

@@ -14,7 +14,7 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import MissingExtra
-from rectitude.models.matrix import Matrix, Profiles
+from rectitude.models.matrix import Matrix, UserProfiles
 from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, Progress, anything_known, model, positive
 from rectitude.parallel import one_thread
@@ -43,14 +43,14 @@ def ials(
     with one_thread():
         known = items.T @ items + regularisation * np.eye(items.shape[1])
 
-    def score(profiles: Profiles) -> Products:
+    def score(profiles: UserProfiles) -> Products:
         left = _rows(users, profiles.number)
         with one_thread():
             for place in np.flatnonzero(profiles.shown):
                 left[place] = _solved(profiles, int(place), items, known, alpha)
         return Products(left, items)
 
-    def knows(profiles: Profiles) -> Flags:
+    def knows(profiles: UserProfiles) -> Flags:
         return (profiles.number >= 0) | anything_known(profiles)
 
     return Learnt(score, knows=knows)
@@ -123,7 +123,9 @@ def _rows(vectors: Floats, number: Integers) -> Floats:
     return np.where(number[:, None] >= 0, vectors[number], 0.0)
 
 
-def _solved(profiles: Profiles, place: int, items: Floats, known: Floats, alpha: float) -> Floats:
+def _solved(
+    profiles: UserProfiles, place: int, items: Floats, known: Floats, alpha: float
+) -> Floats:
     """The vector that fits a profile best, the vectors of items being what they are."""
     begin, end = profiles.rows.indptr[place : place + 2]
     mine = items[profiles.rows.indices[begin:end]]

@@ -110,7 +110,7 @@ def cells(
 
 
 @dataclass(frozen=True, slots=True)
-class Profiles:
+class UserProfiles:
     """One entry for each user who is recommended to."""
 
     users: pl.Series
@@ -128,19 +128,19 @@ class Profiles:
     def __len__(self) -> int:
         return len(self.number)
 
-    def take(self, places: Integers) -> Profiles:
+    def take(self, places: Integers) -> UserProfiles:
         """Some of the users."""
         some = self.users.gather(places), self.number[places], self.met[places], self.rows[places]
-        return Profiles(*some, self.last[places], self.shown[places])
+        return UserProfiles(*some, self.last[places], self.shown[places])
 
 
-def profiles_of(matrix: Matrix, users: pl.Series, history: Log | None) -> Profiles:
+def profiles_of(matrix: Matrix, users: pl.Series, history: Log | None) -> UserProfiles:
     """The profiles of users, of whom some may be unknown to train."""
     number = numbers_in(users, matrix.users)
     met, rows = _rows_of(matrix.met, number), _rows_of(matrix.weighted, number)
     last, shown = np.full(len(users), -1), np.zeros(len(users), np.bool_)
     if history is None or history.frame.is_empty():
-        return Profiles(users, number, met, rows, last, shown)
+        return UserProfiles(users, number, met, rows, last, shown)
     user, item = _places(matrix, users, history)
     inside = user >= 0
     shown[user[inside]] = True
@@ -151,7 +151,7 @@ def profiles_of(matrix: Matrix, users: pl.Series, history: Log | None) -> Profil
     more = [cells(user, item, worth(part, kind), size, kind) for kind in kinds]
     last = last_items(part, user, item, len(users))
     met, rows = met.maximum(more[0]), _joined(rows, more[1], matrix.weights)
-    return Profiles(users, number, met.tocsr(), rows.tocsr(), last, shown)
+    return UserProfiles(users, number, met.tocsr(), rows.tocsr(), last, shown)
 
 
 def _rows_of(matrix: Sparse, number: Integers) -> Sparse:

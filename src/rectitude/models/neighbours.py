@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, offsets_of
-from rectitude.models.matrix import Matrix, Profiles, Sparse, last_items, order_of
+from rectitude.models.matrix import Matrix, Sparse, UserProfiles, last_items, order_of
 from rectitude.models.ranking import Cells, first, kth
 from rectitude.models.registry import Learnt, Progress, model, positive
 from rectitude.prepare.order import in_time, ordered
@@ -44,7 +44,7 @@ def user_knn(train: Matrix, *, neighbours: int = 100, shrinkage: float = 0.0) ->
     positive(neighbours, "neighbours")
     positive(shrinkage, "shrinkage", 0)
 
-    def score(profiles: Profiles) -> Cells:
+    def score(profiles: UserProfiles) -> Cells:
         near = _nearest(profiles.rows, train.weighted, neighbours + 1, shrinkage)
         return _cells(_without(near, profiles.number, neighbours) @ train.weighted)
 
@@ -139,10 +139,10 @@ def markov(train: Matrix) -> Learnt:
     last = last_items(train.log, train.user, train.item, len(train.users))
     last = np.append(last, -1)  # for users who are not in train
 
-    def latest(profiles: Profiles) -> Integers:
+    def latest(profiles: UserProfiles) -> Integers:
         return np.where(profiles.last >= 0, profiles.last, last[profiles.number])
 
-    def knows(profiles: Profiles) -> Flags:
+    def knows(profiles: UserProfiles) -> Flags:
         return latest(profiles) >= 0
 
     words = "by timestamp" if order == "time" else "as the rows of train stand: it has no times"

@@ -8,13 +8,13 @@ import polars as pl
 from rectitude.arrays import Flags, Floats
 from rectitude.data.times import span
 from rectitude.errors import BadName
-from rectitude.models.matrix import Matrix, Profiles
+from rectitude.models.matrix import Matrix, UserProfiles
 from rectitude.models.ranking import Common
 from rectitude.models.registry import Learnt, model
 from rectitude.prepare.draws import numbers, words
 
 
-def everybody(profiles: Profiles) -> Flags:
+def everybody(profiles: UserProfiles) -> Flags:
     """A model that looks at no profile scores all users."""
     return np.ones(len(profiles), np.bool_)
 
@@ -27,7 +27,7 @@ def random(train: Matrix, *, seed: int = 0) -> Learnt:
     """
     own = words(train.items)
 
-    def score(profiles: Profiles) -> Floats:
+    def score(profiles: UserProfiles) -> Floats:
         user = np.repeat(words(profiles.users), len(own))
         drawn = numbers(seed, user, np.tile(own, len(profiles)))
         return drawn.reshape(len(profiles), len(own))

@@ -23,7 +23,7 @@ from rectitude.models.matrix import (
     Matrix,
     Offer,
     Pairs,
-    Profiles,
+    UserProfiles,
     matrix_of,
     numbers_in,
     offer_of,
@@ -33,7 +33,7 @@ from rectitude.models.matrix import (
 )
 from rectitude.models.protocol import Rest, UnknownUsers
 from rectitude.models.ranking import Cells, Common, Limits, best, rank_of, stacked
-from rectitude.models.registry import Entry, Learnt, Progress
+from rectitude.models.registry import Learnt, Progress, RegisteredModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Policy:
 class Request:
     """Who is recommended how much, and of what."""
 
-    profiles: Profiles
+    profiles: UserProfiles
     items: pl.Series
     """that can be recommended, sorted"""
     banned: Pairs
@@ -158,7 +158,7 @@ BLOCK_CELLS = 1 << 22
 class Recommender:
     """A model by name: `model_of("item-knn", neighbours=50).fit(train).recommend(users, 10)`."""
 
-    entry: Entry
+    entry: RegisteredModel
     given: Mapping[str, Any] = field(default_factory=dict)
     """parameters that differ from the defaults"""
     ledger: Ledger = field(default_factory=Ledger)
@@ -259,7 +259,7 @@ def asked_for(users: object, known: pl.Series) -> pl.Series:
     return fitted(ids, known.dtype, "users").unique(maintain_order=True)
 
 
-def _banned(profiles: Profiles, matrix: Matrix, items: pl.Series) -> Pairs:
+def _banned(profiles: UserProfiles, matrix: Matrix, items: pl.Series) -> Pairs:
     """What users had, in the numbers of the items that can be recommended."""
     row = np.repeat(np.arange(len(profiles)), np.diff(profiles.met.indptr))
     at = numbers_in(matrix.items, items)[profiles.met.indices]

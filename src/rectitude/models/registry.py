@@ -12,7 +12,7 @@ import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.errors import BadName, unknown_name
-from rectitude.models.matrix import Profiles, Weights
+from rectitude.models.matrix import UserProfiles, Weights
 from rectitude.models.protocol import Rest, UnknownItems, UnknownUsers
 from rectitude.models.ranking import Scores
 from rectitude.options import require_fitting
@@ -29,7 +29,7 @@ COMMON: Mapping[str, tuple[Any, str]] = {
 """Parameters that every model has beside its own: type and meaning."""
 
 
-def anything_known(profiles: Profiles) -> Flags:
+def anything_known(profiles: UserProfiles) -> Flags:
     """Who had any item of train."""
     flags: Flags = np.diff(profiles.rows.indptr) > 0
     return flags
@@ -39,17 +39,17 @@ def anything_known(profiles: Profiles) -> Flags:
 class Learnt:
     """What a model has learnt, as a function from users to scores."""
 
-    score: Callable[[Profiles], Scores]
+    score: Callable[[UserProfiles], Scores]
     items: pl.Series | None = None
     """the items it can score, sorted; those of train unless it says others"""
-    knows: Callable[[Profiles], Flags] = anything_known
+    knows: Callable[[UserProfiles], Flags] = anything_known
     """which users it can score"""
     note: Mapping[str, str] | None = None
     """what is to be known about the learning, for the ledger"""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegisteredModel:
     """A model that can be asked for by name."""
 
     name: str
@@ -88,7 +88,7 @@ class Entry:
             )
 
 
-MODELS: dict[str, Entry] = {}
+MODELS: dict[str, RegisteredModel] = {}
 """The models that ship, by name."""
 _DEFAULTS = {"unknown_users": "popular", "rest": "popular", "weights": "binary"}
 
@@ -110,7 +110,7 @@ def model(
         text = inspect.getdoc(function) or ""
         about = " ".join(text.partition("\n\n")[0].split())
         common = {n: v for n, v in _DEFAULTS.items() if n not in without}
-        MODELS[name] = Entry(name, function, about, fold_in, unknown_items, common)
+        MODELS[name] = RegisteredModel(name, function, about, fold_in, unknown_items, common)
         return function
 
     return register

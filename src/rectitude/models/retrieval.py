@@ -18,7 +18,7 @@ from rectitude.data.frames import series
 from rectitude.data.ids import fitted
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadIds, BadScores, BadTable
-from rectitude.models.matrix import Matrix, Profiles, numbers_in
+from rectitude.models.matrix import Matrix, UserProfiles, numbers_in
 from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, model
 
@@ -134,10 +134,10 @@ def embeddings(
             "the same number of dimensions.",
         )
 
-    def knows(profiles: Profiles) -> Flags:
+    def knows(profiles: UserProfiles) -> Flags:
         return numbers_in(profiles.users, owners) >= 0
 
-    def score(profiles: Profiles) -> Products:
+    def score(profiles: UserProfiles) -> Products:
         return Products(left[numbers_in(profiles.users, owners)], right)
 
     return Learnt(score, names, knows, {"vectors": f"{len(owners):,} users, {len(names):,} items"})
@@ -149,11 +149,11 @@ def _averaged(train: Matrix, names: pl.Series, right: Floats, likeness: Likeness
     has = (at >= 0).astype(np.float64)
     own = np.where(has[:, None] > 0, right[at], 0.0)
 
-    def knows(profiles: Profiles) -> Flags:
+    def knows(profiles: UserProfiles) -> Flags:
         flags: Flags = profiles.rows @ has > 0
         return flags
 
-    def score(profiles: Profiles) -> Products:
+    def score(profiles: UserProfiles) -> Products:
         total = np.asarray(profiles.rows @ own) / np.asarray(profiles.rows @ has)[:, None]
         return Products(_unit(total) if likeness == "cosine" else total, right)
 

@@ -77,7 +77,7 @@ class Bounds(NamedTuple):
         return inside if self.at_most is None else inside & (counts <= self.at_most)
 
 
-class Sides(NamedTuple):
+class TwoSides(NamedTuple):
     """The same thing for users and for items."""
 
     users: Any
@@ -85,7 +85,7 @@ class Sides(NamedTuple):
 
 
 def surviving(
-    codes: Sides, sizes: Sides, bounds: Sides, rounds: Rounds, order: Order
+    codes: TwoSides, sizes: TwoSides, bounds: TwoSides, rounds: Rounds, order: Order
 ) -> tuple[Flags, Flags]:
     """Which users and which items stay; a row does if both of its do. `codes` number them from 0 in
     every row.
@@ -109,7 +109,7 @@ def surviving(
     return users > 0, items > 0
 
 
-def _both(codes: Sides, sizes: Sides) -> list[Integers]:
+def _both(codes: TwoSides, sizes: TwoSides) -> list[Integers]:
     """How many rows each user and each item has, counted side by side."""
     found = [np.zeros(size, np.int64) for size in sizes]
 
@@ -120,7 +120,7 @@ def _both(codes: Sides, sizes: Sides) -> list[Integers]:
     return found
 
 
-def _after_a_round(codes: Sides, sizes: Sides, bounds: Sides, order: Order) -> Sides:
+def _after_a_round(codes: TwoSides, sizes: TwoSides, bounds: TwoSides, order: Order) -> TwoSides:
     """The rows that one round leaves: both sides on the same counts, or one after the other."""
     if order == "together":
         flags = [_within(codes, sizes, bounds, side) for side in (0, 1)]
@@ -130,16 +130,16 @@ def _after_a_round(codes: Sides, sizes: Sides, bounds: Sides, order: Order) -> S
     return codes
 
 
-def _within(codes: Sides, sizes: Sides, bounds: Sides, side: int) -> Flags:
+def _within(codes: TwoSides, sizes: TwoSides, bounds: TwoSides, side: int) -> Flags:
     held: Flags = bounds[side].hold(counts(codes[side], sizes[side]))
     return held
 
 
-def _only(codes: Sides, rows: Flags) -> Sides:
-    return Sides(codes.users[rows], codes.items[rows])
+def _only(codes: TwoSides, rows: Flags) -> TwoSides:
+    return TwoSides(codes.users[rows], codes.items[rows])
 
 
-def _peeled(codes: Sides, sizes: Sides, bounds: Sides) -> tuple[Flags, Flags]:
+def _peeled(codes: TwoSides, sizes: TwoSides, bounds: TwoSides) -> tuple[Flags, Flags]:
     """The core in time that grows with the rows alone: what goes takes a row from each neighbour.
 
     Users and items are numbered together, items after users, and each knows its neighbours.
@@ -266,20 +266,20 @@ def _kept(
     if not log.frame.height:
         return log
     (own, users_size), (other, items_size) = codes(log.frame["user"]), codes(log.frame["item"])
-    rows, sizes = Sides(own, other), Sides(users_size, items_size)
+    rows, sizes = TwoSides(own, other), TwoSides(users_size, items_size)
     counted = rows if repeats == "counted" else distinct_pairs(rows, sizes)
-    kept = surviving(counted, sizes, Sides(users, items), rounds, order)
+    kept = surviving(counted, sizes, TwoSides(users, items), rounds, order)
     flags = looked_up(kept[0], rows.users)
     flags &= looked_up(kept[1], rows.items)
     return chosen(log, flags)
 
 
-def distinct_pairs(rows: Sides, sizes: Sides) -> Sides:
+def distinct_pairs(rows: TwoSides, sizes: TwoSides) -> TwoSides:
     """Users and items of every pair once."""
     pair = rows.users.astype(np.int64)
     pair *= sizes.items
     pair += rows.items
-    return Sides(*np.divmod(pl.Series(pair).unique().to_numpy(), sizes.items))
+    return TwoSides(*np.divmod(pl.Series(pair).unique().to_numpy(), sizes.items))
 
 
 def _bounds(at_least: int, at_most: int | None, what: str, among: str | None = None) -> Bounds:

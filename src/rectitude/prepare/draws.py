@@ -27,7 +27,7 @@ from rectitude.data.ids import codes, first_rows, has_128_bits, looked_up, stret
 from rectitude.data.log import taken
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
-from rectitude.prepare.order import Level, Standing, equals, settled, standing
+from rectitude.prepare.order import Level, RowStanding, equals, settled, standing
 
 if TYPE_CHECKING:
     Words = np.ndarray[Any, np.dtype[np.uint64]]
@@ -203,7 +203,7 @@ _TOLD_BY = ("user", "item", "timestamp", "grade")
 """What tells the rows of a pair apart."""
 
 
-def at_random(log: Log, level: Level, seed: int) -> Standing:
+def at_random(log: Log, level: Level, seed: int) -> RowStanding:
     """Where each row stands in an order that the seed and the content of rows decide."""
     return standing(log.frame, level, _keys(log.frame, _of_rows(log.frame, seed)))
 
@@ -215,7 +215,7 @@ def _keys(frame: pl.DataFrame, draws: Words) -> Iterator[pl.Series]:
     yield from (frame["user"], frame["item"])
 
 
-def cut_at_random(log: Log, ends: Sequence[int], seed: int) -> Standing:
+def cut_at_random(log: Log, ends: Sequence[int], seed: int) -> RowStanding:
     """As `at_random` over the whole log, but only how many of these places a row stands behind:
     `after` is the last of them, or 0. Nothing has to be sorted for that."""
     draws = _of_rows(log.frame, seed)
@@ -231,7 +231,7 @@ def cut_at_random(log: Log, ends: Sequence[int], seed: int) -> Standing:
             after[first:last] += (draws[first:last] < limit) * step
 
     in_blocks(work, rows, _BLOCK)
-    return Standing(after, size)
+    return RowStanding(after, size)
 
 
 def _nth(draws: Words, place: int) -> np.uint64:

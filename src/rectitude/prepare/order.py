@@ -110,7 +110,7 @@ _PREFIX = 16
 _FEW = 16
 
 
-class Runs(NamedTuple):
+class SortedRuns(NamedTuple):
     """Rows of a log, group after group, and where each group ends."""
 
     rows: Rows
@@ -122,7 +122,7 @@ class Runs(NamedTuple):
         return np.diff(self.ends, prepend=0)
 
 
-class Standing(NamedTuple):
+class RowStanding(NamedTuple):
     """For each row: how many rows of its group stand after it, and how many there are."""
 
     after: Whole
@@ -136,7 +136,7 @@ class Standing(NamedTuple):
 
 def by_time(
     log: Log, level: Level = "user", ties: Ties = "content", order: Order = "time"
-) -> Standing:
+) -> RowStanding:
     """Where each row stands when rows go by time.
 
     Rows of equal time go by item, user and grade, so that the order of the file plays no part;
@@ -163,39 +163,39 @@ def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") 
     return [frame[by], *(frame[name] for name in others)]
 
 
-def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Standing:
+def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> RowStanding:
     """Where each row stands within its group when rows go by these columns."""
     return _standing(_arranged(frame, level, columns))
 
 
-def _arranged(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> Runs:
+def _arranged(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> SortedRuns:
     if level != "all":
         return ordered(codes(frame[level]), columns)
     every = np.arange(frame.height, dtype=np.uint32)
     rows = every if columns == [] else ordered(None, columns).rows
-    return Runs(rows, np.array([frame.height]))
+    return SortedRuns(rows, np.array([frame.height]))
 
 
-def _introsorted(frame: pl.DataFrame, level: Level, ties: Ties) -> Runs:
+def _introsorted(frame: pl.DataFrame, level: Level, ties: Ties) -> SortedRuns:
     """The rows of each group as introsort leaves them: another order than that of a stable sort
     only in long groups with equal times, so that no others are sorted again."""
     times, came = whole(frame["timestamp"]), in_time(frame, ties)[1:]
     if level == "all":
         rows = _arranged(frame, level, came).rows
-        return Runs(rows[introsort(times[rows])], np.array([frame.height]))
+        return SortedRuns(rows[introsort(times[rows])], np.array([frame.height]))
     runs = _arranged(frame, level, in_time(frame, ties))
     sizes = runs.sizes
     again = np.zeros(len(sizes), bool)
     again[np.searchsorted(runs.ends, _tied(times[runs.rows], runs.ends)[0], "right")] = True
     again &= sizes > STABLE
     places = np.flatnonzero(np.repeat(again, sizes))
-    some = Runs(runs.rows[places], np.cumsum(sizes[again]))
+    some = SortedRuns(runs.rows[places], np.cumsum(sizes[again]))
     some = settled(some, came or [pl.int_range(frame.height, eager=True)])
     runs.rows[places] = introsorted(some.rows, some.ends, times)
     return runs
 
 
-def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> Runs:
+def ordered(groups: Groups | None, columns: Iterable[pl.Series]) -> SortedRuns:
     """The rows of each group in the order of columns: a column decides between rows that are equal
     in all before it. Without groups, all rows are one."""
     rest = iter(columns)
@@ -224,20 +224,20 @@ def _at(column: pl.Series, rows: Rows) -> pl.Series:
     return pl.Series(looked_up(column.to_physical().rechunk().to_numpy(), rows))
 
 
-def settled(runs: Runs, columns: Iterable[pl.Series]) -> Runs:
+def settled(runs: SortedRuns, columns: Iterable[pl.Series]) -> SortedRuns:
     """The same groups, with the rows of each in the order of columns."""
     here = (_at(column, runs.rows) for column in columns)
-    return Runs(runs.rows[ordered(_numbered(runs.ends), here).rows], runs.ends)
+    return SortedRuns(runs.rows[ordered(_numbered(runs.ends), here).rows], runs.ends)
 
 
-def equals(groups: Groups, keys: Keys) -> Runs:
+def equals(groups: Groups, keys: Keys) -> SortedRuns:
     """The rows that share their group and their key with others, put together."""
     runs, keys = _grouped(groups, keys)
     tied, ends = _tied(keys, runs.ends)
-    return Runs(runs.rows[tied], ends)
+    return SortedRuns(runs.rows[tied], ends)
 
 
-def _grouped(groups: Groups | None, keys: Keys | None) -> tuple[Runs, Keys]:
+def _grouped(groups: Groups | None, keys: Keys | None) -> tuple[SortedRuns, Keys]:
     """The rows of each group in the order of a key, and the keys."""
     if keys is None:
         keys = np.zeros(0 if groups is None else len(groups[0]), np.uint32)
@@ -246,10 +246,10 @@ def _grouped(groups: Groups | None, keys: Keys | None) -> tuple[Runs, Keys]:
         groups = keys >> np.uint32(over), 1 << _PREFIX
     if not repay(len(keys)):
         rows = np.lexsort((keys, groups[0])).astype(np.uint32)
-        return Runs(rows, np.cumsum(counts(*groups))), keys[rows]
+        return SortedRuns(rows, np.cumsum(counts(*groups))), keys[rows]
     packed, ends = gathered(groups, keys)
     rows, keys = _unpacked(packed, ends)
-    return Runs(rows, ends), keys
+    return SortedRuns(rows, ends), keys
 
 
 def gathered(groups: Groups, keys: Keys) -> tuple[NDArray[np.uint64], Integers]:
@@ -285,15 +285,15 @@ def _tied(keys: NDArray[Any], ends: Integers) -> tuple[Integers, Integers]:
     return places, np.flatnonzero(~more[places]) + 1
 
 
-def _standing(runs: Runs) -> Standing:
+def _standing(runs: SortedRuns) -> RowStanding:
     rows, ends = runs
     after, size = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
     if repay(len(rows)):
         kernel(_place)(frozen(rows), frozen(ends), after, size)
-        return Standing(after, size)
+        return RowStanding(after, size)
     size[rows] = np.repeat(runs.sizes, runs.sizes)
     after[rows] = np.repeat(ends, runs.sizes) - 1 - np.arange(len(rows))
-    return Standing(after, size)
+    return RowStanding(after, size)
 
 
 def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]

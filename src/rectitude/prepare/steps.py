@@ -27,7 +27,7 @@ from rectitude.errors import BadName, BadTable
 from rectitude.kernels import repay
 from rectitude.prepare.counting import (
     Repeats,
-    Sides,
+    TwoSides,
     among,
     between,
     cold_users,
@@ -42,7 +42,7 @@ from rectitude.prepare.draws import alike, drawn, places
 from rectitude.prepare.grading import grade_range, require_grades, threshold
 from rectitude.prepare.order import (
     Level,
-    Runs,
+    SortedRuns,
     StableTies,
     Ties,
     by_time,
@@ -82,7 +82,7 @@ def popular_items(log: Log, *, n: int, repeats: Repeats = "counted", ties: Equal
     counted = items
     if repeats == "once":
         users, most = codes(log.frame["user"])
-        counted = distinct_pairs(Sides(users, items), Sides(most, size)).items
+        counted = distinct_pairs(TwoSides(users, items), TwoSides(most, size)).items
     rows = counts(counted, size)
     if ties == "id":
         return _items(log, n, items, _by_weight(rows, rows > 0))
@@ -222,17 +222,17 @@ def consecutive(
     return chosen(log, kept)
 
 
-def repeats(frame: pl.DataFrame) -> Runs:
+def repeats(frame: pl.DataFrame) -> SortedRuns:
     """The rows whose user and item other rows have too, one pair after the other."""
     (users, size), (items, _) = codes(frame["user"]), codes(frame["item"])
     if not repay(frame.height):
         return equals((users, size), items)
     rows = np.flatnonzero(alike(drawn(0, users, items))).astype(np.uint32)
     runs = equals((users[rows], size), items[rows])
-    return Runs(rows[runs.rows], runs.ends)
+    return SortedRuns(rows[runs.rows], runs.ends)
 
 
-def _require_equal(log: Log, frame: pl.DataFrame, again: Runs) -> None:
+def _require_equal(log: Log, frame: pl.DataFrame, again: SortedRuns) -> None:
     """Without times, rows of a pair must be alike, or the first and the last mean nothing."""
     if "grade" not in frame.columns:
         return
@@ -249,7 +249,7 @@ def _require_equal(log: Log, frame: pl.DataFrame, again: Runs) -> None:
         )
 
 
-def _summed(log: Log, again: Runs) -> pl.DataFrame:
+def _summed(log: Log, again: SortedRuns) -> pl.DataFrame:
     """The rows of every pair with the sum of all its grades; the grades are counts here."""
     log.require("grade", "keep = 'sum'")
     rows = log.frame[np.sort(again.rows)]
@@ -273,7 +273,7 @@ def _summed(log: Log, again: Runs) -> pl.DataFrame:
     return log.frame.with_columns(pl.Series("grade", grades))
 
 
-def _too_large(log: Log, runs: Runs, sums: Floats) -> BadTable:
+def _too_large(log: Log, runs: SortedRuns, sums: Floats) -> BadTable:
     wrong = np.flatnonzero(np.isinf(sums))
     first = log.frame.row(int(runs.rows[runs.ends[wrong] - 1].min()), named=True)
     return BadTable(
@@ -284,7 +284,7 @@ def _too_large(log: Log, runs: Runs, sums: Floats) -> BadTable:
     )
 
 
-def _repeats(log: Log, again: Runs) -> BadTable:
+def _repeats(log: Log, again: SortedRuns) -> BadTable:
     first = log.frame.row(int(again.rows.min()), named=True)
     return BadTable(
         f"{log.source}: {len(again.rows):,} of {log.frame.height:,} rows repeat a pair of user and"

@@ -319,7 +319,7 @@ Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ProfileDifference:
     """What one metric name means under two profiles, where that differs."""
 
     name: str
@@ -347,7 +347,7 @@ class Difference:
 
 def compared(
     one: Profile, other: Profile, names: str | Iterable[str] | None = None
-) -> list[Difference]:
+) -> list[ProfileDifference]:
     """Each metric that both profiles have, or those named, under one and under the other."""
     if names is None:
         shared = [*METRICS, *(key for key in one.metrics if key in other.metrics)]
@@ -355,13 +355,13 @@ def compared(
     return [_difference(n, one.resolve(n), other.resolve(n)) for n in parse_all(names)]
 
 
-def _difference(name: Name, one: Asked, other: Asked) -> Difference:
+def _difference(name: Name, one: Asked, other: Asked) -> ProfileDifference:
     own = {*one.metric.obeys, *other.metric.obeys}
     pairs = one.convention.differences(other.convention)
     matters = [s for s in pairs if SWITCHES[s].stage != "metrics" or s in own]
     numbers = {**one.numbers, **other.numbers}
     given = {number: (one.numbers.get(number), other.numbers.get(number)) for number in numbers}
-    return Difference(
+    return ProfileDifference(
         str(name),
         (one.metric.name, other.metric.name),
         {switch: pairs[switch] for switch in matters},

@@ -318,7 +318,7 @@ def waterfall(bars: Sequence[Bar], label: str, axis: str) -> str:
     return picture("".join(parts), box.bottom + 48, label)
 
 
-class Stage(NamedTuple):
+class FlowStage(NamedTuple):
     """A stage of the data: how many rows came out of it, and how many it dropped."""
 
     label: str
@@ -327,7 +327,7 @@ class Stage(NamedTuple):
     about: str = ""
 
 
-def flow(stages: Sequence[Stage], label: str) -> str:
+def flow(stages: Sequence[FlowStage], label: str) -> str:
     """What entered and what each stage dropped: bars that grow narrower on the way down."""
     most = max(stage.rows + stage.dropped for stage in stages) or 1
     left, width, step = 190.0, WIDTH - 190.0 - 150.0, 46

@@ -57,7 +57,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class ReportStage:
     """What a stage of preparing and splitting left, and what it dropped."""
 
     label: str
@@ -90,7 +90,7 @@ class Content:
     slices: Sequence[Slice] = ()
     windows: Sequence[Window] = ()
     audit: Mapping[str, Any] | None = None
-    flow: Sequence[Stage] = ()
+    flow: Sequence[ReportStage] = ()
     ledgers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """by model: ledgers as they write themselves"""
     robustness: Mapping[str, Any] | None = None

@@ -227,7 +227,7 @@ def flow(content: Content) -> list[Figure]:
     """What entered, and what was dropped where."""
     if not content.flow:
         return []
-    stages = [charts.Stage(s.label, s.rows, s.dropped, s.about) for s in content.flow]
+    stages = [charts.FlowStage(s.label, s.rows, s.dropped, s.about) for s in content.flow]
     chart = charts.flow(stages, "Rows that each stage left and dropped")
     data = [asdict(stage) for stage in content.flow]
     return [Figure("flow", "From the log to the parts of the split", chart, data)]

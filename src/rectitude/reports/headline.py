@@ -15,7 +15,7 @@ WIDE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeadlineCell:
     """A number of the table, and how it is marked."""
 
     value: float | None
@@ -73,11 +73,11 @@ def _apart(content: Content) -> set[tuple[str, str]]:
     }
 
 
-def _cell(content: Content, metric: str, model: str, apart: set[tuple[str, str]]) -> Cell:
+def _cell(content: Content, metric: str, model: str, apart: set[tuple[str, str]]) -> HeadlineCell:
     value = content.values[metric].get(model)
     if value is None or value.value is None:
-        return Cell(None, "–")
-    return Cell(
+        return HeadlineCell(None, "–")
+    return HeadlineCell(
         value.value, digits(value.value), _spread(value), _mark(content, metric, value.value),
         (metric, model) in apart, value.counted,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from rectitude.aggregate.evaluation import from_dict
 from rectitude.errors import BadName, UnreadableFile
 from rectitude.reports.content import (
     Content,
-    Stage,
+    ReportStage,
     Value,
     Window,
     content_of,
@@ -183,7 +183,7 @@ def _audit(splits: Sequence[Stored]) -> Stored | None:
     return {**audits[0], "findings": list(found.values())}
 
 
-def _flow(folder: str, splits: Sequence[Stored]) -> list[Stage]:
+def _flow(folder: str, splits: Sequence[Stored]) -> list[ReportStage]:
     """Rows from the source through every step of preparing to the parts of the first split."""
     ledger = read_stored(Path(folder) / "ledger.json", "ledger", _EXPECTED)
     counts = ledger.get("prepare", {}).get("counts", {})
@@ -191,19 +191,19 @@ def _flow(folder: str, splits: Sequence[Stored]) -> list[Stage]:
     parts = splits[0]["parts"] if splits else {}
     whole = [parts[name]["rows"] for name in parts if name in _ALL] if len(splits) == 1 else []
     first = steps[0]["of"] if steps else sum(whole)  # a window is not all of the log
-    stages = [Stage(label="the log", rows=first)] if first else []
+    stages = [ReportStage(label="the log", rows=first)] if first else []
     for entry in steps:
         label = entry["about"].split(", ", 1)[-1]
         dropped = entry["of"] - entry["count"]
         about = f"{entry['count']:,} of {entry['of']:,} rows left"
-        stages.append(Stage(label=label, rows=entry["count"], dropped=dropped, about=about))
+        stages.append(ReportStage(label=label, rows=entry["count"], dropped=dropped, about=about))
     return [*stages, *(_part(name, size) for name, size in parts.items())]
 
 
-def _part(name: str, size: Stored) -> Stage:
+def _part(name: str, size: Stored) -> ReportStage:
     words = f"{size['users']:,} users, {size['items']:,} items"
     label = name.replace("_", " ")
-    return Stage(
+    return ReportStage(
         label=label, rows=size["rows"], users=size["users"], items=size["items"], about=words
     )
 

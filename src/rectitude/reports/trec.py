@@ -27,7 +27,7 @@ COUNTED = "num_q"
 
 
 @dataclass(frozen=True)
-class Line:
+class TrecLine:
     """What is printed under one label: the mean of our metrics, a tag, or a string."""
 
     label: str
@@ -56,10 +56,10 @@ _PLAIN = {
     "set_relative_P": "set_precision[relative]", "set_recall": "set_recall", "set_map": "set_map",
 }  # fmt: skip
 _FIXED = {
-    "runid": Line("runid", (), "tag", "summary"),
-    "num_q": Line("num_q", ("num_q",), "count", "summary"),
-    **{name: Line(name, (name,), "value", "summary") for name in ("gm_map", "gm_bpref")},
-    **{name: Line(name, (name,), "count")
+    "runid": TrecLine("runid", (), "tag", "summary"),
+    "num_q": TrecLine("num_q", ("num_q",), "count", "summary"),
+    **{name: TrecLine(name, (name,), "value", "summary") for name in ("gm_map", "gm_bpref")},
+    **{name: TrecLine(name, (name,), "count")
        for name in ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")},
 }  # fmt: skip
 ORDER = (
@@ -77,7 +77,7 @@ SETS: Mapping[str, Sequence[str]] = {
 }
 
 
-def asked(measures: Sequence[str], items: int = 0) -> list[Line]:
+def asked(measures: Sequence[str], items: int = 0) -> list[TrecLine]:
     """The lines that some measures ask for; `items` is the size of the collection."""
     wanted: dict[str, str] = {}
     for measure in measures:
@@ -89,70 +89,70 @@ def asked(measures: Sequence[str], items: int = 0) -> list[Line]:
     return [line for one in ORDER if one in wanted for line in _lines(one, wanted[one], items)]
 
 
-def _lines(name: str, given: str, items: int) -> list[Line]:
+def _lines(name: str, given: str, items: int) -> list[TrecLine]:
     """The lines of one measure."""
     if name in _AT_RANKS:
         ours, usual = _AT_RANKS[name]
-        return [Line(f"{name}_{k}", (f"{ours}@{k}",)) for k in _whole(name, given or usual)]
+        return [TrecLine(f"{name}_{k}", (f"{ours}@{k}",)) for k in _whole(name, given or usual)]
     if name in _AT_NUMBERS:
         ours, usual = _AT_NUMBERS[name]
         numbers = sorted(_numbers(name, given or usual))
-        return [Line(f"{name}_{x:3.2f}", (ours.format(_plain(x)),)) for x in numbers]
+        return [TrecLine(f"{name}_{x:3.2f}", (ours.format(_plain(x)),)) for x in numbers]
     if name in _FIXED:
         return [_FIXED[name]]
     if name in _PLAIN:
         if given:
             raise BadName(f"-m {name}.{given} has parameters.", f"-m {name}.")
-        return [Line(name, (_PLAIN[name],))]
+        return [TrecLine(name, (_PLAIN[name],))]
     return [_WITH_PARAMETERS[name](f"{name}_{given}" if given else name, given, items)]
 
 
-def _utility(label: str, given: str, items: int) -> Line:
+def _utility(label: str, given: str, items: int) -> TrecLine:
     numbers = _numbers("utility", given or "1,-1,0,0")
     if len(numbers) != 4:
         raise BadName(f"-m utility.{given} has {len(numbers)} numbers.", "four, such as 1,-1,0,0.")
     hit, miss, missed, passed = map(_plain, numbers)
     inside = f"hit={hit},miss={miss},missed={missed},passed={passed},catalogue={items}"
-    return Line(label, (f"utility[{inside}]",))
+    return TrecLine(label, (f"utility[{inside}]",))
 
 
-def _eleven_points(label: str, given: str, items: int) -> Line:
+def _eleven_points(label: str, given: str, items: int) -> TrecLine:
     if not given:
-        return Line(label, ("iprec[11pt]",))
-    return Line(label, tuple(f"iprec@{_plain(level)}" for level in _numbers("11pt_avg", given)))
+        return TrecLine(label, ("iprec[11pt]",))
+    return TrecLine(label, tuple(f"iprec@{_plain(level)}" for level in _numbers("11pt_avg", given)))
 
 
-def _set_f(label: str, given: str, items: int) -> Line:
+def _set_f(label: str, given: str, items: int) -> TrecLine:
     """Their number is the square of the usual beta."""
     (weight,) = _numbers("set_F", given or "1.0")[:1]
     if weight < 0:
         raise BadName(f"-m set_F.{given} weighs recall below 0.", "a number from 0 on.")
-    return Line(label, (f"set_f[beta={math.sqrt(weight)!r}]",))
+    return TrecLine(label, (f"set_f[beta={math.sqrt(weight)!r}]",))
 
 
-def _ndcg(label: str, given: str, items: int) -> Line:
+def _ndcg(label: str, given: str, items: int) -> TrecLine:
     gains = tuple((int(_numbers("ndcg", level)[0]), gain) for level, gain in _pairs("ndcg", given))
     if any(level < 0 or gain < 0 for level, gain in gains):
         raise BadName(f"-m ndcg.{given} has a number below 0.", "grades and gains from 0 on.")
-    return Line(label, ("ndcg",), gains=gains)
+    return TrecLine(label, ("ndcg",), gains=gains)
 
 
-def _rbp(label: str, given: str, items: int) -> Line:
+def _rbp(label: str, given: str, items: int) -> TrecLine:
     ours = "rbp_residual" if label.startswith("rbp_resid") else "rbp"
     if not given:
-        return Line(label, (ours,))
+        return TrecLine(label, (ours,))
     pairs = dict(_pairs(ours, given))
     if set(pairs) != {"p"}:
         raise BadName(f"-m {label} sets {', '.join(pairs)}.", "p alone, such as -m rbp.p=0.8.")
-    return Line(label, (f"{ours}[p={_plain(pairs['p'])}]",))
+    return TrecLine(label, (f"{ours}[p={_plain(pairs['p'])}]",))
 
 
-def _relstring(label: str, given: str, items: int) -> Line:
+def _relstring(label: str, given: str, items: int) -> TrecLine:
     length = int(_numbers("relstring", given or "10")[0])
-    return Line(label, (), "string", "queries", max(length, 0))
+    return TrecLine(label, (), "string", "queries", max(length, 0))
 
 
-_WITH_PARAMETERS: Mapping[str, Callable[[str, str, int], Line]] = {
+_WITH_PARAMETERS: Mapping[str, Callable[[str, str, int], TrecLine]] = {
     "utility": _utility, "11pt_avg": _eleven_points, "set_F": _set_f, "ndcg": _ndcg, "rbp": _rbp,
     "rbp_resid": _rbp, "relstring": _relstring,
 }  # fmt: skip
@@ -197,7 +197,7 @@ def strings(lists: Judged, length: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Found:
+class TrecValues:
     """What the lines are made from: an evaluation for each choice of gains, the run's tag, and by
     length the string of every query."""
 
@@ -206,7 +206,7 @@ class Found:
     strings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
-def text(lines: Sequence[Line], found: Found, shown: Sequence[Part]) -> str:
+def text(lines: Sequence[TrecLine], found: TrecValues, shown: Sequence[Part]) -> str:
     """The lines of every query that counts, by its bytes, and those of all together."""
     parts: list[str] = []
     if "queries" in shown:
@@ -228,11 +228,13 @@ def _rows(evaluation: Evaluation) -> dict[str, int]:
     return {str(key): row for row, key in enumerate(lists.keys) if np.isfinite(values[row])}
 
 
-def _line(line: Line, query: str, shown: str) -> str:
+def _line(line: TrecLine, query: str, shown: str) -> str:
     return f"{line.label:<22}\t{query}\t{shown}\n"
 
 
-def _of_query(line: Line, found: Found, query: str, rows: Mapping[Gains, Mapping[str, int]]) -> str:
+def _of_query(
+    line: TrecLine, found: TrecValues, query: str, rows: Mapping[Gains, Mapping[str, int]]
+) -> str:
     if line.kind == "string":
         return f"'{found.strings[line.length].get(query, '')}'"
     evaluation, row = found.evaluations[line.gains], rows[line.gains][query]
@@ -240,12 +242,12 @@ def _of_query(line: Line, found: Found, query: str, rows: Mapping[Gains, Mapping
     return _number(line, [float(value[row]) for value in values if value is not None])
 
 
-def _of_all(line: Line, found: Found) -> str:
+def _of_all(line: TrecLine, found: TrecValues) -> str:
     if line.kind == "tag":
         return found.tag
     return _number(line, [found.evaluations[line.gains][name] for name in line.names])
 
 
-def _number(line: Line, values: Sequence[float]) -> str:
+def _number(line: TrecLine, values: Sequence[float]) -> str:
     value = sum(values) / len(values)
     return f"{value:.0f}" if line.kind == "count" else f"{value:6.4f}"

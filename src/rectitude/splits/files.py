@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rectitude.data.formats.file import Content
+from rectitude.data.formats.file import FileContent
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.folders import (
     NAMES,
@@ -77,7 +77,7 @@ def _size(split: Split, column: str) -> int:
 
 
 def _written(framework: str, log: Log, path: Path, sizes: tuple[int, int]) -> Notes:
-    content = Content("truth", log.frame.drop(ROW).rename({"user": "list"}), sizes=sizes)
+    content = FileContent("truth", log.frame.drop(ROW).rename({"user": "list"}), sizes=sizes)
     fitted = fit(content, FORMATS[framework])
     write_all(files_of(fitted.content, FORMATS[framework], path))
     return (*fitted.made, *(f"not kept: {note}" for note in fitted.lost))

@@ -14,7 +14,7 @@ from rectitude.data.times import span as length
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.options import require_whole
 from rectitude.prepare.draws import at_random, cut_at_random
-from rectitude.prepare.order import Level, Order, Standing, Ties, by_time, ends_of
+from rectitude.prepare.order import Level, Order, RowStanding, Ties, by_time, ends_of
 from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, parted, splitter
@@ -73,7 +73,7 @@ def random_ratio(
     ]
 
 
-def _drawn(log: Log, level: Level, seed: int, validation: float, *given: Any) -> Standing:
+def _drawn(log: Log, level: Level, seed: int, validation: float, *given: Any) -> RowStanding:
     """Where rows stand in a random order; of the whole log, only where the shares end matters."""
     if level != "all":
         return at_random(log, level, seed)
@@ -178,7 +178,7 @@ def last_span(log: Log, *, span: object, level: Literal["user", "item"] = "user"
 
 def _by_number(
     log: Log,
-    standing: Standing,
+    standing: RowStanding,
     n: int,
     keep: int,
     short: Short,
@@ -235,7 +235,7 @@ def _account_short(ledger: Ledger, log: Log, last: Mask, needed: int, level: str
 
 def _by_share(
     log: Log,
-    standing: Standing,
+    standing: RowStanding,
     *given: Any,
     validation: float = 0.0,
     name: str = "",
@@ -284,7 +284,7 @@ def _validated(
     return np.minimum(more, np.maximum(rest - keep, 0))
 
 
-def _require_room(order: Standing, held: Any, repeats: int) -> None:
+def _require_room(order: RowStanding, held: Any, repeats: int) -> None:
     if (held * repeats > order.size).any():
         raise BadName(
             f"{repeats} parts that share no row need more rows than there are"

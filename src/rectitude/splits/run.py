@@ -12,7 +12,7 @@ import numpy as np
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.splits import folds, holdout, timeline, users
-from rectitude.splits.protocols import Plan, resolve
+from rectitude.splits.protocols import SplitPlan, resolve
 from rectitude.splits.split import (
     SPLITTERS,
     Split,
@@ -59,7 +59,7 @@ def split(
             validation, options = None, {**options, "validation": validation}
         plan = resolve(protocol, options)
     else:
-        plan = Plan(how or "leave_last", options)
+        plan = SplitPlan(how or "leave_last", options)
     return planned(log, _changed(plan, validation, unknown), seed)
 
 
@@ -72,7 +72,7 @@ def prepared(log: Log, recipe: object) -> Log:
     return prepare(log, recipe)
 
 
-def _changed(plan: Plan, validation: object, unknown: Mapping[str, Any] | None) -> Plan:
+def _changed(plan: SplitPlan, validation: object, unknown: Mapping[str, Any] | None) -> SplitPlan:
     """The plan with what was asked for beside it."""
     if not isinstance(unknown, Mapping | None):
         raise BadName(f"unknown is {unknown!r}.", "a policy for each side: {'users': 'drop'}.")
@@ -91,7 +91,7 @@ def _changed(plan: Plan, validation: object, unknown: Mapping[str, Any] | None) 
 
 
 def planned(
-    log: Log, plan: Plan, seed: int = 0, empty: Literal["error", "kept"] = "error"
+    log: Log, plan: SplitPlan, seed: int = 0, empty: Literal["error", "kept"] = "error"
 ) -> Split | list[Split]:
     """Split a log as a plan says; empty parts are an error unless they are to be `kept`.
 
@@ -138,7 +138,7 @@ def _whole(log: Log, found: Split, made: Split) -> Split:
     return made
 
 
-def _finished(made: Split, plan: Plan, seed: int) -> Split:
+def _finished(made: Split, plan: SplitPlan, seed: int) -> Split:
     """One split with its validation, its policy and how it was made."""
     if plan.validation and not made.train.frame.is_empty():
         made = replace(made, validation=single(plan.validation, made.train, seed))

@@ -36,14 +36,14 @@ from rectitude.torch.scored import (
     scored,
     without_scores,
 )
-from rectitude.torch.tensors import Arrays, Cells, Layout, Taken, as_tensors, cells_of
+from rectitude.torch.tensors import Arrays, Cells, Layout, TakenTensor, as_tensors, cells_of
 
 Key = tuple[object, ...]
 """What a reading depends on: see `rectitude.judge.dense.reading`."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class DevicePlan:
     """What must be counted for some metrics."""
 
     conventions: Sequence[Convention]
@@ -52,13 +52,13 @@ class Plan:
     padding: object
 
     @staticmethod
-    def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> Plan:
+    def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> DevicePlan:
         """The plan for metrics under a convention."""
         loss = any("logits" in one.metric.requires for one in wanted)
         moved = {"shown", "chances"}  # what is looked up in the scores themselves
         shown = any(moved & {*one.metric.requires} for one in wanted)
         own = [keeping_scores(one.convention, one.metric.requires) for one in wanted]
-        return Plan([convention, *own], loss, shown, padding)
+        return DevicePlan([convention, *own], loss, shown, padding)
 
     def keys(self) -> list[Key]:
         """The readings, each once."""
@@ -73,7 +73,9 @@ class Job(NamedTuple):
     batch: Callable[[Arrays], Batch]
 
 
-def must_move(predictions: object, truth: object, more: Mapping[str, Any], plan: Plan) -> bool:
+def must_move(
+    predictions: object, truth: object, more: Mapping[str, Any], plan: DevicePlan
+) -> bool:
     """Whether a batch must be judged in main memory as a whole."""
     if not isinstance(predictions, (Scores, Logits, Embeddings)) or shape_of(predictions) is None:
         return True
@@ -101,7 +103,9 @@ def _too_much(tensor: Tensor) -> bool:
 
 
 @torch.no_grad()
-def counted(predictions: Predictions, truth: object, more: Mapping[str, Any], plan: Plan) -> Job:
+def counted(
+    predictions: Predictions, truth: object, more: Mapping[str, Any], plan: DevicePlan
+) -> Job:
     """Count in the scores of a batch, on their device."""
     held = scored(predictions)
     rows, columns = held.scores.shape
@@ -127,7 +131,7 @@ def counted(predictions: Predictions, truth: object, more: Mapping[str, Any], pl
         made = made_of(own)
         require_sound(made, arrays)
         if masks is not None:
-            inputs["train"] = Taken.of(arrays, "train", masks).matrix(*shape, "train")
+            inputs["train"] = TakenTensor.of(arrays, "train", masks).matrix(*shape, "train")
         given = _truth(own, arrays, layout, shape) if table is None else table
         known = _known(arrays, plan, shape, isinstance(own, Logits))
         return _made(own, replace(made, known=known)), given, inputs
@@ -218,7 +222,7 @@ def _reading(
     return parts
 
 
-def _firsts(scores: Tensor, target: Tensor, plan: Plan) -> dict[str, Tensor]:
+def _firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tensor]:
     """What stands first, in each precision in which scores are compared."""
     parts: dict[str, Tensor] = {}
     for number, (_, precision, *_) in enumerate(plan.keys()):
@@ -229,7 +233,9 @@ def _firsts(scores: Tensor, target: Tensor, plan: Plan) -> dict[str, Tensor]:
     return parts
 
 
-def _known(arrays: Arrays, plan: Plan, shape: tuple[int, int], logits: bool) -> dict[Key, Known]:
+def _known(
+    arrays: Arrays, plan: DevicePlan, shape: tuple[int, int], logits: bool
+) -> dict[Key, Known]:
     row, column = arrays["truth/row"], arrays["truth/column"]
     inside = np.flatnonzero((column >= 0) & (column < shape[1]))
     cells = (row * shape[1] + column)[inside]
@@ -252,7 +258,7 @@ def _firsts_of(arrays: Arrays, number: int) -> Firsts:
 def _truth(
     predictions: Predictions, arrays: Arrays, layout: Layout, shape: tuple[int, int]
 ) -> object:
-    taken = Taken.of(arrays, "truth", layout)
+    taken = TakenTensor.of(arrays, "truth", layout)
     if isinstance(predictions, Logits):
         taken.require_inside(shape[1], "targets")
         return taken.column

@@ -17,7 +17,7 @@ from rectitude.errors import BadName
 from rectitude.evaluation.inputs import given_of
 from rectitude.evaluation.saved import restored, stored
 from rectitude.evaluation.stream import Evaluator as Sums
-from rectitude.torch.device import Plan, counted, must_move
+from rectitude.torch.device import DevicePlan, counted, must_move
 from rectitude.torch.distributed import gathered, several
 from rectitude.torch.held import Ranked, recognised, tensors_of
 from rectitude.torch.host import on_host_inputs
@@ -63,7 +63,7 @@ class Evaluator:
         self.repeats = repeats
         profile = self.sums.profile
         wanted = list(self.sums.wanted.values())
-        self._plan = Plan.of(profile.convention, wanted, profile.padding)
+        self._plan = DevicePlan.of(profile.convention, wanted, profile.padding)
         self.reset()
 
     def reset(self) -> None:

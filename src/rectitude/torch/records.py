@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Integers
 from rectitude.data.dense import Cells, Dense, Firsts, Known
 from rectitude.data.ids import has_128_bits, kind_of
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Entry, Ledger
 from rectitude.data.table import Table
 from rectitude.errors import BadIds, BadName, BadScores, UnreadableFile
 from rectitude.evaluation.stream import Evaluator
-from rectitude.judge.align import Sides, bring_together
+from rectitude.judge.align import Aligned, bring_together
 from rectitude.judge.dense import Reading, keeping_scores, reading
 from rectitude.rowkernels.rows import Chances
 from rectitude.torch.scored import gone
 
 _CLASSES: dict[str, type[Any]] = {
     one.__name__: one
-    for one in (Cells, Chances, Dense, Entry, Firsts, Known, Ledger, Sources, Table)
+    for one in (Cells, Chances, Dense, Entry, Firsts, Known, Ledger, Inputs, Table)
 }
 _LEFT_OUT = {"blocks": gone, "progress": None}
 """What is the same in all that is kept: the scores are gone."""
@@ -134,7 +134,7 @@ class Record:
     named: bool
     """whether the ids are the same wherever a list occurs"""
 
-    def without(self, places: Integers) -> Sources | None:
+    def without(self, places: Integers) -> Inputs | None:
         """The batch less some of its lists; None if nothing is left."""
         if len(places) == self.lists.height:
             return None
@@ -148,12 +148,12 @@ class Record:
 
 
 def record_of(
-    sources: Sources,
+    sources: Inputs,
     evaluator: Evaluator,
     ids: pl.Series | None,
     before: Record | None = None,
     named: bool = True,
-) -> tuple[Record, Sources]:
+) -> tuple[Record, Inputs]:
     """What must be kept of a batch, and the batch without its scores, to be judged now.
 
     `ids` name the rows where the predictions do not; lists that are not `named` by anything are
@@ -173,14 +173,14 @@ def record_of(
     return Record(_content(sources, keys), _shared(sources, before), lists, named), sources
 
 
-def _content(sources: Sources, keys: pl.Series) -> bytes:
+def _content(sources: Inputs, keys: pl.Series) -> bytes:
     own = replace(sources, train=None, items=None, users=None)
     if own.dense is not None:
         own = replace(own, dense=replace(own.dense, items=own.dense.items[:0]))
     return pack((own, keys))
 
 
-def _shared(sources: Sources, before: Record | None) -> Mapping[str, Any]:
+def _shared(sources: Inputs, before: Record | None) -> Mapping[str, Any]:
     """Tables and columns of a batch; those of the other batch where they are equal."""
     mine = {side: getattr(sources, side) for side in _TABLES}
     mine["columns"] = None if sources.dense is None else sources.dense.items
@@ -200,7 +200,7 @@ def _same(mine: Any, theirs: Any) -> bool:
     return mine is theirs
 
 
-def _require_few(sources: Sources, evaluator: Evaluator) -> None:
+def _require_few(sources: Inputs, evaluator: Evaluator) -> None:
     """Refuse metrics that look at all items of dense scores, which are not kept."""
     names = [name for name, one in evaluator.wanted.items() if "shown" in one.metric.requires]
     if sources.dense is not None and names:
@@ -230,7 +230,7 @@ def _plain(ids: pl.Series) -> pl.Series:
     return pl.Series([repr(value) for value in ids.to_list()], dtype=pl.String)
 
 
-def _marks(sides: Sides) -> NDArray[np.uint64]:
+def _marks(sides: Aligned) -> NDArray[np.uint64]:
     """(lists,) a sum over the truth of each list, by which two of them are told apart."""
     frame = sides.sources.truth.frame
     grade = frame["grade"].cast(pl.Float64) if "grade" in frame.columns else 1.0
@@ -242,7 +242,7 @@ def _marks(sides: Sides) -> NDArray[np.uint64]:
     return marks
 
 
-def _known(sides: Sides, dense: Dense, evaluator: Evaluator) -> dict[tuple[object, ...], Known]:
+def _known(sides: Aligned, dense: Dense, evaluator: Evaluator) -> dict[tuple[object, ...], Known]:
     """Everything that any metric reads in the scores."""
     every = evaluator.wanted.values()
     wanted = [keeping_scores(one.convention, one.metric.requires) for one in every]
@@ -261,7 +261,7 @@ def _of_reading(found: Reading, dense: Dense) -> Known:
     return Known.of(cells, standings, own, found.firsts)
 
 
-def _without(sources: Sources, keys: pl.Series) -> Sources:
+def _without(sources: Inputs, keys: pl.Series) -> Inputs:
     """A batch without the lists of some keys."""
     tables: dict[str, Any] = {
         side: _table_without(getattr(sources, side), keys)

@@ -36,7 +36,7 @@ STEP = 1 << 25
 """Scores that are compared at a time: what is noted of them takes as many bytes, or a few more."""
 
 
-class Counted(NamedTuple):
+class DeviceCounts(NamedTuple):
     """Where cells stand in their rows; `tied` is 0 for a cell that is masked or does not exist."""
 
     above: Tensor
@@ -94,7 +94,7 @@ def hidden(
     return left[:, :columns]
 
 
-def count(scores: Tensor, row: Tensor, column: Tensor) -> Counted:
+def count(scores: Tensor, row: Tensor, column: Tensor) -> DeviceCounts:
     """Where each cell stands: columns above it, equal to it (itself too), equal with a lower
     number."""
     columns = scores.shape[1]
@@ -110,7 +110,7 @@ def count(scores: Tensor, row: Tensor, column: Tensor) -> Counted:
         found = [(lines > mine).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
         parts.append(torch.stack(found))
     above, tied, before = torch.cat(parts, dim=1)
-    return Counted(above, tied, before)
+    return DeviceCounts(above, tied, before)
 
 
 def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:

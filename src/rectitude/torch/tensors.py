@@ -132,7 +132,7 @@ def _sparse_cells(given: Tensor, rows: int, columns: int, what: str) -> Cells:
     return Cells(row, column, given.values(), "sparse")
 
 
-class Taken(NamedTuple):
+class TakenTensor(NamedTuple):
     """Cells as arrays."""
 
     row: NDArray[np.int64]
@@ -141,11 +141,11 @@ class Taken(NamedTuple):
     layout: Layout
 
     @staticmethod
-    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> Taken:
+    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> TakenTensor:
         """The cells among arrays that `as_tensors` named."""
         column = given[f"{name}/column"]
         value = given.get(f"{name}/value", np.ones(len(column)))
-        return Taken(given[f"{name}/row"], column, value.astype(np.float64), layout)
+        return TakenTensor(given[f"{name}/row"], column, value.astype(np.float64), layout)
 
     def matrix(self, rows: int, columns: int, what: str) -> csr_array:
         """The cells as a sparse matrix, in their own order, or an error if one lies outside."""
@@ -176,10 +176,10 @@ def as_tensors(name: str, cells: Cells) -> dict[str, Tensor]:
     return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
 
 
-def on_host(name: str, cells: Cells) -> Taken:
+def on_host(name: str, cells: Cells) -> TakenTensor:
     """The cells as arrays, at once."""
     arrays = {key: array(tensor) for key, tensor in as_tensors(name, cells).items()}
-    return Taken.of(arrays, name, cells.layout)
+    return TakenTensor.of(arrays, name, cells.layout)
 
 
 def any_tensor(values: Iterable[object]) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Integers
-from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import Content, File
+from rectitude.data.columns import WantedColumns
+from rectitude.data.formats.file import File, FileContent
 from rectitude.data.formats.fit import require_numbers
 from rectitude.data.frames import from_numpy, renamed
 from rectitude.data.matrices import load
@@ -38,7 +38,7 @@ def sniff_sparse(file: File, what: What) -> str | None:
     return "it is a sparse matrix of SciPy" if {"data", "shape"} <= members else None
 
 
-def read_sparse(file: File, want: Wanted) -> Source:
+def read_sparse(file: File, want: WantedColumns) -> Source:
     """A sparse matrix: rows are users, columns are items, data is the score or grade."""
     from scipy.sparse import load_npz
 
@@ -52,7 +52,7 @@ def read_sparse(file: File, want: Wanted) -> Source:
     return replace(open_sparse(matrix, want), label=file.path.name)
 
 
-def write_sparse(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_sparse(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """A CSR matrix; ids are its rows and columns."""
     from scipy.sparse import coo_array, csr_matrix
 
@@ -71,7 +71,7 @@ def write_sparse(content: Content, path: Path) -> Mapping[Path, Write]:
     return {path: partial(_save_sparse, matrix)}
 
 
-def gaps(content: Content) -> tuple[str, ...]:
+def gaps(content: FileContent) -> tuple[str, ...]:
     """Rows that no list fills: whoever reads predictions takes each row for a list."""
     keys = content.frame["list"] if content.handed is None else content.handed
     size = _size(require_numbers(keys, "a matrix", MOST).to_numpy())
@@ -89,7 +89,7 @@ def sniff_lists(file: File, what: What) -> str | None:
     return f"it holds the array {found.pop()}: one row per list" if found else None
 
 
-def read_lists(file: File, want: Wanted) -> Source:
+def read_lists(file: File, want: WantedColumns) -> Source:
     """Ids in rows, best first; negative ids fill up lists that are too short, as implicit does.
 
     Users are the rows' numbers, or the array `users`; scores are the array `scores`.
@@ -106,7 +106,7 @@ def read_lists(file: File, want: Wanted) -> Source:
     return _rows(file.path.name, ids, arrays.get("users"), arrays.get("scores"))
 
 
-def write_lists(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_lists(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """Rows of ids, -1 where a list has ended; in a `.npy` users are the numbers of rows."""
     items = require_numbers(content.frame["item"], "an array", 2**62).to_numpy()
     keys, place, row = _places(content)
@@ -160,7 +160,7 @@ def _rows(label: str, ids: NDArray[Any], users: Any, scores: Any) -> Source:
     )  # fmt: skip
 
 
-def _places(content: Content) -> tuple[Any, Integers, Integers]:
+def _places(content: FileContent) -> tuple[Any, Integers, Integers]:
     """All lists, and for each row its place within the list and the list's row."""
     frame = content.frame
     keys = frame["list"] if content.handed is None else content.handed

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import PARQUET, Content, File
+from rectitude.data.columns import WantedColumns
+from rectitude.data.formats.file import PARQUET, File, FileContent
 from rectitude.data.frames import renamed
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
@@ -28,7 +28,7 @@ def sniff_parquet(file: File, what: What) -> str | None:
     return "its name says so" if file.path.suffix in (".parquet", ".pq") else None
 
 
-def read_parquet(file: File, want: Wanted) -> Source:
+def read_parquet(file: File, want: WantedColumns) -> Source:
     """A Parquet file as a source."""
     if file.data is not None or not file.head.startswith(PARQUET):
         raise UnreadableFile(
@@ -47,7 +47,7 @@ def sniff_arrow(file: File, what: What) -> str | None:
     return "its name says so" if file.suffix in (".arrow", ".ipc", ".feather") else None
 
 
-def read_arrow(file: File, want: Wanted) -> Source:
+def read_arrow(file: File, want: WantedColumns) -> Source:
     """An Arrow IPC file or stream as a source."""
     if not file.head.startswith((ARROW, STREAM)):
         raise UnreadableFile(
@@ -70,12 +70,12 @@ def read_arrow(file: File, want: Wanted) -> Source:
     return Source(file.path.name, names, take)
 
 
-def write_parquet(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_parquet(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """Rows as Parquet."""
     return {path: content.frame.write_parquet}
 
 
-def write_arrow(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_arrow(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """Rows as an Arrow IPC file, which is what Feather is."""
     return {path: content.frame.write_ipc}
 
@@ -125,7 +125,7 @@ def sniff_lenskit(file: File, what: What) -> str | None:
     return f"its column items has the type {kind}" if kind else None
 
 
-def read_lenskit(file: File, want: Wanted) -> Source:
+def read_lenskit(file: File, want: WantedColumns) -> Source:
     """One row per list; taking lists apart is left to whoever takes any such frame apart."""
     source = read_parquet(file, want)
     if "items" not in source.names:
@@ -137,12 +137,12 @@ def read_lenskit(file: File, want: Wanted) -> Source:
     return source
 
 
-def write_lenskit(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_lenskit(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """One row per list, also for lists without items."""
     return {path: nested(content).write_parquet}
 
 
-def nested(content: Content) -> pl.DataFrame:
+def nested(content: FileContent) -> pl.DataFrame:
     """The rows of each list as a list of records, lists in the order in which they came."""
     frame = content.frame
     fields = [pl.col(role).alias(NAMES[role]) for role in frame.columns if role != "list"]

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from rectitude.data.columns import RANK, SCORE, normal, wanted
-from rectitude.data.formats.file import Content, Kind
+from rectitude.data.formats.file import FileContent, Kind
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.layouts import is_typed
 from rectitude.data.formats.registry import FORMATS, format_for, format_named, open_file
@@ -64,7 +64,7 @@ def convert(
     table = read(source, what, columns=columns, form=form)
     typed = chosen.ids == "typed" or (chosen.ids == "by ending" and is_typed(target))
     timed = typed or chosen.times == "seconds"
-    content = Content(held, _frame(table, timed), table.handed, source.stem)
+    content = FileContent(held, _frame(table, timed), table.handed, source.stem)
     fitted = fit(content, chosen, text=table.text, typed=typed)
     write_all(files_of(fitted.content, chosen, target))
     frame = fitted.content.frame

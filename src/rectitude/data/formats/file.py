@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 import polars as pl
 
-from rectitude.data.columns import Wanted
+from rectitude.data.columns import WantedColumns
 from rectitude.data.table import Source, What
 from rectitude.errors import MissingExtra, UnreadableFile, nearest
 from rectitude.storage import Write
@@ -252,7 +252,7 @@ Role = Literal["list", "item", "score", "rank", "grade", "timestamp"]
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileContent:
     """What is written: rows with canonical columns, and all lists there are."""
 
     kind: Kind
@@ -266,7 +266,7 @@ class Content:
     that number them."""
 
 
-def _nothing(content: Content) -> tuple[str, ...]:
+def _nothing(content: FileContent) -> tuple[str, ...]:
     """Of most content there is nothing to be said."""
     return ()
 
@@ -281,8 +281,8 @@ class Format:
 
     title: str
     sniff: Callable[[File, What], str | None]
-    read: Callable[[File, Wanted], Source]
-    write: Callable[[Content, Path], Mapping[Path, Write]] | None = None
+    read: Callable[[File, WantedColumns], Source]
+    write: Callable[[FileContent, Path], Mapping[Path, Write]] | None = None
     suffixes: tuple[str, ...] = ()
     """Endings that choose this format for a file to be written."""
     nature: Literal["text", "binary", "either"] = "text"
@@ -298,5 +298,5 @@ class Format:
     """Whether columns have types; some formats leave that to the kind of file."""
     times: Literal["as they are", "seconds"] = "as they are"
     """Whether moments are numbers: seconds since 1970."""
-    remarks: Callable[[Content], tuple[str, ...]] = _nothing
+    remarks: Callable[[FileContent], tuple[str, ...]] = _nothing
     """What is to be said of some content in this format beyond the columns."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rectitude.data.formats.file import PACKED, Content, Format
+from rectitude.data.formats.file import PACKED, FileContent, Format
 from rectitude.data.ids import whole_numbers
 from rectitude.data.values import EXACT
 from rectitude.errors import BadIds, BadTable, UnwritableFile
@@ -20,12 +20,12 @@ BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 class Fitted:
     """Content that fits, what was made for it, and what could not be kept."""
 
-    content: Content
+    content: FileContent
     made: tuple[str, ...]
     lost: tuple[str, ...]
 
 
-def fit(content: Content, form: Format, *, text: bool = False, typed: bool = False) -> Fitted:
+def fit(content: FileContent, form: Format, *, text: bool = False, typed: bool = False) -> Fitted:
     """The content as a format holds it.
 
     `text` says that its ids come from untyped text, `typed` that columns will have types.
@@ -52,7 +52,7 @@ def fit(content: Content, form: Format, *, text: bool = False, typed: bool = Fal
     return Fitted(fitting, (*said, *made, *timed, *form.remarks(fitting)), lost)
 
 
-def files_of(content: Content, form: Format, path: Path) -> dict[Path, Write]:
+def files_of(content: FileContent, form: Format, path: Path) -> dict[Path, Write]:
     """What is to be written, and where; binary files are not compressed once more."""
     inner = Path(path.stem).suffix.lower()
     binary = form.nature == "binary" or (form.nature == "either" and inner in BINARY)

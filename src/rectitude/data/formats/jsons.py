@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import Content, File
+from rectitude.data.columns import WantedColumns
+from rectitude.data.formats.file import File, FileContent
 from rectitude.data.formats.separated import write_bytes
 from rectitude.data.frames import renamed
 from rectitude.data.ids import whole_numbers
@@ -45,7 +45,7 @@ def sniff_json(file: File, what: What) -> str | None:
     return "it begins with '{'" if file.head.lstrip().startswith(b"{") else None
 
 
-def read_lines(file: File, want: Wanted) -> Source:
+def read_lines(file: File, want: WantedColumns) -> Source:
     """One object a line, its keys the columns; a value may also be the list of a user's items."""
     whole = file.path if file.data is None else file.data
     try:
@@ -62,7 +62,7 @@ def read_lines(file: File, want: Wanted) -> Source:
     return Source(file.path.name, frame.columns, take)
 
 
-def read_json(file: File, want: Wanted) -> Source:
+def read_json(file: File, want: WantedColumns) -> Source:
     """What a dict or a list would be: {user: {item: number}}, {user: [items]}, rows, columns.
 
     Keys of objects are text, so that ids may take the type of the other side.
@@ -88,14 +88,14 @@ def read_json(file: File, want: Wanted) -> Source:
     return replace(_held(held, want, file.path.name), label=file.path.name)
 
 
-def write_lines(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_lines(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """One object a line."""
     raw = io.BytesIO()
     content.frame.write_ndjson(raw)
     return write_bytes(raw.getvalue(), path)
 
 
-def write_json(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_json(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """An object of objects, {user: {item: number}}, as ranx reads it."""
     frame = content.frame
     number = frame[frame.columns[-1]]
@@ -132,7 +132,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return held
 
 
-def _held(held: object, want: Wanted, name: str) -> Source:
+def _held(held: object, want: WantedColumns, name: str) -> Source:
     if isinstance(held, list):
         rows = [tuple(row) if isinstance(row, list) else row for row in held]
         return open_rows(rows, want)

@@ -14,16 +14,16 @@ from typing import Any
 
 import polars as pl
 
-from rectitude.data.columns import POSITIONS, Wanted, listed
+from rectitude.data.columns import POSITIONS, WantedColumns, listed
 from rectitude.data.formats import columnar, jsons, separated
-from rectitude.data.formats.file import PACKED, Content, File, Kind, opened, require_text
+from rectitude.data.formats.file import PACKED, File, FileContent, Kind, opened, require_text
 from rectitude.data.formats.fit import require_numbers
 from rectitude.data.formats.separated import read_sniffed, write_separated
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 
-Writer = Callable[[Content, Path], Mapping[Path, Write]]
+Writer = Callable[[FileContent, Path], Mapping[Path, Write]]
 TAB = "\t"
 
 
@@ -90,10 +90,10 @@ MICROSOFT = Layout(
 )
 
 
-def reader(layout: Layout) -> Callable[[File, Wanted], Source]:
+def reader(layout: Layout) -> Callable[[File, WantedColumns], Source]:
     """Read a table whose columns bear the names of a library, whatever file it is in."""
 
-    def read(file: File, want: Wanted) -> Source:
+    def read(file: File, want: WantedColumns) -> Source:
         container = _container(file) if layout.header else separated.read_headerless
         if container in (separated.read_headerless, separated.read_sniffed):
             require_text(file)
@@ -106,7 +106,7 @@ def reader(layout: Layout) -> Callable[[File, Wanted], Source]:
 def writer(layout: Layout) -> Writer:
     """Write a table with the names of a library, in the kind of file that its ending names."""
 
-    def write(content: Content, path: Path) -> Mapping[Path, Write]:
+    def write(content: FileContent, path: Path) -> Mapping[Path, Write]:
         names = layout.names(content.kind)
         frame = content.frame.rename({role: names[role] for role in content.frame.columns})
         renamed = replace(content, frame=frame)
@@ -119,7 +119,7 @@ def writer(layout: Layout) -> Writer:
     return write
 
 
-def write_recbole(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_recbole(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """An atomic file: tabs always, whatever the name says."""
     names = RECBOLE.names(content.kind)
     frame = content.frame.rename({role: names[role] for role in content.frame.columns})
@@ -130,7 +130,7 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix.lower()
 
 
-def _container(file: File) -> Callable[[File, Wanted], Source]:
+def _container(file: File) -> Callable[[File, WantedColumns], Source]:
     """How the table is stored, as its content says."""
     kinds = {
         columnar.sniff_parquet: columnar.read_parquet,
@@ -154,7 +154,7 @@ def _writers() -> dict[str, Writer]:
     }  # fmt: skip
 
 
-def _imposed(source: Source, layout: Layout, want: Wanted) -> Source:
+def _imposed(source: Source, layout: Layout, want: WantedColumns) -> Source:
     """The roles that the library gives to its columns, in place of what their names suggest."""
     names = layout.names(want.what)
     room = {*POSITIONS[want.what], "rank"} if want.what == "predictions" else POSITIONS[want.what]
@@ -182,7 +182,7 @@ def sniff_recpack(file: File, what: What) -> str | None:
     return "its header holds interactionid" if {"uid", "iid", "interactionid"} <= {*first} else None
 
 
-def read_recpack(file: File, want: Wanted) -> Source:
+def read_recpack(file: File, want: WantedColumns) -> Source:
     """The table, checked against its properties where they stand beside it."""
     path = file.path
     if path.name.endswith(PROPERTIES):
@@ -204,7 +204,7 @@ def read_recpack(file: File, want: Wanted) -> Source:
     return replace(source, roles=roles, recognised=f"{beside.name}: {sizes}" if sizes else "")
 
 
-def write_recpack(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_recpack(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """Two files, as `InteractionMatrix.load` takes them."""
     frame = content.frame
     users = require_numbers(frame["list"], "RecPack")

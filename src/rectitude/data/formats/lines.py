@@ -14,8 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import Content, File
+from rectitude.data.columns import WantedColumns
+from rectitude.data.formats.file import File, FileContent
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.formats.separated import write_bytes
 from rectitude.data.frames import renamed
@@ -70,7 +70,7 @@ def sniff_adjacency(file: File, what: What) -> str | None:
     return f"lines of {min(lengths)} to {max(lengths)} whole numbers: a user and its items"
 
 
-def read_adjacency(file: File, want: Wanted) -> Source:
+def read_adjacency(file: File, want: WantedColumns) -> Source:
     """A user and its items on each line; for predictions in their order, best first."""
     words = numbered_lines(file).select(_words("line"))
     lists = words.select(
@@ -81,7 +81,7 @@ def read_adjacency(file: File, want: Wanted) -> Source:
     return replace(source_of(file, frame, handed), given=want.what == "predictions")
 
 
-def write_adjacency(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_adjacency(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """A line for each list, also for one without items."""
     frame = content.frame.with_columns(pl.col("list", "item").cast(pl.String))
     require_plain(frame, r"\s", "an adjacency list")
@@ -107,7 +107,7 @@ def sniff_sets(file: File, what: What) -> str | None:
     return "two sets of whole numbers on every line, a tab between them" if several else None
 
 
-def read_sets(file: File, want: Wanted) -> Source:
+def read_sets(file: File, want: WantedColumns) -> Source:
     """The second set of each line: a list is a line, its key the number of the line from 0.
 
     The first set is what the list answers to; it stays in the file.
@@ -141,7 +141,7 @@ def sniff_negatives(file: File, what: What) -> str | None:
     return "every line begins with (user,item)" if pairs else None
 
 
-def read_negatives(file: File, want: Wanted) -> Source:
+def read_negatives(file: File, want: WantedColumns) -> Source:
     """As candidates the positive and then its negatives, as truth the positive alone.
 
     Negatives that stand twice stay: whoever counts candidates shall see them.
@@ -164,7 +164,7 @@ def read_negatives(file: File, want: Wanted) -> Source:
     return source_of(file, _rows(parts, want.what))
 
 
-def write_negatives(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_negatives(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """One line a user: the first candidate as the positive, the others as its negatives."""
     require_plain(content.frame, r"[\s(),]", "a file of negatives")
     lists = content.frame.group_by("list", maintain_order=True).agg(pl.col("item").cast(pl.String))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rectitude.data.columns import Wanted
+from rectitude.data.columns import WantedColumns
 from rectitude.data.formats import arrays, columnar, jsons, layouts, separated, trec
 from rectitude.data.formats.columnar import read_lenskit, sniff_lenskit, write_lenskit
 from rectitude.data.formats.file import PACKED, READ, File, Format, Kind, Role, opened, require_text
@@ -186,7 +186,7 @@ def format_for(path: Path) -> str | None:
 __all__ = ["ALSO", "FORMATS", "Format", "format_for", "format_named", "recognised"]
 
 
-def open_file(path: Path, want: Wanted) -> Source:
+def open_file(path: Path, want: WantedColumns) -> Source:
     """A file as a source. Its content says what it is; its name only helps; `form` decides."""
     if path.is_dir():
         source, reason = open_folder(path)
@@ -203,7 +203,7 @@ def open_file(path: Path, want: Wanted) -> Source:
     return _told(read(file, want), name, reason)
 
 
-def _guessed(file: File, want: Wanted) -> tuple[str, str]:
+def _guessed(file: File, want: WantedColumns) -> tuple[str, str]:
     """Formats of bytes are tried before any text is looked at."""
     for name, form in FORMATS.items():
         if form.nature != "binary":

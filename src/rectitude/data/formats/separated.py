@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rectitude.data.columns import Wanted
-from rectitude.data.formats.file import Content, File, packed
+from rectitude.data.columns import WantedColumns
+from rectitude.data.formats.file import File, FileContent, packed
 from rectitude.data.table import Source, What
 from rectitude.data.text import Header, fields_of, open_delimited, separator_of
 from rectitude.errors import BadTable
@@ -29,34 +29,34 @@ def sniff_tsv(file: File, what: What) -> str | None:
     return "text in columns" if _separator(file) == "\t" else None
 
 
-def read_sniffed(file: File, want: Wanted) -> Source:
+def read_sniffed(file: File, want: WantedColumns) -> Source:
     """Separated text; the first line says by what, and whether there is a header."""
     return _opened(file, want)
 
 
-def read_csv(file: File, want: Wanted) -> Source:
+def read_csv(file: File, want: WantedColumns) -> Source:
     """Text separated by commas, semicolons or bars, also where its name says otherwise."""
     line = file.lines[0] if file.lines else ""
     return _opened(file, want, max((",", ";", "|"), key=line.count))
 
 
-def read_tsv(file: File, want: Wanted) -> Source:
+def read_tsv(file: File, want: WantedColumns) -> Source:
     """Text separated by tabs, also where its name says otherwise."""
     return _opened(file, want, "\t")
 
 
-def read_headerless(file: File, want: Wanted) -> Source:
+def read_headerless(file: File, want: WantedColumns) -> Source:
     """Separated text whose first line is a row like all others."""
     return _opened(file, want, header="none")
 
 
-def in_places(*roles: str) -> Callable[[File, Wanted], Source]:
+def in_places(*roles: str) -> Callable[[File, WantedColumns], Source]:
     """Reads text without a header whose columns have these roles, in order.
 
     Where lists are users, the user is the key; the column list is that of a basket or session.
     """
 
-    def read(file: File, want: Wanted) -> Source:
+    def read(file: File, want: WantedColumns) -> Source:
         source = _opened(file, want, header="none")
         places = dict(zip(roles, source.names, strict=False))
         if "user" in places and not want.keyed:
@@ -75,7 +75,7 @@ def sniff_movielens(file: File, what: What) -> str | None:
     return "every line is separated by '::'" if apart else None
 
 
-def read_movielens(file: File, want: Wanted) -> Source:
+def read_movielens(file: File, want: WantedColumns) -> Source:
     """MovieLens' ratings.dat: user::item::rating::timestamp. Lines keep their numbers."""
     data = file.content.replace(COLONS.encode(), b"\t")
     opened = open_delimited(file.path, data, data[: len(file.head)], "", want, "\t", "none")
@@ -90,7 +90,7 @@ def sniff_recbole(file: File, what: What) -> str | None:
     return None
 
 
-def read_recbole(file: File, want: Wanted) -> Source:
+def read_recbole(file: File, want: WantedColumns) -> Source:
     """An atomic file of RecBole (.inter, .user, .item), whole or split (name.train.inter)."""
     if sniff_recbole(file, want.what) is None:
         first = file.lines[0] if file.lines else ""
@@ -102,14 +102,14 @@ def read_recbole(file: File, want: Wanted) -> Source:
 
 
 def write_separated(
-    content: Content, path: Path, *, separator: str = ",", header: bool = True
+    content: FileContent, path: Path, *, separator: str = ",", header: bool = True
 ) -> Mapping[Path, Write]:
     """Rows as text, compressed if the name asks for it."""
     raw = content.frame.write_csv(separator=separator, include_header=header).encode()
     return write_bytes(raw, path)
 
 
-def write_movielens(content: Content, path: Path) -> Mapping[Path, Write]:
+def write_movielens(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """user::item::rating[::timestamp]."""
     from rectitude.data.formats.fit import require_plain
 
@@ -132,5 +132,7 @@ def _separator(file: File) -> str:
     return separator_of(file.lines[0] if file.lines else "", file.suffix)
 
 
-def _opened(file: File, want: Wanted, separator: str = "", header: Header = "guessed") -> Source:
+def _opened(
+    file: File, want: WantedColumns, separator: str = "", header: Header = "guessed"
+) -> Source:
     return open_delimited(file.path, file.data, file.head, file.suffix, want, separator, header)

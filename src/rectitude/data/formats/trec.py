@@ -13,8 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rectitude.data.columns import Wanted, wanted
-from rectitude.data.formats.file import Content, File
+from rectitude.data.columns import WantedColumns, wanted
+from rectitude.data.formats.file import File, FileContent
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.formats.separated import write_bytes
 from rectitude.data.table import Source, What
@@ -51,7 +51,7 @@ def sniff_trec(name: str, suffix: str, head: bytes, what: What) -> str | None:
     return "lines have four fields, the second always 0" if qrels else None
 
 
-def open_trec(path: Path, data: bytes | None, head: bytes, want: Wanted) -> Source:
+def open_trec(path: Path, data: bytes | None, head: bytes, want: WantedColumns) -> Source:
     """A run or qrels as a source."""
     names = RUN if want.what == "predictions" else QRELS
     rest: Rest = "ignored" if names == RUN else "refused"  # behind the tag there may be remarks
@@ -86,12 +86,12 @@ def sniff(file: File, what: What) -> str | None:
     return sniff_trec(file.path.name, file.suffix, file.head, what)
 
 
-def read(file: File, want: Wanted) -> Source:
+def read(file: File, want: WantedColumns) -> Source:
     """A run, if predictions are wanted; else qrels."""
     return open_trec(file.path, file.data, file.head, want)
 
 
-def write(content: Content, path: Path) -> Mapping[Path, Write]:
+def write(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """A run of predictions, qrels of a truth."""
     require_plain(content.frame, r"\s|^#", "a TREC file")
     lines = _run(content) if content.kind == "predictions" else _qrels(content.frame)
@@ -99,7 +99,7 @@ def write(content: Content, path: Path) -> Mapping[Path, Write]:
     return write_bytes(raw.encode(), path)
 
 
-def _run(content: Content) -> pl.DataFrame:
+def _run(content: FileContent) -> pl.DataFrame:
     tag = "-".join(content.tag.split()) or "rectitude"
     return content.frame.select(
         "list", pl.lit("Q0").alias("Q0"), "item", "rank", "score", pl.lit(tag).alias("tag")

@@ -17,8 +17,8 @@ from rectitude.aggregate.sums import counted
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
 from rectitude.errors import RectitudeError
-from rectitude.evaluation.inputs import Inputs, given_of
-from rectitude.explanation.diagnose.reference import Comparison, compared_with, differing
+from rectitude.evaluation.inputs import Arguments, given_of
+from rectitude.explanation.diagnose.reference import ReferenceCheck, compared_with, differing
 from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged
 from rectitude.metrics.names import Name
@@ -79,7 +79,7 @@ class Diagnosis:
     order: float | None
     """NDCG over lists with a hit, ideal from the hits: how well the hits are ordered"""
     ranks: Ranks
-    reference: Comparison | None
+    reference: ReferenceCheck | None
     verdict: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def diagnose(
     reference: float | str | None = None,
     *,
     reference_convention: object = None,
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> Diagnosis:
     """Take NDCG at a cutoff apart, and compare it with a published value.
 
@@ -184,7 +184,7 @@ def _compared(
     quantities: Mapping[str, Quantity],
     asked: Asked,
     theirs: Asked | None,
-) -> Comparison:
+) -> ReferenceCheck:
     """The published value beside the quantities, and beside what its own convention gives here."""
     if theirs is None:
         return compared_with(reference, _values(quantities))
@@ -237,7 +237,7 @@ def _diagnosis(
     quantities: Mapping[str, Quantity],
     hit_rate: float,
     ranks: Ranks,
-    comparison: Comparison | None,
+    comparison: ReferenceCheck | None,
 ) -> Diagnosis:
     from rectitude.explanation.diagnose.text import verdict
 

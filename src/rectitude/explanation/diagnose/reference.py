@@ -17,7 +17,7 @@ Standing = Literal["same", "comparable", "void", "doubtful", "open"]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReferenceCheck:
     """What a published value says beside the number in force."""
 
     given: str
@@ -44,7 +44,7 @@ def compared_with(
     quantities: Mapping[str, tuple[str, float]],
     differs: Mapping[str, tuple[object, object]] | None = None,
     own: float | None = None,
-) -> Comparison:
+) -> ReferenceCheck:
     """Compare a published value with every quantity; `quantities` hold words and values by name.
 
     `differs` are the switches in which the convention of the published value is another, None if
@@ -65,7 +65,7 @@ def compared_with(
         standing = "void"
     elif in_force != quantities[nearest][1] and _near(value, quantities[nearest][1]):
         standing = "doubtful"
-    return Comparison(
+    return ReferenceCheck(
         str(reference), value, tolerance, standing, tuple(fits), nearest, quantities[nearest][1],
         differs or {}, own,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from rectitude.render import aligned
 
 if TYPE_CHECKING:
     from rectitude.explanation.diagnose import Diagnosis, Ranks
-    from rectitude.explanation.diagnose.reference import Comparison
+    from rectitude.explanation.diagnose.reference import ReferenceCheck
 
 _EVERY_RANK = 10
 _CLOSE = 1e-9
@@ -152,7 +152,7 @@ def _rank_said(found: Diagnosis) -> str:
     )
 
 
-def _reference_said(found: Diagnosis, one: Comparison) -> list[str]:
+def _reference_said(found: Diagnosis, one: ReferenceCheck) -> list[str]:
     own = "undefined" if found.value is None else f"{found.value:.6f}"
     start = f"Reference {one.given}"
     words = {name: quantity.words for name, quantity in found.quantities.items()}

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Unpack
 
 from rectitude.errors import BadLists, RectitudeError, UndefinedValue
-from rectitude.evaluation.inputs import Inputs, given_of
+from rectitude.evaluation.inputs import Arguments, given_of
 from rectitude.explanation.explain.attribution import Attribution, Group, Method, attribute
 from rectitude.explanation.explain.game import Game
 from rectitude.explanation.explain.text import Change, change_of, text
@@ -130,7 +130,7 @@ def explain(
     *,
     other_predictions: object = None,
     seed: int = 0,
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> Explanation:
     """Say how the gap between a metric under two conventions is made up.
 

@@ -32,7 +32,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SavedDifference:
     """A metric in two evaluations; a value is None where it is undefined."""
 
     metric: str
@@ -55,7 +55,7 @@ class Differences:
 
     first: str
     second: str
-    metrics: tuple[Difference, ...]
+    metrics: tuple[SavedDifference, ...]
     inputs: dict[str, Sameness]
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()
@@ -94,9 +94,9 @@ def differences(first: Evaluation, second: Evaluation) -> Differences:
     )
 
 
-def _difference(name: str, first: Result, second: Result) -> Difference:
+def _difference(name: str, first: Result, second: Result) -> SavedDifference:
     one, two = (None if math.isnan(r.value) else r.value for r in (first, second))
-    return Difference(name, one, two, tuple(_changes(first, second)))
+    return SavedDifference(name, one, two, tuple(_changes(first, second)))
 
 
 def _changes(first: Result, second: Result) -> list[Change]:

@@ -14,7 +14,7 @@ from rectitude.aggregate.definition import choice_in_words
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES
 from rectitude.errors import BadName, RectitudeError
-from rectitude.evaluation.inputs import Inputs, given_of
+from rectitude.evaluation.inputs import Arguments, given_of
 from rectitude.explanation.identify.assignments import (
     JUDGING,
     Assignment,
@@ -51,7 +51,7 @@ def identify(
     tolerance: float | None = None,
     profiles: Iterable[object] | None = None,
     most: int = 10_000,
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> Identification:
     """Find the assignments of switches under which predictions give a reported value.
 

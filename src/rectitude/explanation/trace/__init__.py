@@ -13,7 +13,7 @@ from rectitude.aggregate.definition import choice_in_words, formula
 from rectitude.aggregate.sums import UNDEFINED, counted
 from rectitude.errors import BadName
 from rectitude.evaluation.evaluate import facts_of
-from rectitude.evaluation.inputs import Inputs, given_of, opened
+from rectitude.evaluation.inputs import Arguments, given_of, opened
 from rectitude.evaluation.measure import (
     Run,
     counts_of,
@@ -23,7 +23,14 @@ from rectitude.evaluation.measure import (
     view_of,
 )
 from rectitude.explanation.trace.alone import Alone, alone, number_of
-from rectitude.explanation.trace.lines import Ideal, Line, Wanted, ideal_lines, lines_of, wanted_of
+from rectitude.explanation.trace.lines import (
+    Ideal,
+    TraceLine,
+    WantedLine,
+    ideal_lines,
+    lines_of,
+    wanted_of,
+)
 from rectitude.explanation.trials import one_name
 from rectitude.judge.align import bring_together
 from rectitude.judge.judged import Judged
@@ -41,9 +48,9 @@ class Trace:
     formula: str
     profile: str
     cutoff: int | None
-    lines: tuple[Line, ...]
+    lines: tuple[TraceLine, ...]
     """the list, from the first rank on; where it is long, its judged items only after that"""
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedLine, ...]
     """what the truth holds"""
     returned: int
     relevant: int
@@ -86,7 +93,7 @@ def trace(
     metric: str,
     user: object,
     convention: object = None,
-    **inputs: Unpack[Inputs],
+    **inputs: Unpack[Arguments],
 ) -> Trace:
     """Follow one metric through one list: the list of a user, or with `list_key` that of a key.
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from rectitude.arrays import Grouped, Integers
 from rectitude.data.dense import Block, Dense
-from rectitude.data.inputs import Sources
+from rectitude.data.inputs import Inputs
 from rectitude.errors import BadName, UnknownIds, nearest
-from rectitude.judge.align import Sides
+from rectitude.judge.align import Aligned
 
 _COMPARED = 20_000  # keys that are searched for the nearest names
 
@@ -24,7 +24,7 @@ class Alone:
     of which nothing was predicted.
     """
 
-    sides: Sides
+    sides: Aligned
     number: int
 
     @property
@@ -59,7 +59,7 @@ class Alone:
         return [int(known[number]) if number >= 0 else -1 for number in shown.tolist()]
 
 
-def number_of(sides: Sides, user: object) -> int:
+def number_of(sides: Aligned, user: object) -> int:
     """The number of a list by its key, or by its user where he has one list only."""
     keys, text = [str(key) for key in sides.keys.to_list()], str(user)
     if text in keys:
@@ -82,7 +82,7 @@ def number_of(sides: Sides, user: object) -> int:
     )
 
 
-def alone(sides: Sides, number: int) -> Alone:
+def alone(sides: Aligned, number: int) -> Alone:
     """One list, with its rows on both sides."""
     lists = [number]
     if sides.judgements.length[number] == 0:
@@ -113,7 +113,7 @@ def alone(sides: Sides, number: int) -> Alone:
     return Alone(one, int(np.flatnonzero(own)[0]))
 
 
-def _one_row(sources: Sources, dense: Dense, lists: Grouped) -> tuple[Sources, Grouped]:
+def _one_row(sources: Inputs, dense: Dense, lists: Grouped) -> tuple[Inputs, Grouped]:
     """Scores with the row of the one list that has any; with the first row if none has."""
     there = lists.length > 0
     row = int(lists.rows(lists.start[there])[0]) if there.any() else 0

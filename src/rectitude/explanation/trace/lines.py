@@ -27,7 +27,7 @@ _CLOSE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedLine:
     """An item of the truth, and the rank it has."""
 
     item: Any
@@ -38,7 +38,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TraceLine:
     """What stands at a rank."""
 
     rank: int
@@ -69,13 +69,13 @@ class Ideal:
     adds: float
 
 
-def wanted_of(one: Alone, asked: Asked, mine: Judged) -> tuple[Wanted, ...]:
+def wanted_of(one: Alone, asked: Asked, mine: Judged) -> tuple[WantedLine, ...]:
     """The items of the truth with their ranks, in the truth's own order."""
     codes, grades = _truth(one, asked)
     labels = one.sides.items.labels(codes)
     ranks = dict(zip(mine.place[::-1].tolist(), mine.rank[::-1].tolist(), strict=True))
     return tuple(
-        Wanted(item, float(grade), bool(relevant), ranks.get(place))
+        WantedLine(item, float(grade), bool(relevant), ranks.get(place))
         for place, (item, grade, relevant) in enumerate(
             zip(labels.to_list(), grades, mine.is_relevant(grades), strict=True)
         )
@@ -90,8 +90,8 @@ def _truth(one: Alone, asked: Asked) -> tuple[Integers, Floats]:
 
 
 def lines_of(
-    run: Run, asked: Asked, one: Alone, mine: Judged, wanted: tuple[Wanted, ...]
-) -> tuple[Line, ...]:
+    run: Run, asked: Asked, one: Alone, mine: Judged, wanted: tuple[WantedLine, ...]
+) -> tuple[TraceLine, ...]:
     """The first ranks of the list with all that stands there, then its other judged items."""
     k, returned = asked.cutoff, int(mine.returned[0])
     depth = min(returned, SHOWN_WITHOUT_CUTOFF if k is None or k > SHOWN else k)
@@ -100,16 +100,18 @@ def lines_of(
     own: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     for place, facts in zip(mine.place.tolist(), rows, strict=True):
         own[place].append(facts)
-    at_rank: defaultdict[int, list[Line]] = defaultdict(list)
+    at_rank: defaultdict[int, list[TraceLine]] = defaultdict(list)
     scores, items, truth = one.scores(), one.sides.items, _truth(one, asked)[0].tolist()
     for place, rank in zip(placed.place.tolist(), placed.rank.tolist(), strict=True):
         facts = own[place].pop(0) if own[place] else {}
         told = wanted[place]
         score = scores.get(truth[place])
-        at_rank[rank].append(Line(rank, told.item, score, told.grade, told.relevant, **facts))
+        at_rank[rank].append(TraceLine(rank, told.item, score, told.grade, told.relevant, **facts))
     for rank, code in enumerate(codes[:depth], 1):
         if code >= 0 and not at_rank[rank]:
-            at_rank[rank].append(Line(rank, items.labels(np.array([code]))[0], scores.get(code)))
+            at_rank[rank].append(
+                TraceLine(rank, items.labels(np.array([code]))[0], scores.get(code))
+            )
     return tuple(line for rank in sorted(at_rank) for line in at_rank[rank])
 
 

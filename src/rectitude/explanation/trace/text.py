@@ -11,7 +11,7 @@ from rectitude.render import aligned
 
 if TYPE_CHECKING:
     from rectitude.explanation.trace import Trace
-    from rectitude.explanation.trace.lines import Line
+    from rectitude.explanation.trace.lines import TraceLine
 
 _LISTED = 10
 _HEADINGS = {
@@ -55,7 +55,7 @@ def _list_step(trace: Trace) -> str:
     return "\n".join(lines)
 
 
-def _table(lines: Sequence[Line]) -> str:
+def _table(lines: Sequence[TraceLine]) -> str:
     """The ranks; columns that nothing stands in are left out."""
     there = [
         name
@@ -66,7 +66,7 @@ def _table(lines: Sequence[Line]) -> str:
     return aligned([[_HEADINGS[name] for name in there], *rows])
 
 
-def _cell(line: Line, name: str) -> str:
+def _cell(line: TraceLine, name: str) -> str:
     if name == "rank":
         first, last = line.tied or (line.rank, line.rank)
         return f"{first} to {last}" if first < last else str(line.rank)

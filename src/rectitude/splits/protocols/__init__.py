@@ -1,7 +1,7 @@
 """Named protocols: how other frameworks split, in their own words, as data.
 
 A file says for each of a framework's ways of splitting which of ours it is and where the values of
-our parameters come from. `resolve` turns a framework's words into a `Plan`.
+our parameters come from. `resolve` turns a framework's words into a `SplitPlan`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rectitude.errors import BadName, unknown_name
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SplitPlan:
     """One of our ways of splitting with its parameters, and what is done after it."""
 
     how: str
@@ -56,12 +56,12 @@ def protocol(name: str) -> Mapping[str, Any]:
     return protocols()[name]
 
 
-def resolve(name: str, words: Mapping[str, Any]) -> Plan:
+def resolve(name: str, words: Mapping[str, Any]) -> SplitPlan:
     """What a framework's words for a split mean here."""
     return _plan(protocol(name), name, words)
 
 
-def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Plan:
+def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> SplitPlan:
     words = _given(words)
     entry = entry_of(stored["split"], name, words)
     given = {**entry.get("defaults", {}), **words}
@@ -78,7 +78,7 @@ def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Pla
     if isinstance(options.get("validation"), dict):
         found = options.pop("validation")
         validation = {} if None in found.values() else found
-    return Plan(entry["how"], options, unknown or {}, validation, seed, fold)
+    return SplitPlan(entry["how"], options, unknown or {}, validation, seed, fold)
 
 
 def _given(words: Mapping[str, Any]) -> dict[str, Any]:

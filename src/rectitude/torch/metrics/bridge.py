@@ -27,14 +27,14 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.registry import Ratio
 from rectitude.torch.metrics.base import BaseMetric
 from rectitude.torch.metrics.blocks import Best, Blocks, sharing
-from rectitude.torch.metrics.checks import Facts
+from rectitude.torch.metrics.checks import BatchFacts
 from rectitude.torch.metrics.kinds import RatingMetric, TopKMetric
 
 CELLS = 1 << 21
 """how many scores a block of rows holds at most, unless a single row has more"""
 
 
-class Rows(NamedTuple):
+class TensorRows(NamedTuple):
     """Some lists as rows."""
 
     preds: Tensor
@@ -51,11 +51,11 @@ class Rows(NamedTuple):
         scores = self.preds[:, :depth]
         blocks.largest = depth
         blocks.keep(f"top_{depth}", (self.preds,), Best(columns, scores, scores > -torch.inf))
-        sound = Facts(nan=0, infinite=0, lowest=0, highest=len(self.preds) - 1)
+        sound = BatchFacts(nan=0, infinite=0, lowest=0, highest=len(self.preds) - 1)
         blocks.keep("checks", (self.preds, self.ground, self.lists), sound)
 
 
-def blocks_of(lists: Judged, places: int) -> Iterator[tuple[slice, Rows]]:
+def blocks_of(lists: Judged, places: int) -> Iterator[tuple[slice, TensorRows]]:
     """The lists in blocks, and where each block is; items below the places count as not ranked."""
     _require_plain(lists)
     rest = _outside(lists, places)
@@ -90,7 +90,7 @@ def _outside(lists: Judged, places: int) -> _Outside:
     return _Outside(owner, row, np.arange(len(row)) - np.searchsorted(owner, owner))
 
 
-def _rows(lists: Judged, rest: _Outside, here: slice, places: int, width: int) -> Rows:
+def _rows(lists: Judged, rest: _Outside, here: slice, places: int, width: int) -> TensorRows:
     size = here.stop - here.start
     preds = np.full((size, width), -np.inf)
     returned = lists.returned[here, None] > np.arange(places)
@@ -103,7 +103,7 @@ def _rows(lists: Judged, rest: _Outside, here: slice, places: int, width: int) -
     first, last = np.searchsorted(rest.list, (here.start, here.stop))
     own, column = rest.list[first:last] - here.start, places + rest.nth[first:last]
     ground[own, column] = _relevant(lists, lists.truth.values[rest.row[first:last]])
-    return Rows(torch.from_numpy(preds), torch.from_numpy(ground), torch.arange(size), places)
+    return TensorRows(torch.from_numpy(preds), torch.from_numpy(ground), torch.arange(size), places)
 
 
 def _relevant(lists: Judged, grades: Floats) -> Floats:
@@ -171,7 +171,7 @@ def _values(
     return values
 
 
-def _of_block(cls: type[BaseMetric], rows: Rows, given: Mapping[str, Any]) -> Floats:
+def _of_block(cls: type[BaseMetric], rows: TensorRows, given: Mapping[str, Any]) -> Floats:
     size, width = rows.preds.shape
     # A user more than there are: torchmetrics makes a plain number of the values of a single one.
     metric = made(cls, {**given, "num_users": size + 1, "num_items": width})

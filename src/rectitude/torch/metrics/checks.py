@@ -41,7 +41,7 @@ def require_complete(cls: type[BaseMetric]) -> None:
         )
 
 
-class Facts(NamedTuple):
+class BatchFacts(NamedTuple):
     """What one look at a batch says, brought to the host at once."""
 
     nan: float
@@ -121,17 +121,19 @@ def _require_shapes(preds: Tensor, ground: Tensor | None, users: Tensor | None) 
         )
 
 
-def _facts(preds: Tensor, ground: Tensor | None, users: Tensor | None) -> Facts:
+def _facts(preds: Tensor, ground: Tensor | None, users: Tensor | None) -> BatchFacts:
     nothing = torch.zeros((), dtype=torch.float64, device=preds.device)
     counts = [preds.isnan().sum(), nothing, nothing, nothing]
     if ground is not None:
         counts[1] = (~ground.isfinite()).sum()
     if users is not None:
         counts[2:] = [users.min(), users.max()]
-    return Facts(*torch.stack([count.double() for count in counts]).tolist())
+    return BatchFacts(*torch.stack([count.double() for count in counts]).tolist())
 
 
-def _require_values(metric: BaseMetric, facts: Facts, preds: Tensor, ground: Tensor | None) -> None:
+def _require_values(
+    metric: BaseMetric, facts: BatchFacts, preds: Tensor, ground: Tensor | None
+) -> None:
     if facts.nan:
         raise _first(BadScores, facts.nan, preds.isnan(), "scores are NaN", "a number everywhere.")
     if facts.infinite and ground is not None:
