@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import rectitude as rt
-from rectitude.aggregate.sums import State
+from rectitude.aggregate.sums import Sums
 from rectitude.errors import BadName, RectitudeError, UnreadableFile
 from rectitude.metrics.names import parse
 from rectitude.profiles import profile_of
@@ -137,7 +137,7 @@ def test_slices_of_a_partition_add_up_to_the_whole(seed: int) -> None:
         assert sum(cell.relevant for cell in sliced.cells.values()) == evaluator.sliced.relevant
         for name, total in whole.items():
             parts = [cell.totals[name].sum for cell in sliced.cells.values() if cell.lists]
-            if isinstance(total.sum, State):
+            if isinstance(total.sum, Sums):
                 assert reduce(add, parts) == total.sum
 
 

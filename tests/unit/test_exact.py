@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rectitude.aggregate.sums import State
+from rectitude.aggregate.sums import Sums
 from rectitude.exact import UNIT_BITS, digits, quotient, total, total_of_squares, units, whole
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -24,7 +24,7 @@ huge = st.floats(min_value=1e300, allow_infinity=False) | st.floats(
 numbers = st.lists(
     finite | tiny | huge | st.sampled_from((0.0, -0.0, 5e-324, 2.0**960, 2.0**961)), max_size=40
 )
-states = st.builds(State, *[st.integers(-(2**2000), 2**2000)] * 5, *[st.integers(0, 2**60)] * 3)
+states = st.builds(Sums, *[st.integers(-(2**2000), 2**2000)] * 5, *[st.integers(0, 2**60)] * 3)
 
 
 def exact(values: list[float]) -> Fraction:
@@ -115,17 +115,17 @@ def test_a_quotient_by_zero_is_nan_or_infinite() -> None:
 
 
 @given(states, states, states)
-def test_states_add_in_any_order(one: State, two: State, three: State) -> None:
+def test_states_add_in_any_order(one: Sums, two: Sums, three: Sums) -> None:
     assert one + two == two + one
     assert (one + two) + three == one + (two + three)
-    assert one + State() == one
+    assert one + Sums() == one
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.randoms())
 def test_states_of_single_values_add_up_to_the_state_of_all(
     values: list[float], random: object
 ) -> None:
-    one = [State(above=units(v), below=1 << UNIT_BITS, counted=1) for v in values]
+    one = [Sums(above=units(v), below=1 << UNIT_BITS, counted=1) for v in values]
     random.shuffle(one)  # type: ignore[attr-defined]
     whole = reduce(add, one)
     assert whole.counted == len(values)
@@ -133,15 +133,15 @@ def test_states_of_single_values_add_up_to_the_state_of_all(
 
 
 @given(states)
-def test_states_survive_json(state: State) -> None:
-    assert State.from_dict(json.loads(json.dumps(state.as_dict()))) == state
+def test_states_survive_json(state: Sums) -> None:
+    assert Sums.from_dict(json.loads(json.dumps(state.as_dict()))) == state
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
 def test_the_error_of_a_mean_is_the_standard_error(values: list[float]) -> None:
     array = np.array(values)
     ones = len(values) << UNIT_BITS
-    state = State(total(array), ones, total(array * array), ones, total(array), counted=len(values))
+    state = Sums(total(array), ones, total(array * array), ones, total(array), counted=len(values))
     exactly = [Fraction(v) for v in values]
     mean = sum(exactly) / len(values)
     variance = sum((v - mean) ** 2 for v in exactly) / (len(values) - 1) / len(values)
@@ -154,5 +154,5 @@ def test_the_error_of_a_mean_is_the_standard_error(values: list[float]) -> None:
 def test_the_error_of_equal_values_is_zero(value: float, count: int) -> None:
     array = np.full(count, value)
     ones = count << UNIT_BITS
-    state = State(total(array), ones, total(array * array), ones, total(array), counted=count)
+    state = Sums(total(array), ones, total(array * array), ones, total(array), counted=count)
     assert 0 <= state.error**2 <= 1e-15

@@ -16,7 +16,7 @@ import polars as pl
 
 from rectitude.aggregate import slices as sliced
 from rectitude.aggregate.stored import Kept, is_zip, keys_of, read, write
-from rectitude.aggregate.sums import State, sorted_totals
+from rectitude.aggregate.sums import Sums, sorted_totals
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed, RectitudeError, UnreadableFile, unknown_name
@@ -81,7 +81,7 @@ class Result:
     fingerprint: str
     convention: Mapping[str, Any]
     numbers: Mapping[str, float | str]
-    state: State | None = None
+    state: Sums | None = None
     interval: tuple[float, float] | None = None
     ties: tuple[float, float] | None = None
     """the value with every tie broken against and for the relevant items, where these differ"""
@@ -305,7 +305,7 @@ def _result(name: str, facts: Mapping[str, Any]) -> Result:
         fingerprint=facts["fingerprint"],
         convention=facts["convention"],
         numbers=facts["numbers"],
-        state=None if state is None else State.from_dict(state),
+        state=None if state is None else Sums.from_dict(state),
         interval=_pair(facts["interval"]),
         ties=_pair(facts["ties"]),
         counted=facts["counted"],

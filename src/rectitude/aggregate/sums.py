@@ -1,4 +1,4 @@
-"""`State`: what a metric has added up. States add exactly, in any order, and divide once at the
+"""`Sums`: what a metric has added up. States add exactly, in any order, and divide once at the
 end.
 
 `ByGroup`: what a metric has added up for each group of users.
@@ -31,7 +31,7 @@ from rectitude.metrics.registry import Overall
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Sums:
     """Exact sums in units of 2**-1074, and how many lists or users they are over.
 
     The value is `above / below`: the sum of the values over their number or weight (macro), or of
@@ -48,14 +48,14 @@ class State:
     skipped: int = 0
     nan: int = 0
 
-    def __add__(self, other: State) -> State:
-        sums = (getattr(self, f.name) + getattr(other, f.name) for f in fields(State))
-        return State(*sums)
+    def __add__(self, other: Sums) -> Sums:
+        sums = (getattr(self, f.name) + getattr(other, f.name) for f in fields(Sums))
+        return Sums(*sums)
 
-    def __sub__(self, other: State) -> State:
+    def __sub__(self, other: Sums) -> Sums:
         """Without lists that are in this state."""
-        sums = (getattr(self, f.name) - getattr(other, f.name) for f in fields(State))
-        return State(*sums)
+        sums = (getattr(self, f.name) - getattr(other, f.name) for f in fields(Sums))
+        return Sums(*sums)
 
     @property
     def lists(self) -> int:
@@ -84,18 +84,18 @@ class State:
 
     def as_dict(self) -> dict[str, Any]:
         """The state for JSON: integers as hexadecimal text, which no reader rounds."""
-        return {f.name: hex(getattr(self, f.name)) for f in fields(State)}
+        return {f.name: hex(getattr(self, f.name)) for f in fields(Sums)}
 
     @staticmethod
-    def from_dict(stored: dict[str, str]) -> State:
+    def from_dict(stored: dict[str, str]) -> Sums:
         """A state as `as_dict` wrote it."""
-        return State(**{name: int(value, 16) for name, value in stored.items()})
+        return Sums(**{name: int(value, 16) for name, value in stored.items()})
 
 
 class Tally(NamedTuple):
     """The state of one metric, and the value of each list (NaN where it does not count)."""
 
-    state: State
+    state: Sums
     values: Floats
 
 
@@ -122,13 +122,13 @@ def tally(
         weight = np.ones(len(counts)) if weights is None else weights
         above, below = (ratio.above * weight)[counts], (ratio.below * weight)[counts]
         return Tally(_add(above, below, spread), values)
-    rest = State()
+    rest = Sums()
     if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
         values[undefined] = _worth(undefined, convention, label)
         missing = int(undefined.sum())
         if convention.undefined in ("nan", "skip"):
             counts, everyone = counts & ~undefined, False
-            rest = State(**{"nan" if convention.undefined == "nan" else "skipped": missing})
+            rest = Sums(**{"nan" if convention.undefined == "nan" else "skipped": missing})
     mean = values if everyone else values[counts]
     chosen = None if weights is None else weights[counts]
     if convention.unit == "user":
@@ -158,7 +158,7 @@ def of_nobody(convention: Convention) -> float | None:
     return UNDEFINED.get(convention.undefined) if convention.list_needed == "hit" else None
 
 
-def settled(state: State, convention: Convention) -> float:
+def settled(state: Sums, convention: Convention) -> float:
     """The value of a state, also where the sums of all lists are 0/0."""
     if state.below or state.nan:
         return state.value
@@ -180,7 +180,7 @@ def settled(state: State, convention: Convention) -> float:
     return UNDEFINED[convention.undefined]
 
 
-def overall(state: State, convention: Convention, how: Overall) -> float:
+def overall(state: Sums, convention: Convention, how: Overall) -> float:
     """The one number that the values of all lists make."""
     if how == "sum":
         return math.nan if state.nan else quotient(state.above, 1 << UNIT_BITS)
@@ -188,30 +188,30 @@ def overall(state: State, convention: Convention, how: Overall) -> float:
     return math.exp(mean) if how == "exp of the mean" and state.below else mean
 
 
-def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spread: bool) -> State:
+def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spread: bool) -> Sums:
     """The state of a mean over users, each with the mean of his lists."""
     return _mean(_by_user(values, weights, owners), None, spread)
 
 
-def state_of(values: Floats) -> State:
+def state_of(values: Floats) -> Sums:
     """The state of a plain mean of values."""
     return _mean(values, None, spread=False)
 
 
-def _mean(values: Floats, weights: Floats | None, spread: bool) -> State:
+def _mean(values: Floats, weights: Floats | None, spread: bool) -> Sums:
     if weights is not None:
         return _add(values * weights, weights, spread)
     above, ones = total(values), len(values) << UNIT_BITS
     if not spread:
-        return State(above, ones, counted=len(values))
-    return State(above, ones, total(values * values), ones, above, counted=len(values))
+        return Sums(above, ones, counted=len(values))
+    return Sums(above, ones, total(values * values), ones, above, counted=len(values))
 
 
-def _add(above: Floats, below: Floats, spread: bool) -> State:
+def _add(above: Floats, below: Floats, spread: bool) -> Sums:
     if not spread:
-        return State(total(above), total(below), counted=len(above))
+        return Sums(total(above), total(below), counted=len(above))
     squares = (total(above * above), total(below * below), total(above * below))
-    return State(total(above), total(below), *squares, counted=len(above))
+    return Sums(total(above), total(below), *squares, counted=len(above))
 
 
 def _by_user(values: Floats, weights: Floats | None, owners: Integers) -> Floats:
@@ -232,12 +232,12 @@ def sorted_totals(owners: Integers, values: Floats, users: int = 0) -> Floats:
 class ByGroup:
     """Exact sums by the name of the group; those of a group that only one side has are its own."""
 
-    states: Mapping[str, State]
+    states: Mapping[str, Sums]
 
     def __add__(self, other: ByGroup) -> ByGroup:
         names = sorted({*self.states, *other.states})
         sides = (self.states, other.states)
-        return ByGroup({n: sides[0].get(n, State()) + sides[1].get(n, State()) for n in names})
+        return ByGroup({n: sides[0].get(n, Sums()) + sides[1].get(n, Sums()) for n in names})
 
     @property
     def lists(self) -> int:
@@ -251,7 +251,7 @@ class ByGroup:
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> ByGroup:
         """Sums as `as_dict` wrote them."""
-        return ByGroup({name: State.from_dict(state) for name, state in stored.items()})
+        return ByGroup({name: Sums.from_dict(state) for name, state in stored.items()})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,7 +286,7 @@ class Counted:
         return Counted(counts, int(stored["lists"]), None if ids is None else pl.Series("id", ids))
 
 
-Sum = State | Counted | ByGroup
+Addend = Sums | Counted | ByGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +294,8 @@ class Total:
     """Exact sums or counts, which add; `bounds` are the sums with all ties broken against and for
     the relevant items, None where a metric has none."""
 
-    sum: Sum
-    bounds: tuple[State, State] | None = None
+    sum: Addend
+    bounds: tuple[Sums, Sums] | None = None
 
     def __add__(self, other: Total) -> Total:
         bounds = None

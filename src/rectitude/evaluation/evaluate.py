@@ -23,7 +23,7 @@ import polars as pl
 from rectitude._version import __version__
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
-from rectitude.aggregate.sums import ByGroup, State, Sum, Total, of_nobody, overall
+from rectitude.aggregate.sums import Addend, ByGroup, Sums, Total, of_nobody, overall
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.inputs import Inputs
@@ -223,7 +223,7 @@ def _result(asked: Asked, profile: Profile, part: Part, intervals: bool) -> Resu
     else:
         total = _total(part, name)
         value = value_of(asked, total.sum, part.facts)
-        if isinstance(total.sum, State):
+        if isinstance(total.sum, Sums):
             state, ties, lists = total.sum, _tie_bounds(total, asked), total.sum.counted
             interval = _interval(state, asked) if intervals else None
         else:
@@ -241,7 +241,7 @@ def _total(part: Part, name: str) -> Total:
     return part.totals[name]
 
 
-def value_of(asked: Asked, total: Sum, facts: Facts) -> Any:
+def value_of(asked: Asked, total: Addend, facts: Facts) -> Any:
     """The number that sums or counts stand for; for sums by group, that of each group."""
     convention = asked.convention
     if not total.lists and of_nobody(convention) is None:
@@ -250,7 +250,7 @@ def value_of(asked: Asked, total: Sum, facts: Facts) -> Any:
             f"lists that have what truth_needed={convention.truth_needed!r} and "
             f"list_needed={convention.list_needed!r} ask for.",
         )
-    if isinstance(total, State):
+    if isinstance(total, Sums):
         return overall(total, convention, asked.metric.overall)
     if isinstance(total, ByGroup):
         return means_of(asked, total)
@@ -289,7 +289,7 @@ def presented(value: float, convention: Convention) -> float:
     return float(np.float32(shown)) if convention.scale == "float32" else shown
 
 
-def _interval(state: State, asked: Asked) -> tuple[float, float] | None:
+def _interval(state: Sums, asked: Asked) -> tuple[float, float] | None:
     """The 95% interval of a mean by Student's t, inside the metric's bounds where these hold."""
     how = asked.metric.overall
     if not np.isfinite(state.error) or how == "sum":

@@ -30,7 +30,7 @@ from rectitude.aggregate.sums import (
     UNDEFINED,
     ByGroup,
     Counted,
-    State,
+    Sums,
     Tally,
     Total,
     counted,
@@ -113,7 +113,7 @@ def by_group(
     spread: bool,
 ) -> ByGroup:
     """The values of the lists that count, added up for each group that has any."""
-    group, states = groups.number, dict[str, State]()
+    group, states = groups.number, dict[str, Sums]()
     counts = np.flatnonzero(flags & (group >= 0))
     order = counts[np.argsort(group[counts], kind="stable")]
     for which in np.split(order, run_starts(group[order])[1:]) if len(order) else ():
@@ -419,7 +419,7 @@ def ratio_of(run: Run, asked: Asked, lists: Judged) -> Ratio:
         return ratio if whole else ratio.where(lists.relevant > 0)
 
 
-def _bounds(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> tuple[State, State] | None:
+def _bounds(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> tuple[Sums, Sums] | None:
     """The sums with all ties broken against and for the lists; None where they say nothing."""
     if "moving_up_helps" in asked.metric.breaks:
         return None
@@ -438,7 +438,7 @@ def _bounds(run: Run, asked: Asked, verdict: Verdict, done: Tally) -> tuple[Stat
     return rest + worst, rest + best
 
 
-def _own(run: Run, asked: Asked, ties: Ties, done: Tally) -> State:
+def _own(run: Run, asked: Asked, ties: Ties, done: Tally) -> Sums:
     """The sums of the lists with ties as judged, from their values where these say it all."""
     convention, state = asked.convention, done.state
     plain = convention.average == "macro" and convention.unit == "list"
@@ -448,7 +448,7 @@ def _own(run: Run, asked: Asked, ties: Ties, done: Tally) -> State:
     return _among(run, asked, ties.own, ties)
 
 
-def _among(run: Run, asked: Asked, lists: Judged, ties: Ties) -> State:
+def _among(run: Run, asked: Asked, lists: Judged, ties: Ties) -> Sums:
     return tally_of(run, asked, view_of(run, asked, lists), among=ties.lists).state
 
 
@@ -536,7 +536,7 @@ class _Blocks:
                     require_closed_form(one, view_of(run, one, self.verdicts[name].judged))
             except RectitudeError:  # said when it is computed for all lists
                 del self.asked[name]
-        self.states: dict[str, list[State]] = {name: [] for name in self.asked}
+        self.states: dict[str, list[Sums]] = {name: [] for name in self.asked}
 
     def tasks(self, room: Mapping[str, Floats]) -> list[Task]:
         """What there is to be done, in any order; the values of lists go into `room`."""
@@ -571,7 +571,7 @@ class _Blocks:
         found: dict[str, Total] = {}
 
         def settle(name: str, one: Asked) -> None:
-            done = Tally(sum(self.states[name], State()), room[name])
+            done = Tally(sum(self.states[name], Sums()), room[name])
             found[name] = settled_total(self.run, one, self.verdicts[name], done)
 
         together([partial(settle, name, one) for name, one in self.asked.items()])

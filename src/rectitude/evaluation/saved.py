@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from rectitude.aggregate.evaluation import Keys
-from rectitude.aggregate.sums import ByGroup, Counted, State, Total
+from rectitude.aggregate.sums import ByGroup, Counted, Sums, Total
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
 from rectitude.evaluation.axes import Axis
-from rectitude.evaluation.slices import Sliced, SliceSums, Sums
+from rectitude.evaluation.slices import Sliced, SlicedSums, SliceSums
 from rectitude.evaluation.state import Batches
 from rectitude.evaluation.stream import Evaluator
 from rectitude.profiles import Profile
@@ -127,11 +127,11 @@ def _cell(cell: SliceSums) -> dict[str, Any]:
     }
 
 
-def _read_sums(stored: Mapping[str, Any] | None) -> Sums:
+def _read_sums(stored: Mapping[str, Any] | None) -> SlicedSums:
     if stored is None:
-        return Sums()
+        return SlicedSums()
     sliced = {by: _read_sliced(one) for by, one in stored["sliced"].items()}
-    return Sums(sliced, stored["lists"], stored["relevant"])
+    return SlicedSums(sliced, stored["lists"], stored["relevant"])
 
 
 def _read_sliced(stored: Mapping[str, Any]) -> Sliced:
@@ -155,7 +155,7 @@ def _profile(profile: Profile) -> dict[str, Any]:
 
 
 def _total(total: Total) -> dict[str, Any]:
-    kind = {State: "state", Counted: "counts", ByGroup: "groups"}[type(total.sum)]
+    kind = {Sums: "state", Counted: "counts", ByGroup: "groups"}[type(total.sum)]
     bounds = None if total.bounds is None else [state.as_dict() for state in total.bounds]
     return {kind: total.sum.as_dict(), "bounds": bounds}
 
@@ -166,8 +166,8 @@ def _read_total(stored: Mapping[str, Any]) -> Total:
     if "groups" in stored:
         return Total(ByGroup.from_dict(stored["groups"]))
     bounds = stored["bounds"]
-    both = None if bounds is None else (State.from_dict(bounds[0]), State.from_dict(bounds[1]))
-    return Total(State.from_dict(stored["state"]), both)
+    both = None if bounds is None else (Sums.from_dict(bounds[0]), Sums.from_dict(bounds[1]))
+    return Total(Sums.from_dict(stored["state"]), both)
 
 
 def _kept(kept: Batches) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.slices import WHOLE, Number, Slices
-from rectitude.aggregate.sums import State, Total, state_by_user
+from rectitude.aggregate.sums import Sums, Total, state_by_user
 from rectitude.arrays import Flags, Integers
 from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
@@ -95,21 +95,21 @@ class Sliced:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class SlicedSums:
     """The sums of all slices by the name of their slicing, and how much there is of everything."""
 
     sliced: Mapping[str, Sliced] = field(default_factory=dict)
     lists: int = 0
     relevant: int = 0
 
-    def __add__(self, other: Sums) -> Sums:
+    def __add__(self, other: SlicedSums) -> SlicedSums:
         if not (self.sliced and other.sliced):
             return self if self.sliced else other
         both = {name: _added(name, one, other.sliced[name]) for name, one in self.sliced.items()}
-        return Sums(both, self.lists + other.lists, self.relevant + other.relevant)
+        return SlicedSums(both, self.lists + other.lists, self.relevant + other.relevant)
 
 
-def settled(sums: Sums, names: Sequence[str]) -> Sums:
+def settled(sums: SlicedSums, names: Sequence[str]) -> SlicedSums:
     """The sums with the means of users in place of those of lists, from the values kept of
     these."""
     if not names:
@@ -125,7 +125,7 @@ def _by_user(cell: SliceSums, names: Sequence[str]) -> SliceSums:
     totals = dict(cell.totals)
     for name in [name for name in cell.kept.names() if name in names and name in totals]:
         rest = totals[name].sum
-        if isinstance(rest, State):
+        if isinstance(rest, Sums):
             state = state_by_user(*cell.kept.by_user(name), spread=True)
             totals[name] = Total(replace(state, skipped=rest.skipped, nan=rest.nan))
     return replace(cell, totals=totals)
@@ -151,10 +151,10 @@ def _edges(sliced: Sliced) -> str:
 
 def sums_of(
     slicings: Sequence[Sequence[Axis]], part: Part, sources: Inputs, asking: Asking
-) -> Sums:
+) -> SlicedSums:
     """The sums of all slices of what was evaluated as `part`."""
     if not slicings or part.run is None:
-        return Sums()
+        return SlicedSums()
     sliced = {}
     for axes in slicings:
         slicing = slicing_of(axes, sources, part.run.sides)
@@ -162,7 +162,7 @@ def sums_of(
         sliced[slicing.name] = Sliced(
             slicing.of, slicing.orders, cells(slicing, part, sources, asking)
         )
-    return Sums(sliced, len(part.run.sides.keys), _relevant(part.run, asking.profile))
+    return SlicedSums(sliced, len(part.run.sides.keys), _relevant(part.run, asking.profile))
 
 
 def _of_lists(slicing: Slicing, part: Part, _: Inputs, asking: Asking) -> dict[Key, SliceSums]:
@@ -223,7 +223,7 @@ def within(part: Part, lists: Integers, asking: Asking) -> Part:
         except RectitudeError as error:
             failures[name] = error
             continue
-        if isinstance(totals[name].sum, State):
+        if isinstance(totals[name].sum, Sums):
             values[name] = room
     sides = run.sides
     users, owners = np.unique(sides.owners, return_inverse=True)
@@ -350,7 +350,9 @@ def _account(slicing: Slicing, size: int, ledger: Ledger) -> None:
         ledger.count(f"slice_{name.replace(' ', '_')}", len(members), about, of=size)
 
 
-def slices_of(sums: Sums, whole: Part, asked: Sequence[Asked], profile: Profile) -> Slices | None:
+def slices_of(
+    sums: SlicedSums, whole: Part, asked: Sequence[Asked], profile: Profile
+) -> Slices | None:
     """Every metric of all lists and of every slice; None where no slices were asked for."""
     if not sums.sliced:
         return None
@@ -368,14 +370,14 @@ def slices_of(sums: Sums, whole: Part, asked: Sequence[Asked], profile: Profile)
     return Slices(tuple(numbers), tuple(_notes(sums)))
 
 
-def _share(cell: SliceSums, sliced: Sliced, sums: Sums) -> float | None:
+def _share(cell: SliceSums, sliced: Sliced, sums: SlicedSums) -> float | None:
     part, everything = cell.lists, sums.lists
     if sliced.of == "rows":
         part, everything = cell.relevant, sums.relevant
     return part / everything if everything else None
 
 
-def _notes(sums: Sums) -> Iterator[str]:
+def _notes(sums: SlicedSums) -> Iterator[str]:
     of_rows = [by for by, sliced in sums.sliced.items() if sliced.of == "rows"]
     if of_rows:
         yield (

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Literal
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.aggregate.sums import State, Total, state_by_user
+from rectitude.aggregate.sums import Sums, Total, state_by_user
 from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, NothingToEvaluate
@@ -16,7 +16,7 @@ from rectitude.evaluation.axes import kept_columns, require_axes
 from rectitude.evaluation.axes import parse_slicings as parse_slices
 from rectitude.evaluation.evaluate import Part, computed, part_of, results_of
 from rectitude.evaluation.inputs import Given, opened
-from rectitude.evaluation.slices import Asking, Sums, settled, slices_of, sums_of
+from rectitude.evaluation.slices import Asking, SlicedSums, settled, slices_of, sums_of
 from rectitude.evaluation.state import Batches, merged_ledger, merged_manifest
 from rectitude.metrics.names import parse_all
 from rectitude.metrics.registry import Facts
@@ -74,7 +74,7 @@ class Evaluator:
         self.ledger = Ledger()
         self.manifest: Mapping[str, object] = {}
         self.kept = Batches()
-        self.sliced = Sums()
+        self.sliced = SlicedSums()
 
     def update(
         self,
@@ -140,7 +140,7 @@ class Evaluator:
         totals = dict(self.totals)
         for name, one in self._computed.items():
             rest = totals[name].sum
-            if one.convention.unit == "user" and isinstance(rest, State):
+            if one.convention.unit == "user" and isinstance(rest, Sums):
                 bounds = [self._by_user(bound) for bound in self._bounds[name] if bound in totals]
                 both = (bounds[0], bounds[1]) if len(bounds) == 2 else None
                 totals[name] = Total(self._by_user(name), both)
@@ -168,13 +168,13 @@ class Evaluator:
 
         return load(path)
 
-    def _by_user(self, name: str) -> State:
+    def _by_user(self, name: str) -> Sums:
         """The sums over users of a metric of which values per list were kept."""
         spread = self.intervals or bool(self.slices)
         state = state_by_user(*self.kept.by_user(name), spread)
         rest = self.totals[name].sum
         return (
-            replace(state, skipped=rest.skipped, nan=rest.nan) if isinstance(rest, State) else state
+            replace(state, skipped=rest.skipped, nan=rest.nan) if isinstance(rest, Sums) else state
         )
 
     def _kept_of(self, part: Part) -> Batches:
@@ -190,7 +190,7 @@ class Evaluator:
         ledger: Ledger,
         manifest: Mapping[str, object],
         kept: Batches,
-        sliced: Sums,
+        sliced: SlicedSums,
         batches: int,
     ) -> None:
         if not batches:

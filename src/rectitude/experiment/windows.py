@@ -13,7 +13,7 @@ import polars as pl
 
 from rectitude import render
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.aggregate.sums import State
+from rectitude.aggregate.sums import Sums
 from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, open_log
@@ -70,13 +70,13 @@ class Windows:
 
     def running(self, name: str) -> dict[str, float]:
         """After each window, the mean over all lists so far: the prequential curve."""
-        so_far, found = State(), {}
+        so_far, found = Sums(), {}
         for window, state in self._states(name).items():
             so_far = so_far + state
             found[window] = so_far.value
         return found
 
-    def _states(self, name: str) -> dict[str, State]:
+    def _states(self, name: str) -> dict[str, Sums]:
         states = {}
         for window, evaluation in self.evaluations.items():
             if evaluation is None:
@@ -123,8 +123,8 @@ def _value(evaluation: Evaluation, name: str) -> float:
     return math.nan if name in evaluation.failures else evaluation[name]
 
 
-def _sum(states: Iterable[State]) -> State:
-    return reduce(State.__add__, states, State())
+def _sum(states: Iterable[Sums]) -> Sums:
+    return reduce(Sums.__add__, states, Sums())
 
 
 def _shown(value: float) -> float | None:

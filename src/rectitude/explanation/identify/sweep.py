@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.aggregate.sums import Sum, counted, tally
+from rectitude.aggregate.sums import Addend, counted, tally
 from rectitude.convention import SWITCHES, Convention
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import presented, value_of
@@ -138,7 +138,7 @@ def _equal(base: Convention, marks: Mapping[Flip, bytes | None]) -> list[Flip]:
 
 
 Outcome = float | RectitudeError
-Known = Sum | RectitudeError
+Known = Addend | RectitudeError
 TrialsOf = Callable[[Profile], Trials]
 _MANY_LISTS = 20_000
 _RATIOS_KEPT = 8
@@ -213,7 +213,7 @@ class _Sheet:
         with blamed(asked):
             return presented(float(asked.metric.function(**values)), asked.convention)
 
-    def _sum(self, asked: Asked) -> Sum:
+    def _sum(self, asked: Asked) -> Addend:
         """What a metric adds up to, also where it was added up from equal lists before."""
         self.run.facts.require(asked.metric)
         lists, mark = self._judged(asked)
@@ -238,7 +238,7 @@ class _Sheet:
             self.judged[way] = (lists, signature(lists))
         return self.judged[way]
 
-    def _added(self, asked: Asked, judged: Judged, name: Any) -> Sum:
+    def _added(self, asked: Asked, judged: Judged, name: Any) -> Addend:
         threshold = _threshold(asked, self.space)
         if threshold != self.threshold:  # earlier views are not asked for again
             self.run.views.clear()

@@ -1,0 +1,198 @@
+"""`Plan`: what is asked, under which convention, and what must be judged and measured for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rectitude.convention import Convention
+from rectitude.errors import BadName
+from rectitude.judge.judge import NEEDS, Judging
+from rectitude.metrics.names import Name, parse_all
+from rectitude.profiles import Asked, Profile
+
+DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map")
+TARGET_METRICS = ("accuracy@{1,5,10}", "mrr", "ndcg@10", "weighted_f1", "cross_entropy")
+APART = ("predicted", "scored")
+"""Needs that change how lists are read, so that nothing is shared with metrics that have them."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The metrics that were asked for, and those that are measured for them.
+
+    Derived metrics are measured by their parts. In batches, metrics of users are measured list by
+    list, with their bounds under ties beside them; see `in_batches`.
+    """
+
+    profile: Profile
+    asked: tuple[Asked, ...]
+    measured: Mapping[str, Asked]
+    intervals: bool = False
+    sliced: bool = False
+
+    @staticmethod
+    def of(
+        asked: Iterable[Asked], profile: Profile, intervals: bool = False, sliced: bool = False
+    ) -> Plan:
+        """The plan for metrics as a profile resolved them."""
+        every = tuple(asked)
+        return Plan(profile, every, expand(every, profile), intervals, sliced)
+
+    @property
+    def convention(self) -> Convention:
+        """The convention that metrics follow unless the profile says otherwise for one."""
+        return self.profile.convention
+
+    @property
+    def spread(self) -> bool:
+        """Whether sums of squares are needed, for intervals."""
+        return self.intervals or self.sliced
+
+    @cached_property
+    def cutoffs(self) -> tuple[int, ...]:
+        """The cutoffs of the metrics that were asked for, in their order."""
+        return tuple(one.cutoff for one in self.asked if one.cutoff is not None)
+
+    @property
+    def last_cutoff(self) -> int | None:
+        """The cutoff of the last metric that has one, where some frameworks end all lists."""
+        return self.cutoffs[-1] if self.cutoffs else None
+
+    @cached_property
+    def shown_upto(self) -> Mapping[str, tuple[int, ...]]:
+        """The cutoffs at which a metric is asked for that looks at the items shown."""
+        found: dict[str, tuple[int, ...]] = {}
+        for one in self.measured.values():
+            if one.cutoff and "shown" in one.metric.requires:
+                found[one.metric.name] = (*found.get(one.metric.name, ()), one.cutoff)
+        return found
+
+    @cached_property
+    def judging(self) -> Judging:
+        """The way of judging that serves most metrics: that of the profile, with everything that
+        metrics need together."""
+        wants = [
+            own_judging(one)
+            for one in self.measured.values()
+            if "shown" not in one.metric.requires or one.cutoff
+        ]
+        shown = max((one.shown or 0 for one in wants), default=0) or None
+        needs = {need for one in wants if not set(one.needs) & set(APART) for need in one.needs}
+        return Judging.of(self.convention, shown, needs)
+
+    def judging_for(self, asked: Asked) -> Judging:
+        """How lists are judged for a metric: metrics that need anything beyond ranks share what all
+        of them need."""
+        own, all_of_them = own_judging(asked), self.judging
+        if not (own.shown or own.needs) or set(own.needs) & set(APART):
+            return own
+        shown = max(own.shown or 0, all_of_them.shown or 0) or None
+        return Judging.of(asked.convention, shown, {*own.needs, *all_of_them.needs})
+
+    @cached_property
+    def exact_items(self) -> bool:
+        """Whether item ids must have codes that sort as they do."""
+        return any(one.convention.ties.startswith("item") for one in self.measured.values())
+
+    @cached_property
+    def all_at_once(self) -> bool:
+        """Whether a metric must see all lists of a batch together, and no others."""
+        return any(one.metric.at_once != "some lists" for one in self.measured.values())
+
+    def in_batches(self) -> Plan:
+        """The plan for one batch of many: users are averaged once all of their lists are there."""
+        measured = {name: by_list(one) for name, one in self.measured.items()}
+        return replace(self, measured={**measured, **self.bounds})
+
+    @cached_property
+    def by_user(self) -> tuple[str, ...]:
+        """The measured metrics that are averaged over users."""
+        return tuple(n for n, one in self.measured.items() if one.convention.unit == "user")
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Asked]:
+        """Metrics of users with ties broken against and for them, by `bound_names`."""
+        found: dict[str, Asked] = {}
+        for name in self.by_user:
+            asked = self.measured[name]
+            settled = asked.convention.ties == "error" or asked.metric.kind == "counts"
+            if not settled and "moving_up_helps" not in asked.metric.breaks:
+                for rule, bound in bound_names(name).items():
+                    convention = asked.convention.replace(unit="list", ties=rule)
+                    found[bound] = replace(asked, convention=convention)
+        return found
+
+
+def bound_names(name: str) -> dict[str, str]:
+    """The names under which a metric is measured with ties broken against and for it."""
+    return {rule: f"{name}/{rule}" for rule in ("pessimistic", "optimistic")}
+
+
+def by_list(asked: Asked) -> Asked:
+    """The metric over lists, where it will be averaged over users once all batches are there."""
+    if asked.convention.unit == "list":
+        return asked
+    return replace(asked, convention=asked.convention.replace(unit="list"))
+
+
+def resolve(
+    metrics: str | Iterable[str] | None, profile: Profile, usual: Sequence[str] = DEFAULT_METRICS
+) -> list[Asked]:
+    """The metrics that were asked for, or the usual ones, as a profile defines them."""
+    return [profile.resolve(name) for name in parse_all(usual if metrics is None else metrics)]
+
+
+def expand(asked: Iterable[Asked], profile: Profile) -> dict[str, Asked]:
+    """What is measured for what was asked: derived metrics are replaced by their parts."""
+    measured: dict[str, Asked] = {}
+    for one in asked:
+        if one.metric.kind == "derived":
+            parts = parts_of(one, profile)
+            measured |= {part_name(one, base): part for base, part in parts.items()}
+        else:
+            measured[str(one.name)] = one
+    return measured
+
+
+def part_name(asked: Asked, base: str) -> str:
+    """The name under which a part of a derived metric is measured."""
+    return f"{asked.name}/{base}"
+
+
+def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
+    """The metrics that a derived one is made of, under its own convention."""
+    changed = profile.convention.differences(asked.convention)
+    of, by = {base: base for base in asked.metric.of}, ""
+    if asked.metric.kind == "derived" and "by" in asked.numbers:  # the means of groups
+        of, by = {"means": str(asked.numbers["of"])}, str(asked.numbers["by"])
+    parts = {}
+    for key, base in of.items():
+        part = profile.resolve(Name(base, at=asked.name.at))
+        if by and part.metric.kind != "list":
+            raise BadName(
+                f"{str(asked.name)!r} is of {base!r}, which has no value for each list.",
+                "a metric that is a mean over lists, such as ndcg.",
+            )
+        convention = part.convention.replace(**{s: new for s, (_, new) in changed.items()})
+        parts[key] = replace(part, convention=convention, by=by)
+    return parts
+
+
+def own_judging(asked: Asked) -> Judging:
+    """How lists are judged for a metric alone."""
+    required = {*asked.metric.requires, *(("people",) if asked.by else ())}
+    return Judging.of(asked.convention, places_shown(asked), required & set(NEEDS))
+
+
+def places_shown(asked: Asked) -> int | None:
+    """How many places of each list a metric must see; None for none."""
+    if "shown" not in asked.metric.requires:
+        return None
+    if asked.cutoff is None:
+        raise BadName(
+            f"{str(asked.name)!r} looks at the items in the first places.",
+            f"a cutoff: {asked.name}@10.",
+        )
+    return asked.cutoff
