@@ -15,7 +15,7 @@ from rectitude.errors import BadName, MissingNeed
 from rectitude.evaluation.evaluate import asked_of
 from rectitude.evaluation.inputs import Arguments, given_of, opened
 from rectitude.evaluation.measure import judged_by_ids
-from rectitude.judge.align import bring_together
+from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
 from rectitude.profiles import profile_of
 
@@ -41,7 +41,7 @@ def estimates(
     asked = asked_of(metrics, profile, predictions)
     sources = opened(given, asked, profile.convention)
     worst = profile.convention.replace(ties="pessimistic")
-    sides, verdict = judged_by_ids(bring_together(sources, exact_items=True), worst, Ledger())
+    sides, verdict = judged_by_ids(align_inputs(sources, exact_items=True), worst, Ledger())
     lists = verdict.judged.at_threshold(worst.relevant_from)
     negatives = candidates.settings["count"]
     ranks, owner = _ranks(lists, negatives)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rectitude.convention import Convention
 from rectitude.errors import BadName
@@ -12,10 +13,16 @@ from rectitude.judge.judge import NEEDS, Judging
 from rectitude.metrics.names import Name, parse_all
 from rectitude.profiles import Asked, Profile
 
+if TYPE_CHECKING:
+    from rectitude.evaluation.axes import Axis
+
 DEFAULT_METRICS = ("ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map")
 TARGET_METRICS = ("accuracy@{1,5,10}", "mrr", "ndcg@10", "weighted_f1", "cross_entropy")
 APART = ("predicted", "scored")
 """Needs that change how lists are read, so that nothing is shared with metrics that have them."""
+
+
+Slicings = Sequence[Sequence["Axis"]]
 
 
 @dataclass(frozen=True)
@@ -30,15 +37,19 @@ class Plan:
     asked: tuple[Asked, ...]
     measured: Mapping[str, Asked]
     intervals: bool = False
-    sliced: bool = False
+    slicings: Slicings = ()
+    """the axes of every slicing"""
 
     @staticmethod
     def of(
-        asked: Iterable[Asked], profile: Profile, intervals: bool = False, sliced: bool = False
+        asked: Iterable[Asked],
+        profile: Profile,
+        intervals: bool = False,
+        slicings: Slicings = (),
     ) -> Plan:
         """The plan for metrics as a profile resolved them."""
         every = tuple(asked)
-        return Plan(profile, every, expand(every, profile), intervals, sliced)
+        return Plan(profile, every, expand(every, profile), intervals, slicings)
 
     @property
     def convention(self) -> Convention:
@@ -48,7 +59,7 @@ class Plan:
     @property
     def spread(self) -> bool:
         """Whether sums of squares are needed, for intervals."""
-        return self.intervals or self.sliced
+        return self.intervals or bool(self.slicings)
 
     @cached_property
     def cutoffs(self) -> tuple[int, ...]:
@@ -97,9 +108,12 @@ class Plan:
         return any(one.convention.ties.startswith("item") for one in self.measured.values())
 
     @cached_property
-    def all_at_once(self) -> bool:
-        """Whether a metric must see all lists of a batch together, and no others."""
-        return any(one.metric.at_once != "some lists" for one in self.measured.values())
+    def apart(self) -> bool:
+        """Whether batches must be measured one by one: a metric sees all of its lists at once or
+        looks at tables that batches bring along, or there are slices."""
+        metrics = [one.metric for one in self.measured.values()]
+        together = all(m.at_once == "some lists" and not m.wants_facts for m in metrics)
+        return bool(self.slicings) or not together
 
     def in_batches(self) -> Plan:
         """The plan for one batch of many: users are averaged once all of their lists are there."""

@@ -18,8 +18,8 @@ from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
 from rectitude.evaluation.axes import Axis
-from rectitude.evaluation.slices import Sliced, SlicedSums, SliceSums
-from rectitude.evaluation.state import Batches
+from rectitude.evaluation.state import KeptValues, SlicedStates, State
+from rectitude.evaluation.plan import Slicings
 from rectitude.evaluation.stream import Evaluator
 from rectitude.profiles import Profile
 from rectitude.storage import read_stored, require_format, write_text
@@ -35,6 +35,7 @@ def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
 
 def stored(evaluator: Evaluator) -> dict[str, Any]:
     """Everything that was added up, for JSON."""
+    state = evaluator.state
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -42,12 +43,12 @@ def stored(evaluator: Evaluator) -> dict[str, Any]:
         "profile": _profile(evaluator.profile),
         "intervals": evaluator.intervals,
         "per_list": evaluator.per_list,
-        "batches": evaluator.batches,
-        "totals": {name: _total(total) for name, total in evaluator.totals.items()},
-        "ledger": evaluator.ledger.as_dict(),
-        "manifest": evaluator.manifest,
-        "kept": _kept(evaluator.kept),
-        **({"slices": _slices(evaluator)} if evaluator.slices else {}),
+        "batches": state.batches,
+        "totals": {name: _total(total) for name, total in state.totals.items()},
+        "ledger": state.ledger.as_dict(),
+        "manifest": state.manifest,
+        "kept": _kept(state.kept),
+        **({"slices": _slices(evaluator.slices, state)} if evaluator.slices else {}),
     }
 
 
@@ -88,28 +89,34 @@ def restored(stored: Mapping[str, Any]) -> Evaluator:
         per_list=stored["per_list"],
         slices=[[_axis(axis) for axis in axes] for axes in parted["asked"]],
     )
-    evaluator.batches = stored["batches"]
-    evaluator.totals = {name: _read_total(total) for name, total in stored["totals"].items()}
-    evaluator.ledger = Ledger.from_dict(stored["ledger"])
-    evaluator.manifest = stored["manifest"]
-    evaluator.kept = _read_kept(stored["kept"])
-    evaluator.sliced = _read_sums(parted["sums"])
+    sums = parted["sums"] or {"sliced": {}, "lists": 0, "relevant": 0}
+    evaluator.restore(
+        State(
+            {name: _read_total(total) for name, total in stored["totals"].items()},
+            ledger=Ledger.from_dict(stored["ledger"]),
+            manifest=stored["manifest"],
+            kept=_read_kept(stored["kept"]),
+            slices={by: _read_sliced(one) for by, one in sums["sliced"].items()},
+            lists=sums["lists"],
+            relevant=sums["relevant"],
+            batches=stored["batches"],
+        )
+    )
     return evaluator
 
 
-def _slices(evaluator: Evaluator) -> dict[str, Any]:
+def _slices(slicings: Slicings, state: State) -> dict[str, Any]:
     """What was asked for, and what was added up of every slice."""
-    sums = evaluator.sliced
     sliced = {
         by: {
             "of": one.of,
             "orders": one.orders,
-            "cells": [{"key": key, **_cell(cell)} for key, cell in one.cells.items()],
+            "cells": [{"key": key, **_cell(cell)} for key, cell in one.states.items()],
         }
-        for by, one in sums.sliced.items()
+        for by, one in state.slices.items()
     }
-    asked = [[dataclasses.asdict(axis) for axis in axes] for axes in evaluator.slices]
-    held = {"sliced": sliced, "lists": sums.lists, "relevant": sums.relevant}
+    asked = [[dataclasses.asdict(axis) for axis in axes] for axes in slicings]
+    held = {"sliced": sliced, "lists": state.lists, "relevant": state.relevant}
     return {"asked": asked, "sums": held}
 
 
@@ -117,7 +124,7 @@ def _axis(stored: Mapping[str, Any]) -> Axis:
     return Axis(stored["name"], stored["parts"], tuple(stored["edges"]))
 
 
-def _cell(cell: SliceSums) -> dict[str, Any]:
+def _cell(cell: State) -> dict[str, Any]:
     return {
         "totals": {name: _total(total) for name, total in cell.totals.items()},
         "failures": {name: error.found for name, error in cell.failures.items()},
@@ -127,26 +134,21 @@ def _cell(cell: SliceSums) -> dict[str, Any]:
     }
 
 
-def _read_sums(stored: Mapping[str, Any] | None) -> SlicedSums:
-    if stored is None:
-        return SlicedSums()
-    sliced = {by: _read_sliced(one) for by, one in stored["sliced"].items()}
-    return SlicedSums(sliced, stored["lists"], stored["relevant"])
-
-
-def _read_sliced(stored: Mapping[str, Any]) -> Sliced:
-    cells = {
-        tuple(one["key"]): SliceSums(
-            {name: _read_total(total) for name, total in one["totals"].items()},
-            {name: RectitudeError(text) for name, text in one["failures"].items()},
-            one["lists"],
-            one["relevant"],
-            _read_kept(one["kept"]),
-        )
-        for one in stored["cells"]
-    }
+def _read_sliced(stored: Mapping[str, Any]) -> SlicedStates:
+    states = {tuple(one["key"]): _read_cell(one) for one in stored["cells"]}
     orders = tuple(None if order is None else tuple(order) for order in stored["orders"])
-    return Sliced(stored["of"], orders, cells)
+    return SlicedStates(stored["of"], orders, states)
+
+
+def _read_cell(stored: Mapping[str, Any]) -> State:
+    return State(
+        {name: _read_total(total) for name, total in stored["totals"].items()},
+        {name: RectitudeError(text) for name, text in stored["failures"].items()},
+        kept=_read_kept(stored["kept"]),
+        lists=stored["lists"],
+        relevant=stored["relevant"],
+        batches=1 if stored["lists"] else 0,
+    )
 
 
 def _profile(profile: Profile) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def _read_total(stored: Mapping[str, Any]) -> Total:
     return Total(Sums.from_dict(stored["state"]), both)
 
 
-def _kept(kept: Batches) -> dict[str, Any] | None:
+def _kept(kept: KeptValues) -> dict[str, Any] | None:
     keys = kept.keys()
     if keys is None:
         return None
@@ -184,14 +186,14 @@ def _kept(kept: Batches) -> dict[str, Any] | None:
     }
 
 
-def _read_kept(stored: Mapping[str, Any] | None) -> Batches:
+def _read_kept(stored: Mapping[str, Any] | None) -> KeptValues:
     if stored is None:
-        return Batches()
+        return KeptValues()
     keys, users = _read_ids(stored["keys"]), _read_ids(stored["users"])
     weights = None if stored["weights"] is None else np.array(stored["weights"], np.float64)
     lists = Keys(keys, np.array(stored["owners"], np.int64), users, stored["by_user"], weights)
     values = {name: np.array(v, np.float64) for name, v in stored["values"].items()}
-    return Batches.of(lists, values)
+    return KeptValues.of(lists, values)
 
 
 def _read_ids(stored: list[Any]) -> pl.Series:

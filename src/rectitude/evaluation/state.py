@@ -1,39 +1,45 @@
-"""What is kept of batches: values per list where they are needed, and where inputs came from."""
+"""`State`: everything that an evaluation has added up. States add exactly, in any order, so that
+batches, slices and machines each make one, and the sum is that of all lists at once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from rectitude.aggregate.evaluation import Keys
+from rectitude.aggregate.sums import Sums, Total, state_by_user
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds, BadScores
+from rectitude.errors import BadIds, BadName, BadScores, RectitudeError
+from rectitude.evaluation.plan import Plan, bound_names
+
+Key = tuple[str, ...]
+"""The label of a slice on each axis."""
 
 
 @dataclass(frozen=True)
-class Batches:
+class KeptValues:
     """The keys, users and values of lists, batch by batch."""
 
     lists: tuple[Keys, ...] = ()
     held: tuple[Mapping[str, Floats], ...] = field(default=())
 
     @staticmethod
-    def of(keys: Keys | None, values: Mapping[str, Floats]) -> Batches:
+    def of(keys: Keys | None, values: Mapping[str, Floats]) -> KeptValues:
         """One batch; nothing if there are no values to keep."""
-        return Batches() if keys is None or not values else Batches((keys,), (values,))
+        return KeptValues() if keys is None or not values else KeptValues((keys,), (values,))
 
-    def __add__(self, other: Batches) -> Batches:
+    def __add__(self, other: KeptValues) -> KeptValues:
         if self.lists and other.lists:
             mine, theirs = self.lists[0], other.lists[0]
             _require_alike([mine.keys, theirs.keys])
             _require_alike([mine.users, theirs.users])
-        return Batches(self.lists + other.lists, self.held + other.held)
+        return KeptValues(self.lists + other.lists, self.held + other.held)
 
     def names(self) -> list[str]:
         """The metrics whose values are kept of every batch."""
@@ -67,6 +73,97 @@ class Batches:
             return None
         each = [np.ones(len(k.keys)) if k.weights is None else k.weights for k in self.lists]
         return np.concatenate(each)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Sums of every measured metric, and what was counted and met on the way."""
+
+    totals: Mapping[str, Total] = field(default_factory=dict)
+    failures: Mapping[str, RectitudeError] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    kept: KeptValues = field(default_factory=KeptValues)
+    """values of lists, where they were asked for or users are averaged at the end"""
+    slices: Mapping[str, SlicedStates] = field(default_factory=dict)
+    """by the name of the slicing"""
+    lists: int = 0
+    relevant: int = 0
+    """relevant rows of the truth; counted where there are slices"""
+    batches: int = 0
+
+    def __add__(self, other: State) -> State:
+        if not (self.batches and other.batches):
+            return self if self.batches else other
+        both = [name for name in self.totals if name in other.totals]
+        return State(
+            {name: self.totals[name] + other.totals[name] for name in both},
+            {**other.failures, **self.failures},
+            merged_ledger(self.ledger, other.ledger),
+            merged_manifest(self.manifest, other.manifest),
+            self.kept + other.kept,
+            {name: one.plus(other.slices[name], name) for name, one in self.slices.items()},
+            self.lists + other.lists,
+            self.relevant + other.relevant,
+            self.batches + other.batches,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedStates:
+    """The states of the slices of one slicing."""
+
+    of: Literal["lists", "rows"]
+    orders: tuple[Key | None, ...]
+    """(axes,) all labels where they come from edges, else None"""
+    states: Mapping[Key, State]
+
+    def plus(self, other: SlicedStates, name: str) -> SlicedStates:
+        """Both together; an error if they are cut differently."""
+        if (self.of, self.orders) != (other.of, other.orders):
+            raise BadName(
+                f"the slices {name!r} are cut differently in two batches: {self._edges()} and "
+                f"{other._edges()}.",
+                "the same edges in every batch.",
+                "hand the same tables to every batch, or name the edges: price:10,50,100.",
+            )
+        keys, nothing = dict.fromkeys([*self.states, *other.states]), State()
+        mine, theirs = self.states, other.states
+        both = {key: mine.get(key, nothing) + theirs.get(key, nothing) for key in keys}
+        return replace(self, states=both)
+
+    def _edges(self) -> str:
+        return "; ".join(", ".join(order) for order in self.orders if order) or self.of
+
+
+def average_users(state: State, plan: Plan) -> State:
+    """The state with the means of users in place of those of lists, from the values kept of
+    these, in all slices, too."""
+    if not plan.by_user:
+        return state
+    totals = dict(state.totals)
+    for name in [name for name in plan.by_user if name in state.kept.names() and name in totals]:
+        rest = totals[name].sum
+        if isinstance(rest, Sums):
+            bounds = [_by_user(state, bound, plan) for bound in bound_names(name).values()]
+            worst, best = bounds
+            both = None if worst is None or best is None else (worst, best)
+            totals[name] = Total(_by_user(state, name, plan) or rest, both)
+    slices = {
+        by: replace(
+            one, states={key: average_users(cell, plan) for key, cell in one.states.items()}
+        )
+        for by, one in state.slices.items()
+    }
+    return replace(state, totals=totals, slices=slices)
+
+
+def _by_user(state: State, name: str, plan: Plan) -> Sums | None:
+    """The sums over users of a metric of which values per list were kept."""
+    if name not in state.totals or name not in state.kept.names():
+        return None
+    sums, rest = state_by_user(*state.kept.by_user(name), plan.spread), state.totals[name].sum
+    return replace(sums, skipped=rest.skipped, nan=rest.nan) if isinstance(rest, Sums) else sums
 
 
 def _joined(parts: list[pl.Series]) -> pl.Series:
@@ -116,11 +213,13 @@ def merged_ledger(one: Ledger, other: Ledger) -> Ledger:
     return both
 
 
-def merged_manifest(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def merged_manifest(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
     """Where two parts came from: sources joined, rows and lists added, fingerprints too.
 
     A fingerprint is a sum over lists, so that of the parts is that of the whole.
     """
+    if not (one and other):
+        return one or other
     inputs = {
         side: _merged(one["inputs"].get(side), other["inputs"].get(side))
         for side in dict.fromkeys([*one["inputs"], *other["inputs"]])

@@ -1,41 +1,57 @@
-"""`Evaluator`: an evaluation that comes in batches, adds up exactly, and can be merged."""
+"""`Evaluator`: an evaluation that comes in batches, adds up exactly, and can be merged.
+
+Every batch is judged when it comes. Judged lists are kept, joined and measured many at a time, so
+that a batch costs its judging and little else; what is kept is bounded, in bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.aggregate.sums import Sums, Total, state_by_user
 from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.evaluation.axes import kept_columns, require_axes
-from rectitude.evaluation.axes import parse_slicings as parse_slices
-from rectitude.evaluation.evaluate import Part, computed, part_of, results_of
-from rectitude.evaluation.inputs import Given, opened
-from rectitude.evaluation.slices import Asking, SlicedSums, settled, slices_of, sums_of
-from rectitude.evaluation.state import Batches, merged_ledger, merged_manifest
+from rectitude.errors import BadName, NothingToEvaluate, RectitudeError
+from rectitude.evaluation.account import identify, manifest_of
+from rectitude.evaluation.axes import require_axes
+from rectitude.evaluation.batch import Batch, join_batches, joinable, judge_batch
+from rectitude.evaluation.evaluate import columns_kept, evaluation_of, parse_slices
+from rectitude.evaluation.inputs import Given, given_of, opened
+from rectitude.evaluation.measure import measure
+from rectitude.evaluation.plan import Plan, Slicings, resolve
+from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch
+from rectitude.evaluation.state import KeptValues, State, average_users, merged_manifest
 from rectitude.metrics.names import parse_all
 from rectitude.metrics.registry import Facts
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
-from rectitude.profiles import Asked, profile_of
+from rectitude.profiles import Asked, Profile, profile_of
+
+BLOCK_BYTES = 1 << 26
+"""how much of judged lists is kept before they are measured"""
 
 
 class Evaluator:
     """Metrics over predictions that come in batches.
 
     Each `update` is handed predictions of any kind and the truth of the same lists; a user of the
-    truth without a prediction in the batch counts as `evaluate` would count him, as a miss. Where
+    truth without a prediction in the batch counts as `evaluate` would count them, as a miss. Where
     the truth holds more users than the batch, name those of the batch with `users=`.
 
-    What is kept does not grow with the number of batches: exact sums, and counts. Only
-    `unit="user"`, where the mean of a user's lists needs all of them, and `per_list="kept"` keep a
-    value for each list. Batches may come in any order, in any number of evaluators: added up, they
-    give the bits of `evaluate`.
+    What is kept does not grow with the number of batches: exact sums, counts, and a bounded block
+    of judged lists that are measured together. Only `unit="user"`, where the mean of a user's lists
+    needs all of them, and `per_list="kept"` keep a value for each list. Batches may come in any
+    order, in any number of evaluators: added up, they give the bits of `evaluate`.
+
+    What is wrong with a batch is raised by its `update`, and the batch is left out. A metric that
+    fails on judged lists is noticed when these are measured, by a later `update` or by `compute`:
+    the error names the batch, which is left out, and the others stay. `check="now"` measures every
+    batch at once.
     """
 
     def __init__(
@@ -46,35 +62,57 @@ class Evaluator:
         intervals: bool = False,
         per_list: Literal["kept", "dropped"] = "dropped",
         slices: object = None,
+        check: Literal["later", "now"] = "later",
     ) -> None:
         if per_list not in ("kept", "dropped"):
             raise BadName(f"per_list cannot be {per_list!r}.", "'kept' or 'dropped'.")
-        self.profile = profile_of(convention)
+        if check not in ("later", "now"):
+            raise BadName(f"check cannot be {check!r}.", "'later' or 'now'.")
+        profile = profile_of(convention)
         self.names = [str(name) for name in parse_all(metrics)]
-        self.intervals = intervals
         self.per_list = per_list
-        self.slices = parse_slices(slices)
-        self.asked = [self.profile.resolve(name) for name in parse_all(self.names)]
-        self._computed = computed(self.asked, self.profile)
-        _require_groups_of_lists(self._computed)
-        self._bounds = {name: _bounds(name, one) for name, one in self._computed.items()}
-        self._of_bounds = {
-            name: one for both in self._bounds.values() for name, one in both.items()
-        }
-        by_list = {name: _by_list(one) for name, one in self._computed.items()}
-        self.wanted = by_list | self._of_bounds
-        by_user = [n for n, one in self._computed.items() if one.convention.unit == "user"]
-        self._asking = Asking(self.asked, self.profile, by_list, by_user)
+        self.check = check
+        self.plan = Plan.of(resolve(self.names, profile), profile, intervals, parse_slices(slices))
+        _require_groups_of_lists(self.plan.measured)
+        self._batch_plan = self.plan.in_batches()
         self.reset()
+
+    @property
+    def profile(self) -> Profile:
+        """The profile whose conventions are followed."""
+        return self.plan.profile
+
+    @property
+    def intervals(self) -> bool:
+        """Whether every number has an interval."""
+        return self.plan.intervals
+
+    @property
+    def slices(self) -> Slicings:
+        """The axes of every slicing."""
+        return self.plan.slicings
+
+    @property
+    def wanted(self) -> Mapping[str, Asked]:
+        """The metrics that are measured in every batch."""
+        return self._batch_plan.measured
+
+    @property
+    def batches(self) -> int:
+        """How many batches were added."""
+        return self._state.batches + len(self._pending)
+
+    @property
+    def state(self) -> State:
+        """Everything added up so far; what is kept is measured first."""
+        self._settle()
+        return self._state
 
     def reset(self) -> None:
         """Forget all batches."""
-        self.batches = 0
-        self.totals: dict[str, Total] = {}
-        self.ledger = Ledger()
-        self.manifest: Mapping[str, object] = {}
-        self.kept = Batches()
-        self.sliced = SlicedSums()
+        self._state = State()
+        self._pending: list[_Piece] = []
+        self._updates = 0
 
     def update(
         self,
@@ -91,69 +129,87 @@ class Evaluator:
         columns: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Add a batch; the arguments are those of `evaluate`. An error leaves everything as it
-        was."""
-        inputs = {
-            "predictions": predictions, "truth": truth, "train": train, "items": items,
-            "users": users, "weights": weights, "candidates": candidates,
-        }  # fmt: skip
-        beside = (self.profile.padding, kept_columns(self.slices))
-        self.add(self.opened(Given(inputs, ranking, list_key, columns, progress, *beside)))
+        """Add a batch; the arguments are those of `evaluate`. A batch that cannot be judged raises
+        an error and leaves everything as it was."""
+        given = given_of(
+            predictions,
+            truth,
+            {
+                "train": train, "items": items, "users": users, "candidates": candidates,
+                "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
+            },
+            self.profile.padding,
+        )  # fmt: skip
+        self.add(self.opened(replace(given, progress=progress, keep=columns_kept(self.plan))))
 
     def opened(self, given: Given) -> Inputs:
         """A batch as it is judged."""
         self._require_named(given.inputs["predictions"])
-        return opened(given, list(self.wanted.values()), self.profile.convention)
+        return opened(given, [*self.wanted.values()], self.plan.convention)
 
-    def add(self, sources: Inputs) -> None:
-        """Judge a batch that was opened, and add it."""
-        require_axes(self.slices, sources)
-        spread = self.intervals or bool(self.slices)
-        part = part_of(sources, self.asked, self.profile, self.wanted, spread)
-        for name, error in part.failures.items():
-            if name not in self._of_bounds:  # else there is a value, without bounds
-                raise error
-        sliced = sums_of(self.slices, part, sources, self._asking)
-        self._take(part.totals, part.ledger, part.manifest, self._kept_of(part), sliced, 1)
+    def add(self, inputs: Inputs) -> None:
+        """Judge a batch that was opened, and keep it to be measured with others."""
+        require_axes(self.slices, inputs)
+        self._updates += 1
+        batch = judge_batch(self._batch_plan, inputs)
+        self._raise_first(batch.failures)
+        piece = _Piece(self._batch_plan, batch, self._updates)
+        if self.check == "now" or self._batch_plan.apart or not batch.of_ranks:
+            self._add_now(piece, batch, inputs)
+            return
+        self._require_addable(piece)
+        whole = not self._pending or joinable(self._pending[-1].batch, piece.batch)
+        self._pending.append(piece)
+        if not whole or sum(one.bytes for one in self._pending) > BLOCK_BYTES:
+            self._settle()
+
+    def _add_now(self, piece: _Piece, batch: Batch, inputs: Inputs) -> None:
+        state = self._measured(batch, [piece], inputs)
+        self._raise_first(state.failures)
+        try:
+            self._settle()
+        finally:
+            self._state = self._state_with(state)
 
     def __add__(self, other: Evaluator) -> Evaluator:
         """Both evaluators' batches together."""
         if not isinstance(other, Evaluator):
             return NotImplemented
         self._require_same(other)
-        both = Evaluator(
-            self.names, self.profile, intervals=self.intervals, per_list=self.per_list,
-            slices=self.slices,
-        )  # fmt: skip
-        for one in (self, other):
-            both._take(one.totals, one.ledger, one.manifest, one.kept, one.sliced, one.batches)
+        both = self.like()
+        both._state = self.state + other.state
+        both._updates = self._updates + other._updates
         return both
 
     def __radd__(self, other: object) -> Evaluator:
         """So that `sum` can add evaluators up."""
         return self if other == 0 else NotImplemented
 
+    def like(self) -> Evaluator:
+        """Another evaluator of the same metrics, without any batch."""
+        return Evaluator(
+            self.names, self.profile, intervals=self.intervals, per_list=self.per_list,
+            slices=self.slices, check=self.check,
+        )  # fmt: skip
+
     def compute(self) -> Evaluation:
         """The evaluation of all batches so far."""
-        if not self.batches:
+        state = self.state
+        if not state.batches:
             raise NothingToEvaluate("no batch has been added.", "an update before compute.")
-        totals = dict(self.totals)
-        for name, one in self._computed.items():
-            rest = totals[name].sum
-            if one.convention.unit == "user" and isinstance(rest, Sums):
-                bounds = [self._by_user(bound) for bound in self._bounds[name] if bound in totals]
-                both = (bounds[0], bounds[1]) if len(bounds) == 2 else None
-                totals[name] = Total(self._by_user(name), both)
-        shown = self.kept if self.per_list == "kept" else Batches()
-        keys = shown.keys()
+        shown = state.kept if self.per_list == "kept" else KeptValues()
         values = {name: shown.values(name) for name in shown.names()}
-        ledger = self.ledger + Ledger()  # results write into it, and more batches may come
-        part = Part(totals, values, {}, ledger, keys, self.manifest, Facts())
-        results, failures = results_of(self.asked, self.profile, part, self.intervals)
-        manifest = {**self.manifest, "batches": self.batches}
-        sums = settled(self.sliced, self._asking.kept)
-        parted = slices_of(sums, part, self.asked, self.profile)
-        return Evaluation(results, ledger, manifest, failures, keys, parted)
+        state = replace(
+            average_users(state, self.plan),
+            ledger=state.ledger + Ledger(),  # results write into it, and more batches may come
+            manifest={**state.manifest, "batches": state.batches},
+        )
+        return evaluation_of(self.plan, state, Facts(), values, shown.keys())
+
+    def restore(self, state: State) -> None:
+        """Go on from a state that was added up before."""
+        self.reset()
+        self._state, self._updates = state, state.batches
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything added so far as JSON, whole or not at all."""
@@ -168,46 +224,78 @@ class Evaluator:
 
         return load(path)
 
-    def _by_user(self, name: str) -> Sums:
-        """The sums over users of a metric of which values per list were kept."""
-        spread = self.intervals or bool(self.slices)
-        state = state_by_user(*self.kept.by_user(name), spread)
-        rest = self.totals[name].sum
-        return (
-            replace(state, skipped=rest.skipped, nan=rest.nan) if isinstance(rest, Sums) else state
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: sums, once everything is measured."""
+        self._settle()
+        return self.__dict__.copy()
+
+    def _settle(self) -> None:
+        """Measure the judged lists that are kept. Where a metric fails, batches are measured one by
+        one, and those on which it does are left out."""
+        pieces, self._pending = self._pending, []
+        failed: list[tuple[_Piece, RectitudeError]] = []
+        for together in _joinable_runs(pieces):
+            state = self._measured(join_batches([one.batch for one in together]), together)
+            if not self._failures(state.failures):
+                self._state = self._state_with(state)
+                continue
+            for piece in together:
+                state = self._measured(piece.batch, [piece])
+                errors = self._failures(state.failures)
+                if errors:
+                    failed.append((piece, errors[0]))
+                else:
+                    self._state = self._state_with(state)
+        if failed:
+            raise _left_out(failed)
+
+    def _measured(
+        self, batch: Batch, pieces: Sequence[_Piece], inputs: Inputs | None = None
+    ) -> State:
+        """The state of the lists of some pieces."""
+        plan = self._batch_plan
+        found = measure(plan, batch)
+        every = self.plan.measured if self.per_list == "kept" else self.plan.by_user
+        names = [name for name in (*self.plan.bounds, *every) if name in found.values]
+        header = reduce(add, [piece.header for piece in pieces])
+        state = replace(
+            header,
+            totals=found.totals,
+            failures=found.failures,
+            kept=KeptValues.of(batch.lists, {name: found.values[name] for name in names}),
+            lists=batch.size,
         )
+        if inputs is None or not plan.slicings:
+            return state
+        sliced = slice_batch(plan, batch, inputs)
+        slices = measure_slices(plan, sliced, found.failures, self.plan.by_user)
+        return replace(state, slices=slices, relevant=relevant_in(plan, batch))
 
-    def _kept_of(self, part: Part) -> Batches:
-        """The values per list that must be kept of a batch."""
-        every = self.per_list == "kept"
-        own = [n for n, one in self._computed.items() if every or one.convention.unit == "user"]
-        names = [name for name in (*self._of_bounds, *own) if name in part.values]
-        return Batches.of(part.keys, {name: part.values[name] for name in names})
+    def _state_with(self, state: State) -> State:
+        """The sums with those of more lists; where bounds fail, there is a value all the same."""
+        return self._state + replace(state, failures={})
 
-    def _take(
-        self,
-        totals: Mapping[str, Total],
-        ledger: Ledger,
-        manifest: Mapping[str, object],
-        kept: Batches,
-        sliced: SlicedSums,
-        batches: int,
-    ) -> None:
-        if not batches:
-            return
-        everything, parted = self.kept + kept, self.sliced + sliced  # first, as they may refuse
-        if self.batches:
-            both = [name for name in self.totals if name in totals]
-            totals = {name: self.totals[name] + totals[name] for name in both}
-            ledger = merged_ledger(self.ledger, ledger)
-            manifest = merged_manifest(self.manifest, manifest)
-        self.totals, self.ledger, self.manifest = dict(totals), ledger, manifest
-        self.kept, self.sliced = everything, parted
-        self.batches += batches
+    def _failures(self, failures: Mapping[str, RectitudeError]) -> list[RectitudeError]:
+        """Why metrics have no value; a bound that fails is no metric of its own."""
+        return [error for name, error in failures.items() if name not in self.plan.bounds]
+
+    def _raise_first(self, failures: Mapping[str, RectitudeError]) -> None:
+        for error in self._failures(failures):
+            raise error
+
+    def _require_addable(self, piece: _Piece) -> None:
+        """Refuse a batch whose classes or ids are of another kind than those before it."""
+        manifest, kept = self._state.manifest, self._state.kept
+        if self._pending:
+            before = self._pending[-1]
+            manifest, kept = before.header.manifest, KeptValues((before.batch.lists,))
+        merged_manifest(manifest, piece.header.manifest)
+        if self.per_list == "kept" or self.plan.by_user:
+            kept + KeptValues((piece.batch.lists,))  # an error where they do not go together
 
     def _require_named(self, predictions: object) -> None:
         """Refuse rows without names where those of one user must be known in every batch."""
-        by_user = any(one.convention.unit == "user" for one in self.asked)
+        by_user = any(one.convention.unit == "user" for one in self.plan.asked)
         if by_user and _nameless(predictions):
             raise BadName(
                 "unit='user' brings the lists of a user together, and these rows have no users: "
@@ -229,7 +317,7 @@ class Evaluator:
                     f"evaluators with {what}={mine!r} and {what}={theirs!r} cannot be added.",
                     f"the same {what}=.",
                 )
-        for ours, others in zip(self.asked, other.asked, strict=True):
+        for ours, others in zip(self.plan.asked, other.plan.asked, strict=True):
             differ = ours.convention.differences(others.convention)
             if differ or ours.numbers != others.numbers or ours.metric.name != others.metric.name:
                 raise BadName(
@@ -237,6 +325,46 @@ class Evaluator:
                     f"{differ or 'another formula'}.",
                     "the same convention.",
                 )
+
+
+class _Piece:
+    """A batch that is judged, without the inputs it came from, and what was counted in it."""
+
+    def __init__(self, plan: Plan, batch: Batch, number: int) -> None:
+        prints: dict[str, str] = {}
+        aligned = batch.aligned
+        if aligned is not None:
+            for task in identify(aligned, prints):
+                task()
+        manifest = {} if aligned is None else manifest_of(aligned, plan.profile, prints)
+        self.header = State(ledger=batch.ledger, manifest=manifest, batches=1)
+        self.batch = batch.alone()
+        self.bytes = self.batch.bytes
+        self.number = number
+
+
+def _joinable_runs(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """The pieces in their order, as far as they can be measured together."""
+    runs: list[list[_Piece]] = []
+    for piece in pieces:
+        if runs and joinable(runs[-1][-1].batch, piece.batch):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return runs
+
+
+def _left_out(failed: Sequence[tuple[_Piece, RectitudeError]]) -> RectitudeError:
+    """The error of the first batch that could not be measured."""
+    piece, error = failed[0]
+    others = f" (and of {len(failed) - 1} more)" if len(failed) > 1 else ""
+    one = "it is" if len(failed) == 1 else "they are"
+    advice = f"{one} left out, and all other batches are counted."
+    return type(error)(
+        f"batch {piece.number}{others}: {error.found}",
+        error.expected,
+        f"{error.advice}\n  {advice}" if error.advice else advice,
+    )
 
 
 def _require_groups_of_lists(wanted: Mapping[str, Asked]) -> None:
@@ -257,24 +385,3 @@ def _nameless(predictions: object) -> bool:
     if isinstance(predictions, (Scores, Embeddings)):
         return predictions.users is None and predictions.lists is None
     return isinstance(predictions, Logits)
-
-
-def _bounds(name: str, asked: Asked) -> dict[str, Asked]:
-    """The metric with ties broken against and for the lists, where users are averaged at the end
-    and ties matter; named after it."""
-    convention, metric = asked.convention, asked.metric
-    settled = convention.unit == "list" or convention.ties == "error"
-    if settled or metric.kind == "counts" or "moving_up_helps" in metric.breaks:
-        return {}
-    rules = ("pessimistic", "optimistic")
-    return {
-        f"{name}/{rule}": replace(asked, convention=convention.replace(unit="list", ties=rule))
-        for rule in rules
-    }
-
-
-def _by_list(asked: Asked) -> Asked:
-    """The metric over lists, where it will be averaged over users once all batches are there."""
-    if asked.convention.unit == "list":
-        return asked
-    return replace(asked, convention=asked.convention.replace(unit="list"))

@@ -22,7 +22,7 @@ from rectitude.errors import BadName, RectitudeError
 from rectitude.evaluation.evaluate import Part, computed, facts_of, results_of
 from rectitude.evaluation.inputs import Given, opened, settled_when_opened
 from rectitude.evaluation.measure import Run, has_values, total_of, verdict_of, view_of
-from rectitude.judge.align import bring_together
+from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import Name, parse_all
@@ -120,7 +120,7 @@ class Trials:
         key = tuple(settled_when_opened(convention, offered).values())
         if key not in self.runs:
             sources = opened(self.given, self.deepest, convention)
-            sides = bring_together(sources, exact_items=True)
+            sides = align_inputs(sources, exact_items=True)
             facts = facts_of(sources)
             self.runs[key] = Run(sides, facts, asked.cutoff, {}, Once(), tie_bounds=False)
         return self.runs[key]._replace(last_cutoff=asked.cutoff)

@@ -190,8 +190,13 @@ class Aligned:
 
     def label(self, number: int) -> str:
         """A list as errors and ledger name it."""
-        shown = repr(self.keys[int(number)])
-        return shown if len(shown) <= _LONGEST_LABEL else f"{shown[:_LONGEST_LABEL]}..."
+        return label_of(self.keys, number)
+
+
+def label_of(keys: pl.Series, number: int) -> str:
+    """A list as errors and ledger name it."""
+    shown = repr(keys[int(number)])
+    return shown if len(shown) <= _LONGEST_LABEL else f"{shown[:_LONGEST_LABEL]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +233,7 @@ _EVALUATED = ("predictions", "truth", "handed")
 _PEOPLE = ("train", "users")
 
 
-def bring_together(sources: Inputs, exact_items: bool) -> Aligned:
+def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
     """Code all ids, find all lists, and group the rows of both sides by list."""
     given = sources.given()
     if repay(sum(table.frame.height for table in given.values())):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rectitude.arrays import Floats, Integers, Ragged
-from rectitude.convention import Convention
+from rectitude.convention import SWITCHES, Convention
+from rectitude.data.columns import SEVERAL, normal
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
-from rectitude.judge.align import Aligned, Collision
+from rectitude.judge.align import Aligned, Collision, align_inputs
 from rectitude.judge.dense import (
     RankedLists,
     keeping_scores,
@@ -31,6 +33,38 @@ from rectitude.predictions.lists import describe, order_of, require_finite, sort
 _MANY_LISTS = 20_000
 
 
+NEEDS = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")
+"""What metrics may need of judged lists beyond ranks, in order; each costs time to find."""
+_SWITCHES = [
+    switch.name
+    for switch in SWITCHES.values()
+    if switch.stage in ("truth", "order", "judge")
+    and switch.name not in ("relevant_from", "list_end", "candidates")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """One way of judging: what the ranks of a list depend on, how many of its places are shown, and
+    what else metrics need. Equal ways give equal lists.
+
+    Thresholds and list ends are views of judged lists, and no part of it.
+    """
+
+    switches: tuple[object, ...]
+    shown: int | None
+    needs: tuple[str, ...]
+    convention: Convention = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(
+        convention: Convention, shown: int | None = None, needs: Collection[str] = ()
+    ) -> Judging:
+        """The way of judging under a convention."""
+        switches = tuple(getattr(convention, switch) for switch in _SWITCHES)
+        return Judging(switches, shown, tuple(n for n in NEEDS if n in needs), convention)
+
+
 class Ties(NamedTuple):
     """The lists of the users who have ties that matter: as judged, and as they would stand with
     every tie broken against and for them. All other lists are the same under every rule."""
@@ -48,17 +82,34 @@ class Verdict(NamedTuple):
     ties: Ties | None
 
 
-def judge(
-    sides: Aligned,
-    convention: Convention,
-    ledger: Ledger,
-    shown: int | None = None,
-    needs: tuple[str, ...] = (),
-) -> Verdict:
-    """Where the judged items of each list stand under a convention, with the items of the first
-    places if they are to be shown, and what else metrics need."""
+def judge(aligned: Aligned, judging: Judging, ledger: Ledger) -> tuple[Aligned, Verdict]:
+    """The lists as judged, and the inputs as they were compared: with exact codes in place of
+    hashes, should two hashes have collided."""
+    try:
+        return aligned, _judge(aligned, judging, ledger)
+    except Collision:
+        exact = align_inputs(aligned.sources, exact_items=True)
+        return exact, _judge(exact, judging, ledger)
+    except DuplicateItems as error:
+        raise _of_several_models(error, aligned.sources.predictions.left) from None
+
+
+def _of_several_models(error: DuplicateItems, left: Sequence[str]) -> DuplicateItems:
+    """The error, with the column that may be the reason: lists of several models in one table."""
+    apart = [name for name in left if normal(name) in SEVERAL]
+    if not apart:
+        return error
+    advice = f"if the column {apart[0]!r} tells them apart, evaluate the rows of each value alone."
+    return DuplicateItems(error.found, error.expected, f"{advice}\n  else {error.advice}")
+
+
+def _judge(sides: Aligned, judging: Judging, ledger: Ledger) -> Verdict:
+    """Where the judged items of each list stand, with what else metrics need."""
+    convention, shown, needs = judging.convention, judging.shown, judging.needs
     truth = truth_under(sides, convention, ledger)
-    dense, as_ranked = sides.sources.dense, keeping_scores(convention, needs)
+    dense, as_ranked = sides.sources.dense, convention
+    if "predicted" in needs:
+        as_ranked = keeping_scores(convention, needs)
     if dense is None:
         ranked = _rank_lists(sides, truth, as_ranked, ledger)
     else:
@@ -79,8 +130,11 @@ def judge(
             rank = ranks(matches, grades, ranked.rule)
             parts["shown"] = _shown(sides, ranked, rank, convention, shown)
 
-    tasks = (show, lambda: parts.update(behind(sides, ranked.ranking, truth, needs)))
-    together(tasks, len(sides.keys) > _MANY_LISTS and bool(shown and needs))
+    def look_behind() -> None:
+        if needs:
+            parts.update(behind(sides, ranked.ranking, truth, needs))
+
+    together((show, look_behind), len(sides.keys) > _MANY_LISTS and bool(shown and needs))
     judged = _with_needs(sides, truth, ranked, replace(judged, **parts), convention, needs)
     if not len(tied):
         return Verdict(judged, None)
@@ -221,7 +275,7 @@ def _judged(
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
         taken=_taken(ranked)[order] if rule == "average" else None,
         score=None if ranked.score is None else ranked.score[order],
-        single=single_targets(ranked, rank, len(ranked.returned)),
+        single=None if ranked.dense is None else single_targets(ranked, rank, len(ranked.returned)),
     )
 
 
@@ -253,7 +307,8 @@ def _ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ranking:
         )
     key = sort_key(sides.column(order), order, convention.score_precision)
     sequence = None
-    require_sortable(sides, convention)
+    if convention.ties.startswith("item"):
+        require_sortable(sides, convention)
     if convention.ties == "item_ascending":
         sequence = items
     elif convention.ties == "item_descending":

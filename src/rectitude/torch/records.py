@@ -29,7 +29,7 @@ from rectitude.data.ledger import Entry, Ledger
 from rectitude.data.table import Table
 from rectitude.errors import BadIds, BadName, BadScores, UnreadableFile
 from rectitude.evaluation.stream import Evaluator
-from rectitude.judge.align import Aligned, bring_together
+from rectitude.judge.align import Aligned, align_inputs
 from rectitude.judge.dense import Reading, keeping_scores, reading
 from rectitude.rowkernels.rows import Chances
 from rectitude.torch.scored import gone
@@ -162,7 +162,7 @@ def record_of(
     """
     _require_few(sources, evaluator)
     exact = any(one.convention.ties.startswith("item") for one in evaluator.wanted.values())
-    sides = bring_together(sources, exact)
+    sides = align_inputs(sources, exact)
     dense, keys = sources.dense, sides.keys
     named = named if dense is None else dense.named or ids is not None
     own = keys if ids is None or dense is None or dense.named else _renamed(keys, ids, dense)

@@ -32,7 +32,7 @@ from rectitude.explanation.trace.lines import (
     wanted_of,
 )
 from rectitude.explanation.trials import one_name
-from rectitude.judge.align import bring_together
+from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
 from rectitude.parallel import Once
 from rectitude.profiles import Asked, profile_of
@@ -107,7 +107,7 @@ def trace(
     _require_lists(asked)
     given = given_of(predictions, truth, inputs, profile.padding)
     sources = opened(given, [asked], profile.convention)
-    sides = bring_together(sources, exact_items=True)
+    sides = align_inputs(sources, exact_items=True)
     one = alone(sides, number_of(sides, user))
     run = Run(one.sides, facts_of(sources), asked.cutoff, {}, Once())
     return _traced(run, asked, one, profile.label)
