@@ -72,7 +72,7 @@ def judged_for_all(
         ledger = Ledger()
         sides, verdict = judged_by_ids(sides, convention, ledger)
     known = {judging(convention): verdict}
-    if verdict.judged.stock is not None:
+    if verdict.judged.extras.stock is not None:
         known[judging(convention, *shared)] = verdict
     return sides, known, ledger
 

@@ -64,7 +64,6 @@ from rectitude.metrics.registry import (
     Facts,
     Ratio,
     is_ours,
-    needed,
     require_in,
     taken,
     values_of,
@@ -174,11 +173,11 @@ def require_values(asked: Asked, ledger: Ledger) -> None:
 
 def account_for_attributes(verdicts: Iterable[Verdict], ledger: Ledger) -> None:
     """Count the items and users without a value of the attributes that metrics looked at."""
-    for judged in (verdict.judged for verdict in verdicts):
-        if judged.stock is not None:
-            judged.stock.attributes.account(ledger, judged.stock.ids)
-        if judged.people is not None:
-            judged.people.attributes.account(ledger, judged.people.ids, judged.owner)
+    for known in (verdict.judged.extras for verdict in verdicts):
+        if known.stock is not None:
+            known.stock.attributes.account(ledger, known.stock.ids)
+        if known.people is not None:
+            known.people.attributes.account(ledger, known.people.ids, known.owner)
 
 
 COUNTED = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")
@@ -376,7 +375,7 @@ def counts_of(asked: Asked, lists: Judged) -> Counted:
     with blamed(asked):
         require_in(lists, asked.metric)
         flags = counted(lists, asked.convention, asked.cutoff)
-        ids = None if lists.stock is None else lists.stock.ids
+        ids = None if lists.extras.stock is None else lists.stock.ids
         own = taken_by(counts, asked)
         made = counts(lists, asked.cutoff, flags, **own)
         return Counted(made, int(flags.sum()), made.scores if isinstance(made, ByScore) else ids)
@@ -384,8 +383,8 @@ def counts_of(asked: Asked, lists: Judged) -> Counted:
 
 def _by_group(run: Run, asked: Asked, lists: Judged, spread: bool) -> ByGroup:
     """The values of lists, added up for each group of users."""
-    number, names = needed(lists.people, "people").groups(asked.by)
-    groups = Groups(number[needed(lists.owner, "people")], names)
+    number, names = lists.people.groups(asked.by)
+    groups = Groups(number[lists.owner], names)
     flags = counted(lists, asked.convention, asked.cutoff)
     return by_group(ratio_of(run, asked, lists), flags, groups, asked.convention, run.sides, spread)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -125,8 +125,8 @@ def _placed(one: Alone, asked: Asked, depth: int) -> tuple[Judged, list[int]]:
         convention = convention.replace(ties="given")
     judged = judge(one.sides, convention, Ledger(), depth).judged
     mine = judged.only(np.array([one.number])).at_threshold(convention.relevant_from)
-    shown = mine.shown if mine.shown is not None else np.full((1, depth), -1)
-    return mine, one.codes(shown[0])
+    shown = mine.extras.shown
+    return mine, one.codes(np.full(depth, -1) if shown is None else shown.items[0])
 
 
 def _rows_of(run: Run, asked: Asked, mine: Judged) -> list[dict[str, Any]]:
@@ -159,8 +159,7 @@ def _terms(asked: Asked, given: Any, mine: Judged) -> tuple[list[float], list[fl
         return None
 
     def above(rows: Integers) -> float:
-        part = _only_rows(mine, rows)
-        found: Floats = asked.metric.function(part, asked.cutoff, **given).above
+        found: Floats = asked.metric.function(mine.of_rows(rows), asked.cutoff, **given).above
         return float(found[0])
 
     everything = np.arange(size)
@@ -173,14 +172,6 @@ def _terms(asked: Asked, given: Any, mine: Judged) -> tuple[list[float], list[fl
         for own, (before, after) in zip(alone, pairwise(so_far), strict=True)
     ]
     return adds, so_far[1:]
-
-
-def _only_rows(mine: Judged, rows: Integers) -> Judged:
-    columns: dict[str, Any] = {
-        name: None if getattr(mine, name) is None else getattr(mine, name)[rows]
-        for name in ("list", "rank", "grade", "place", "last", "taken")
-    }
-    return replace(mine, **columns)
 
 
 def ideal_lines(run: Run, asked: Asked, mine: Judged) -> tuple[Ideal, ...]:
