@@ -429,22 +429,22 @@ def _joined(values: Sequence[Any]) -> dict[str, Any]:
         first = columns[0]
         if entries == "made anew" or all(column is None for column in columns):
             return None
-        if any(column is None for column in columns):
-            raise ValueError(f"lists cannot be joined: some have no {name}")
+        if any(column is None for column in columns) or not (entries or _same(columns)):
+            raise ValueError(f"lists cannot be joined: they differ in {name}")
+        if entries is None:
+            return first
         if entries == "of a part":
             return replace(first, **_joined(columns))
         if isinstance(first, Chances):
             return Chances(*map(np.concatenate, zip(*columns, strict=True)))
-        if entries is not None:
-            return np.concatenate(columns)
-        if not all(column is first or _equal(column, first) for column in columns):
-            raise ValueError(f"lists cannot be joined: they differ in {name}")
-        return first
+        return np.concatenate(columns)
 
     known = {one.name: one.metadata.get("entries") for one in fields(values[0]) if one.init}
     return {name: all_of(name, entries) for name, entries in known.items()}
 
 
-def _equal(left: Any, right: Any) -> bool:
-    """Whether two numbers are equal; other values are the same object or not."""
-    return isinstance(left, int | float) and bool(left == right)
+def _same(values: Sequence[Any]) -> bool:
+    """Whether all are one object, or equal numbers."""
+    first = values[0]
+    plain = isinstance(first, int | float)
+    return all(value is first or (plain and value == first) for value in values)
