@@ -10,7 +10,7 @@ from math import exp, fsum, inf, log
 import numpy as np
 
 from rectitude.arrays import Ragged
-from rectitude.judge.judged import Judged, Single
+from rectitude.judge.judged import Extras, Judged, Single
 
 TIES = ("pessimistic", "optimistic", "average", "item_ascending", "item_descending")
 
@@ -65,8 +65,8 @@ def judged(
         truth=Ragged(np.concatenate(([0], np.cumsum(lengths))), np.ones(sum(lengths))),
         handed=np.ones(size, bool),
         in_truth=np.array(lengths) > 0,
-        candidates=widths,
         last=np.array(lasts, np.int64) if ties == "average" else None,
+        extras=Extras(candidates=widths),
     )
 
 
@@ -85,7 +85,7 @@ def classified(
         np.minimum(np.array(targets, np.int64), classes), np.array(top, np.int64), classes,
         np.array(loss),
     )  # fmt: skip
-    return replace(lists, single=single)
+    return replace(lists, extras=replace(lists.extras, single=single))
 
 
 def log_loss(row: Sequence[float], target: int) -> float:

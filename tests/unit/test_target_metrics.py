@@ -13,7 +13,7 @@ import pytest
 
 from judging import classified, judged
 from rectitude.errors import MissingNeed, UndefinedValue, UnknownIds
-from rectitude.judge.judged import Judged
+from rectitude.judge.judged import Extras, Judged
 from rectitude.metrics import METRICS, Ratio
 from rectitude.metrics.registry import require_in
 
@@ -158,7 +158,7 @@ def test_the_harmonic_mean_rank_is_one_over_the_mean_reciprocal_rank() -> None:
     ],
 )
 def test_what_the_lists_lack_is_named_with_advice(name: str, advice: str) -> None:
-    plain = replace(LISTS, single=None, candidates=None)
+    plain = replace(LISTS, extras=Extras())
     with pytest.raises(MissingNeed, match=advice) as caught:
         require_in(plain, METRICS[name])
     assert "rt.Logits(logits)" in caught.value.advice
@@ -166,12 +166,12 @@ def test_what_the_lists_lack_is_named_with_advice(name: str, advice: str) -> Non
 
 
 def test_logits_without_a_loss_are_not_enough_for_the_loss() -> None:
-    assert LISTS.single is not None
-    lists = replace(LISTS, single=replace(LISTS.single, loss=None))
+    extras = replace(LISTS.extras, single=replace(LISTS.single, loss=None))
+    lists = replace(LISTS, extras=extras)
     require_in(lists, METRICS["accuracy"])
     with pytest.raises(MissingNeed):
         require_in(lists, METRICS["mean_probability"])
 
 
 def test_ranks_need_nothing() -> None:
-    require_in(replace(LISTS, single=None, candidates=None), METRICS["harmonic_mean_rank"])
+    require_in(replace(LISTS, extras=Extras()), METRICS["harmonic_mean_rank"])

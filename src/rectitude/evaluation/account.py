@@ -141,11 +141,11 @@ def _share_ids(sides: Aligned) -> bool:
 
 def account_for_attributes(verdicts: Iterable[Verdict], ledger: Ledger) -> None:
     """Count the items and users without a value of the attributes that metrics looked at."""
-    for judged in (verdict.judged for verdict in verdicts):
-        if judged.stock is not None:
-            judged.stock.attributes.account(ledger, judged.stock.ids)
-        if judged.people is not None:
-            judged.people.attributes.account(ledger, judged.people.ids, judged.owner)
+    for known in (verdict.judged.extras for verdict in verdicts):
+        if known.stock is not None:
+            known.stock.attributes.account(ledger, known.stock.ids)
+        if known.people is not None:
+            known.people.attributes.account(ledger, known.people.ids, known.owner)
 
 
 COUNTED = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")

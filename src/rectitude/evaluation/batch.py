@@ -73,14 +73,14 @@ class Batch:
     def of_ranks(self) -> bool:
         """Whether the lists hold nothing but ranks: the numbers of items and users mean something
         only beside the tables of their batch."""
-        every = [verdict.judged for verdict in self.verdicts.values()]
-        return all(judged.stock is None and judged.people is None for judged in every)
+        every = [verdict.judged.extras for verdict in self.verdicts.values()]
+        return all(known.stock is None and known.people is None for known in every)
 
     @property
     def bytes(self) -> int:
         """How much memory the judged lists take."""
         keys = int(self.lists.keys.estimated_size() + self.lists.users.estimated_size())
-        return keys + sum(bytes_of(verdict.judged) for verdict in self.verdicts.values())
+        return keys + sum(verdict.judged.bytes for verdict in self.verdicts.values())
 
     def only(self, lists: Integers) -> Batch:
         """Some of the lists, judged as they are; nothing is judged again."""
@@ -141,7 +141,7 @@ def _judge_for_all(plan: Plan, batch: Batch) -> Batch:
         aligned, verdict = judge(aligned, plain, batch.ledger)
     batch.aligned = aligned
     batch.verdicts[plain] = verdict
-    if verdict.judged.stock is not None:
+    if verdict.judged.extras.stock is not None:
         batch.verdicts[way] = verdict
     return batch
 
@@ -269,7 +269,7 @@ def joinable(one: Batch, other: Batch) -> bool:
         and one.failures.keys() == other.failures.keys()
         and one.verdicts.keys() == other.verdicts.keys()
         and all(
-            judged_alike(verdict.judged, other.verdicts[way].judged)
+            verdict.judged.kind == other.verdicts[way].judged.kind
             for way, verdict in one.verdicts.items()
         )
     )

@@ -12,12 +12,11 @@ from rectitude.candidates.estimators import Estimate, Method, Over, estimate
 from rectitude.candidates.value import Candidates, stored
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed
-from rectitude.evaluation.evaluate import asked_of
+from rectitude.evaluation.evaluate import plan_of
 from rectitude.evaluation.inputs import Arguments, given_of, opened
-from rectitude.evaluation.measure import judged_by_ids
 from rectitude.judge.align import align_inputs
+from rectitude.judge.judge import Judging, judge
 from rectitude.judge.judged import Judged
-from rectitude.profiles import profile_of
 
 
 def estimates(
@@ -35,13 +34,12 @@ def estimates(
     The other arguments are those of `evaluate`. Every positive is looked at alone among the
     negatives of its user; equal scores stand before it, and a positive without a score stands last.
     """
-    profile = profile_of(convention)
+    plan = plan_of(predictions, metrics, convention)
     candidates = _sample(stored(inputs.get("candidates")))
-    given = given_of(predictions, truth, {**inputs, "candidates": candidates}, profile.padding)
-    asked = asked_of(metrics, profile, predictions)
-    sources = opened(given, asked, profile.convention)
-    worst = profile.convention.replace(ties="pessimistic")
-    sides, verdict = judged_by_ids(align_inputs(sources, exact_items=True), worst, Ledger())
+    given = given_of(predictions, truth, {**inputs, "candidates": candidates}, plan.profile.padding)
+    aligned = align_inputs(opened(given, plan.asked, plan.convention), exact_items=True)
+    worst = plan.convention.replace(ties="pessimistic")
+    aligned, verdict = judge(aligned, Judging.of(worst), Ledger())
     lists = verdict.judged.at_threshold(worst.relevant_from)
     negatives = candidates.settings["count"]
     ranks, owner = _ranks(lists, negatives)
@@ -49,9 +47,9 @@ def estimates(
     return {
         str(one.name): estimate(
             ranks, str(one.name), negatives=negatives, items=items, method=method,
-            users=sides.owners[owner], over=over,
+            users=aligned.owners[owner], over=over,
         )
-        for one in asked
+        for one in plan.asked
     }  # fmt: skip
 
 

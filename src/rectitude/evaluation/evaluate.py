@@ -65,7 +65,8 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     `train` says what was seen, and is masked in dense scores; nothing but `candidates` competes, a
     table or a `Candidates` value; `ranking` is an order to use in place of the scores' own.
     `slices` are attributes to part by, such as "gender" or "activity:4", as
-    `rectitude.evaluation.slices` has them. `progress` is called with the rows of dense scores that are done, and with all.
+    `rectitude.evaluation.slices` has them. `progress` is called with the rows of dense scores that
+    are done, and with all.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5

@@ -42,7 +42,6 @@ from rectitude.metrics.registry import (
     Facts,
     Ratio,
     is_ours,
-    needed,
     require_in,
     taken,
     values_of,
@@ -242,7 +241,7 @@ def counts_of(asked: Asked, lists: Judged) -> Counted:
     with blamed(asked):
         require_in(lists, asked.metric)
         flags = counted(lists, asked.convention, asked.cutoff)
-        ids = None if lists.stock is None else lists.stock.ids
+        ids = None if lists.extras.stock is None else lists.stock.ids
         made = counts(lists, asked.cutoff, flags, **taken(counts, _choices(asked)))
         return Counted(made, int(flags.sum()), made.scores if isinstance(made, ByScore) else ids)
 
@@ -272,8 +271,8 @@ def _choices(asked: Asked) -> dict[str, Any]:
 
 def _by_group(batch: Batch, asked: Asked, lists: Judged, spread: bool) -> ByGroup:
     """The values of the lists that count, added up for each group of users that has any."""
-    number, names = needed(lists.people, "people").groups(asked.by)
-    groups = Groups(number[needed(lists.owner, "people")], names)
+    number, names = lists.people.groups(asked.by)
+    groups = Groups(number[lists.owner], names)
     flags = counted(lists, asked.convention, asked.cutoff)
     ratio = ratio_of(asked, lists, batch.facts)
     return _sums_by_group(ratio, flags, groups, asked.convention, batch, spread)

@@ -18,8 +18,8 @@ from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
 from rectitude.evaluation.axes import Axis
-from rectitude.evaluation.state import KeptValues, SlicedStates, State
 from rectitude.evaluation.plan import Slicings
+from rectitude.evaluation.state import KeptValues, SlicedStates, State
 from rectitude.evaluation.stream import Evaluator
 from rectitude.profiles import Profile
 from rectitude.storage import read_stored, require_format, write_text

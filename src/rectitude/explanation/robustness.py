@@ -12,9 +12,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from rectitude.errors import BadLists, BadName, RectitudeError
-from rectitude.evaluation.evaluate import computed
 from rectitude.evaluation.inputs import Arguments, Given, given_of
-from rectitude.evaluation.measure import judging
+from rectitude.evaluation.plan import expand
 from rectitude.explanation.explain.text import decimals
 from rectitude.explanation.trials import (
     End,
@@ -26,6 +25,7 @@ from rectitude.explanation.trials import (
     under_flips,
     under_profiles,
 )
+from rectitude.judge.judge import Judging
 from rectitude.render import aligned
 
 Kind = Literal["base", "profile", "switch"]
@@ -113,7 +113,7 @@ def _chosen(
     start: End, profiles: Iterable[object] | None, given: Given
 ) -> dict[str, tuple[Kind, End]]:
     """The conventions to try, by label, the base first."""
-    truth = Trials(given, [start.asked]).run(start.asked).sides.sources.truth.frame
+    truth = Trials(given, [start.asked]).inputs(start.asked).truth.frame
     grades = truth["grade"].to_numpy() if "grade" in truth.columns else np.ones(0)
     kinds: tuple[tuple[Kind, Iterable[End]], ...] = (
         ("base", [start]),
@@ -129,10 +129,10 @@ def _chosen(
 
 def _values(given: Given, ends: Sequence[End]) -> dict[str, float | str]:
     """The value of a model under each convention, or why there is none."""
-    deepest = [one for end in ends for one in computed([end.asked], end.profile).values()]
+    deepest = [one for end in ends for one in expand([end.asked], end.profile).values()]
     opened = Opened(given, deepest)
     found: dict[str, float | str] = {}
-    for end in sorted(ends, key=lambda end: str(judging(end.asked.convention))):
+    for end in sorted(ends, key=lambda end: str(Judging.of(end.asked.convention).switches)):
         trials = opened.trials(end.profile)
         trials.forget()
         found[end.label] = _value(trials, end)

@@ -17,16 +17,18 @@ import numpy as np
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention, Switch, parse_value
-from rectitude.data.ledger import Ledger
+from rectitude.data.inputs import Inputs
 from rectitude.errors import BadName, RectitudeError
-from rectitude.evaluation.evaluate import Part, computed, facts_of, results_of
+from rectitude.evaluation.batch import Batch, judged_for, view_of
+from rectitude.evaluation.evaluate import results_of
 from rectitude.evaluation.inputs import Given, opened, settled_when_opened
-from rectitude.evaluation.measure import Run, has_values, total_of, verdict_of, view_of
+from rectitude.evaluation.measure import has_values, total_of
+from rectitude.evaluation.plan import Plan
+from rectitude.evaluation.state import State
 from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import Name, parse_all
-from rectitude.parallel import Once
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import PROFILES, Asked, Profile, profile_of
 
@@ -70,7 +72,7 @@ class Trials:
 
     given: Given
     deepest: Sequence[Asked]
-    runs: dict[Any, Run] = field(default_factory=dict)
+    batches: dict[Any, Batch] = field(default_factory=dict)
 
     def result(self, asked: Asked, profile: Profile | None = None) -> Result:
         """A metric under its convention; an error of `rectitude.errors` where it has no value.
@@ -78,52 +80,51 @@ class Trials:
         The profile says what the parts of a derived metric are, if not what their names say.
         """
         profile = profile or Profile(name="trial", convention=asked.convention)
-        run = self.run(asked)
-        wanted = computed([asked], profile)
-        room = np.empty((len(wanted), len(run.sides.keys)))
+        plan, batch = Plan.of([asked], profile), self.batch(asked)
+        values = {n: np.empty(batch.size) for n, one in plan.measured.items() if has_values(one)}
         totals = {
-            name: total_of(run, one, False, own)
-            for (name, one), own in zip(wanted.items(), room, strict=True)
+            name: total_of(plan, batch, one, values.get(name))
+            for name, one in plan.measured.items()
         }
-        values = {
-            name: own
-            for (name, one), own in zip(wanted.items(), room, strict=True)
-            if has_values(one)
-        }
-        part = Part(totals, values, {}, Ledger(), self.keys(asked), {}, run.facts)
-        results, failures = results_of([asked], profile, part, intervals=False)
+        results, failures = results_of(plan, State(totals), batch.facts, values)
         for error in failures.values():
             raise error
         return results[str(asked.name)]
 
     def judged(self, asked: Asked) -> Judged:
         """The lists as a metric sees them under its convention."""
-        run = self.run(asked)
-        return view_of(run, asked, verdict_of(run, asked).judged)
+        plan, batch = alone(asked), self.batch(asked)
+        return view_of(plan, batch, asked, judged_for(plan, batch, asked).judged)
 
     def keys(self, asked: Asked) -> Keys:
         """The lists behind the values."""
-        sides = self.run(asked).sides
-        return Keys(sides.keys, sides.owners, sides.users, sides.by_user, sides.weights)
+        return self.batch(asked).lists
+
+    def inputs(self, asked: Asked) -> Inputs:
+        """The inputs, as they were opened for a metric."""
+        return opened(self.given, self.deepest, asked.convention)
 
     def forget(self) -> None:
         """Drop judged lists where many are held."""
-        for run in self.runs.values():
-            if len(run.verdicts) > VERDICTS_KEPT:
-                run.verdicts.clear()
-                run.views.clear()
+        for batch in self.batches.values():
+            if len(batch.verdicts) > VERDICTS_KEPT:
+                batch.verdicts.clear()
+                batch.views.clear()
 
-    def run(self, asked: Asked) -> Run:
-        """What metrics share that were opened alike; few choices are made while opening."""
+    def batch(self, asked: Asked) -> Batch:
+        """The lists, for metrics whose inputs are opened alike; few choices are made then."""
         convention = asked.convention
         offered = self.given.inputs.get("candidates") is not None
         key = tuple(settled_when_opened(convention, offered).values())
-        if key not in self.runs:
-            sources = opened(self.given, self.deepest, convention)
-            sides = align_inputs(sources, exact_items=True)
-            facts = facts_of(sources)
-            self.runs[key] = Run(sides, facts, asked.cutoff, {}, Once(), tie_bounds=False)
-        return self.runs[key]._replace(last_cutoff=asked.cutoff)
+        if key not in self.batches:
+            inputs = opened(self.given, self.deepest, convention)
+            self.batches[key] = Batch.of(align_inputs(inputs, exact_items=True), bounds=False)
+        return self.batches[key]
+
+
+def alone(asked: Asked) -> Plan:
+    """The plan of one metric under its convention."""
+    return Plan.of([asked], Profile(name="trial", convention=asked.convention))
 
 
 @dataclass(frozen=True, slots=True)

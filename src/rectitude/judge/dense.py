@@ -428,11 +428,12 @@ def recorded(found: Reading, order: Integers) -> Reading:
     )  # fmt: skip
 
 
-def single_targets(ranked: RankedLists, rank: Integers, size: int) -> Single | None:
+def single_targets(ranked: RankedLists, rank: Integers) -> Single | None:
     """What class metrics need, where every list has one target among classes."""
     dense, found = ranked.dense, ranked.found
     if dense is None or found is None or found.firsts is None:
         return None
+    size = len(ranked.returned)
     target = np.full(size, dense.columns)
     known = found.column >= 0
     target[found.list[known]] = found.column[known]

@@ -22,7 +22,8 @@ from rectitude.judge.dense import (
     single_targets,
 )
 from rectitude.judge.items import behind, times_met, unseen_items
-from rectitude.judge.judged import Judged, is_relevant
+from rectitude.judge.judged import Extras, Judged, Shown, is_relevant
+from rectitude.judge.judged import join as join_judged
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
 from rectitude.judge.ranks import ranks, undecided
 from rectitude.judge.shown import scored_in_lists, scored_in_scores, shown_in_lists, shown_in_scores
@@ -82,6 +83,23 @@ class Verdict(NamedTuple):
     ties: Ties | None
 
 
+def join_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
+    """The lists of several verdicts, one behind the other."""
+    before = np.cumsum([0, *(one.judged.size for one in verdicts)])
+    judged = join_judged([one.judged for one in verdicts])
+    tied = [(one.ties, n) for one, n in zip(verdicts, before, strict=False) if one.ties is not None]
+    if not tied:
+        return Verdict(judged, None)
+    lists = np.concatenate([ties.lists + n for ties, n in tied])
+    own = join_judged([ties.own for ties, _ in tied])
+    worst, best = (
+        own if all(one is ties.own for one, (ties, _) in zip(ends, tied, strict=True))
+        else join_judged(ends)
+        for ends in ([ties.worst for ties, _ in tied], [ties.best for ties, _ in tied])
+    )  # fmt: skip
+    return Verdict(judged, Ties(lists, own, worst, best))
+
+
 def judge(aligned: Aligned, judging: Judging, ledger: Ledger) -> tuple[Aligned, Verdict]:
     """The lists as judged, and the inputs as they were compared: with exact codes in place of
     hashes, should two hashes have collided."""
@@ -121,31 +139,38 @@ def _judge(sides: Aligned, judging: Judging, ledger: Ledger) -> Verdict:
 
     def under(rule: str) -> Judged:
         made = _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
-        return made if "predicted" in needs else replace(made, score=None)
+        return made if "predicted" in needs else _knowing(made, score=None)
 
     judged, parts = under(ranked.rule), dict[str, Any]()
 
     def show() -> None:
-        if shown:
-            rank = ranks(matches, grades, ranked.rule)
-            parts["shown"] = _shown(sides, ranked, rank, convention, shown)
+        rank = ranks(matches, grades, ranked.rule)
+        items = _shown(sides, ranked, rank, convention, shown or 0)
+        parts["shown"] = None if items is None else Shown(items)
 
-    def look_behind() -> None:
-        if needs:
-            parts.update(behind(sides, ranked.ranking, truth, needs))
+    def name() -> None:
+        parts.update(behind(sides, ranked.ranking, truth, needs))
 
-    together((show, look_behind), len(sides.keys) > _MANY_LISTS and bool(shown and needs))
-    judged = _with_needs(sides, truth, ranked, replace(judged, **parts), convention, needs)
+    tasks = [*([show] if shown else ()), *([name] if needs else ())]
+    together(tasks, len(sides.keys) > _MANY_LISTS)
+    if tasks:
+        judged = _with_needs(sides, truth, ranked, _knowing(judged, **parts), convention, needs)
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
     own = judged.only(lists)
-    same = {name: getattr(own, name) for name in ("unseen", "wanted", "stock", "people", "owner")}
+    names = ("unseen", "wanted", "stock", "people", "owner")
+    same = {name: getattr(own.extras, name) for name in names}
     worst, best = (
-        own if rule == ranked.rule else replace(under(rule).only(lists), **same)
+        own if rule == ranked.rule else _knowing(under(rule).only(lists), **same)
         for rule in ("pessimistic", "optimistic")
     )
     return Verdict(judged, Ties(lists, own, worst, best))
+
+
+def _knowing(judged: Judged, **parts: Any) -> Judged:
+    """The lists as judged, with other parts of what is known beyond ranks."""
+    return replace(judged, extras=replace(judged.extras, **parts))
 
 
 def _with_needs(
@@ -158,14 +183,16 @@ def _with_needs(
 ) -> Judged:
     """The lists as judged, with what else metrics need."""
     if "unseen" in needs:
-        judged = replace(judged, unseen=unseen_items(sides))
-    if "scored" in needs and judged.shown is not None:
-        judged = replace(judged, scored=_scored(sides, ranked, judged.shown, convention))
+        judged = _knowing(judged, unseen=unseen_items(sides))
+    known = judged.extras
+    if "scored" in needs and known.shown is not None:
+        scores = _scored(sides, ranked, known.shown.items, convention)
+        judged = _knowing(judged, shown=replace(known.shown, scores=scores))
     if "met" not in needs:
         return judged
-    if sides.sources.train is None or judged.stock is None or judged.wanted is None:
-        return replace(judged, met=times_met(sides, truth.rows.rows(judged.where)))
-    return replace(judged, met=judged.stock.rows[judged.wanted[judged.where]])
+    if sides.sources.train is None or known.stock is None or known.wanted is None:
+        return _knowing(judged, met=times_met(sides, truth.rows.rows(judged.where)))
+    return _knowing(judged, met=known.stock.rows[known.wanted[judged.where]])
 
 
 def _account_for_ties(
@@ -271,11 +298,13 @@ def _judged(
         handed=sides.handed & truth.allowed,
         in_truth=truth.there,
         relevant_from=convention.relevant_from,
-        candidates=ranked.returned if complete else None,
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
         taken=_taken(ranked)[order] if rule == "average" else None,
-        score=None if ranked.score is None else ranked.score[order],
-        single=None if ranked.dense is None else single_targets(ranked, rank, len(ranked.returned)),
+        extras=Extras(
+            candidates=ranked.returned if complete else None,
+            score=None if ranked.score is None else ranked.score[order],
+            single=None if ranked.dense is None else single_targets(ranked, rank),
+        ),
     )
 
 

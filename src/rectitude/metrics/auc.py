@@ -20,7 +20,7 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
 from rectitude.metrics.predicted import area, by_score, finite
 from rectitude.metrics.ratings import NO_LAW, POOLED
-from rectitude.metrics.registry import Counts, Facts, Ratio, count_metric, metric, needed
+from rectitude.metrics.registry import Counts, Facts, Ratio, count_metric, metric
 from rectitude.metrics.targets import middle_rank
 
 
@@ -68,7 +68,7 @@ def gauc(lists: Judged, k: int | None) -> Ratio:
 
 def pairs_by_score(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How many judged items of each score are relevant, and how many are not."""
-    mine, score = counts[lists.list], finite(needed(lists.score, "predicted"), lists.list)
+    mine, score = counts[lists.list], finite(lists.score, lists.list)
     return by_score(score[mine], lists.hit[mine])
 
 
@@ -109,7 +109,7 @@ def pairs_auc(counts: Counts) -> float:
 def limited_auc(lists: Judged, k: int | None) -> Ratio:
     """Area under the ROC curve where nothing is known of the order below the cutoff."""
     places, hits, relevant = _places(lists, k), lists.hits(k), lists.hits(None)
-    others = needed(lists.candidates, "scores") - relevant
+    others = lists.candidates - relevant
     unlisted = others - (places - hits)
     above = _wins(lists, k, hits, places) + (hits + relevant) / 2 * unlisted
     return Ratio(above, relevant * others)
@@ -137,7 +137,7 @@ def lrap(lists: Judged, k: int | None) -> Ratio:
 
 def _places(lists: Judged, k: int | None) -> Floats:
     """(lists,) how many candidates stand up to the cutoff."""
-    candidates = needed(lists.candidates, "scores")
+    candidates = lists.candidates
     return (candidates if k is None else np.minimum(candidates, k)).astype(np.float64)
 
 
@@ -332,7 +332,7 @@ def hits_per_item(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
 
 def _areas(lists: Judged, k: int | None, below: Floats) -> Ratio:
     """The terms of each list over something; 0/0 where a hit has nothing to be compared with."""
-    others = needed(lists.unseen, "unseen") - lists.relevant + 1
+    others = lists.unseen - lists.relevant + 1
     void = (others == 0) & (lists.hits(k) > 0)
     size = np.where(others == 0, 1.0, others)[lists.list]
     terms = lists.hit * (size - (lists.rank - lists.nth)) / size
@@ -395,5 +395,5 @@ def label_ranking_loss(lists: Judged, k: int | None) -> Ratio:
 )
 def fall_out(lists: Judged, k: int | None) -> Ratio:
     """Share of the items that are not relevant that were recommended."""
-    others = needed(lists.candidates, "scores") - lists.hits(None)
+    others = lists.candidates - lists.hits(None)
     return Ratio(lists.returned_upto(k) - lists.hits(k), others)

@@ -44,7 +44,7 @@ from rectitude.judge.judged import Judged
 from rectitude.judge.layout import Ends
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.metrics.history import expanded
-from rectitude.metrics.registry import Law, Ratio, metric, needed
+from rectitude.metrics.registry import Law, Ratio, metric
 from rectitude.parallel import in_blocks
 
 Terms = Callable[[Floats, Floats], Floats]
@@ -454,7 +454,7 @@ _ALPHA = 0.01
 def _summed(lists: Judged, by: str, alpha: float = _ALPHA) -> tuple[Floats, Flags]:
     """What the groups of each user's training and of his list add, of all three kinds, and which
     lists have both: counting groups takes longer than adding."""
-    stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
+    stock, owner = lists.stock, lists.owner
     find = partial(summed, stock, owner, by, divergences(alpha))
     return lists.places.each(("mixtures", by, alpha), find)
 

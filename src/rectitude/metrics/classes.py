@@ -16,12 +16,12 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Classes
-from rectitude.metrics.registry import Counts, count_metric, needed
+from rectitude.metrics.registry import Counts, count_metric
 
 
 def class_counts(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """Targets, predictions and matches of each class."""
-    single = needed(lists.single, "classes")
+    single = lists.single
     rows = np.flatnonzero(counts & (lists.relevant > 0))
     target, found = single.target[rows], lists.first[rows] <= (1 if k is None else k)
     predicted = np.where(found, target, single.top[rows])

@@ -14,7 +14,7 @@ import numpy as np
 
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import whole_k
-from rectitude.metrics.registry import Facts, Law, Ratio, metric, needed
+from rectitude.metrics.registry import Facts, Law, Ratio, metric
 
 
 @metric(
@@ -233,7 +233,7 @@ def covered_share(lists: Judged, k: int | None) -> Ratio:
 )
 def unrepeated_share(lists: Judged, k: int | None, *, whole: float = 0.0) -> Ratio:
     """Share of a list that is no repeat."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     ordered = np.sort(stock.listed[shown], axis=1)
     again = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1)
     many = (ordered >= 0).sum(axis=1)

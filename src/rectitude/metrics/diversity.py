@@ -29,7 +29,7 @@ from rectitude.kernels import frozen, kernel, repay
 from rectitude.metrics.calibration import groups_shown
 from rectitude.metrics.groupwise import require_choice, topics_of
 from rectitude.metrics.history import alike, expanded
-from rectitude.metrics.registry import Law, Ratio, metric, needed
+from rectitude.metrics.registry import Law, Ratio, metric
 from rectitude.parallel import in_blocks
 
 Distance = Literal["cosine", "euclidean", "hamming", "jaccard"]
@@ -229,7 +229,7 @@ _BLOCK = 1 << 14
 
 def _vectors(lists: Judged, of: str) -> tuple[Floats, Integers]:
     """The vectors of the items as lists number them, and the numbers in the first places."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     return features(stock.attributes, of)[stock.listed[:-1]], shown
 
 
@@ -291,7 +291,7 @@ def intra_list_similarity(lists: Judged, k: int | None, *, of: str = "embedding"
 )
 def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
     """Mean distance of the items of a list, by the users who had both."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     items = stock.listed[shown]
     one, other = np.triu_indices(items.shape[1], 1)
     total, pairs = np.zeros(lists.size), np.zeros(lists.size)
@@ -312,7 +312,7 @@ _CELLS = 1 << 21  # of lists and categories that are held at a time
 
 def _categories(lists: Judged, by: str) -> Floats:
     """(lists,) how many different categories the items of each list have."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     return lists.places.each(("groups", by), partial(groups_shown, stock, by))
 
 
@@ -331,7 +331,7 @@ def _categories(lists: Judged, by: str) -> Floats:
 )
 def category_diversity(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Share of the pairs of recommended items that are of different categories."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     count = partial(equal_pairs, stock.groups(by).number, stock.listed)
     equal, pairs = lists.places.each(("equal", by), count)
     return Ratio(pairs - equal, pairs)
@@ -350,7 +350,7 @@ def category_diversity(lists: Judged, k: int | None, *, by: str = "category") ->
 )
 def category_coverage(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Share of all categories that a list shows."""
-    every = len(needed(lists.stock, "shown").memberships(by).names)
+    every = len(lists.stock.memberships(by).names)
     return Ratio(_categories(lists, by), np.full(lists.size, float(every)))
 
 
@@ -367,7 +367,7 @@ def category_coverage(lists: Judged, k: int | None, *, by: str = "category") -> 
 )
 def distinct_categories(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """How many categories a list shows, over its length."""
-    return Ratio.of(_categories(lists, by) / needed(lists.shown, "shown").shape[1])
+    return Ratio.of(_categories(lists, by) / lists.shown.shape[1])
 
 
 @metric(
@@ -393,7 +393,7 @@ def category_entropy(
         raise BadName(
             f"patience is {patience:g} and smooth {smooth:g}.", "0 < patience <= 1, smooth >= 0."
         )
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     members, bits, some = stock.memberships(by), np.zeros(lists.size), np.zeros(lists.size)
     step = max(_CELLS // max(len(members.names), shown.shape[1]), 1)
     for first in range(0, lists.size, step):
@@ -422,7 +422,7 @@ def _bits(weights: Floats) -> Floats:
 def srecall(lists: Judged, k: int | None, *, by: str = "category", over: str = "relevant") -> Ratio:
     """Share of the topics of the relevant items that the list finds."""
     require_choice("over", over, ("relevant", "catalogue"))
-    stock, wanted = needed(lists.stock, "wanted"), needed(lists.wanted, "wanted")
+    stock, wanted = lists.stock, lists.wanted
     rows, owner = lists.within(k)
     hits, told = lists.hit[rows], lists.is_relevant(lists.truth.values)
     items = wanted[lists.where[rows][hits]]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
-from rectitude.metrics.registry import Counts, count_metric, needed
+from rectitude.metrics.registry import Counts, count_metric
 
 _TRAIN = ("shown", "stock", "train")
 _CATALOGUE = ("shown", "stock", "catalogue")
@@ -23,7 +23,7 @@ _CATALOGUE = ("shown", "stock", "catalogue")
 
 def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is shown, and whether it is in the catalogue and in train."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     catalogue = np.zeros(0, bool) if stock.catalogue is None else stock.catalogue
     told = {"catalogue": catalogue, "train": stock.rows > 0}
     return {
@@ -34,7 +34,7 @@ def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
 
 def times_shown(lists: Judged, counts: Flags) -> Integers:
     """How often each item is shown in the lists that count."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     if counts.all():
         return lists.places.each("times", stock.times_upto)
     return stock.times(shown[counts])
@@ -42,7 +42,7 @@ def times_shown(lists: Judged, counts: Flags) -> Integers:
 
 def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is shown at each rank, and whether it is in train."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
+    stock, shown = lists.stock, lists.shown[counts]
     ranks = {f"rank {rank}": stock.times(column) for rank, column in enumerate(shown.T, 1)}
     return {**ranks, "train": (stock.rows > 0).astype(int)}
 
@@ -50,7 +50,7 @@ def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:
 def items_by_length(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is shown in lists of each length; the number of lists is good for its
     sum only, as it is no item's."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
+    stock, shown = lists.stock, lists.shown[counts]
     length = (shown >= 0).sum(axis=1)
     lengths = np.unique(length[length > 0]).tolist()
     by_length = {f"of {n}": stock.times(shown[length == n]) for n in lengths}

@@ -56,7 +56,6 @@ from rectitude.metrics.registry import (
     count_metric,
     derived_metric,
     metric,
-    needed,
 )
 from rectitude.parallel import Once
 
@@ -65,7 +64,7 @@ _NEEDS = ("wanted", "people")
 
 def by_column(lists: Judged, k: int | None, counts: Flags, *, by: str = "group") -> Counts:
     """What groups of items get, and what they could have got."""
-    return _counted(lists, k, counts, needed(lists.stock, "wanted").groups(by))
+    return _counted(lists, k, counts, lists.stock.groups(by))
 
 
 def by_half(
@@ -73,15 +72,17 @@ def by_half(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Counts:  # fmt: skip
     """What head and tail get, and what they could have got."""
-    stock = needed(lists.stock, "wanted")
+    stock = lists.stock
     return _counted(lists, k, counts, halves(stock, head, repeats, border, tail, equals))
 
 
 def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Counts:
-    stock, wanted = needed(lists.stock, "wanted"), needed(lists.wanted, "wanted")
+    stock, wanted = lists.stock, lists.wanted
     rows, found = lists.within(k)
     hits = wanted[lists.where[rows][lists.hit[rows] & counts[found]]]
-    places = np.zeros(len(stock.ids), int) if lists.shown is None else times_shown(lists, counts)
+    places = (
+        np.zeros(len(stock.ids), int) if lists.extras.shown is None else times_shown(lists, counts)
+    )
     once = lists.places.kept if counts.all() else Once()  # for all cutoffs
     could = once("chances", lambda: chances(stock, relevant_items(lists, counts)))
     return counts_of(stock, groups, hits, could, places, int(counts.sum()), lists.size)
@@ -89,7 +90,7 @@ def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Cou
 
 def relevant_items(lists: Judged, counts: Flags) -> WantedItems:
     """The users and the relevant items of the lists that count."""
-    owner, wanted = needed(lists.owner, "people"), needed(lists.wanted, "wanted")
+    owner, wanted = lists.owner, lists.wanted
     if counts.all() and lists.always_relevant:
         return WantedItems(owner, lists.truth.offsets, wanted)
     lists_of = lists.truth.rows()
@@ -221,7 +222,7 @@ def item_gains(
     by: str = "group",
 ) -> Counts:  # fmt: skip
     """How often each item is shown, what it gains in all, and which items are in a group."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     place, rows = _in_places(lists, k, counts)
     gains = worth_of(lists, gain, gain_from)(lists.grade[rows])
     return gains_of(stock, by, stock.times(shown[counts]), stock.listed[shown[place]], gains)
@@ -232,9 +233,9 @@ def item_scores(
 ) -> Counts:
     """How often each item is a hit, or shown, and how it scores as a hit in all."""
     require_choice("over", over, ("hits", "places"))
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")
+    stock, shown = lists.stock, lists.shown
     place, _ = _in_places(lists, k, counts, lists.hit)
-    scores, looked_at = unmasked(needed(lists.scored, "scored")[place]), shown[place]
+    scores, looked_at = unmasked(lists.scored[place]), shown[place]
     times = stock.times(looked_at if over == "hits" else shown[counts])
     return gains_of(stock, by, times, stock.listed[looked_at], scores)
 
@@ -301,7 +302,7 @@ def item_mad_rating(counts: Counts) -> float:
 )
 def mean_score(lists: Judged, k: int | None) -> Ratio:
     """How high the items of a list score on average."""
-    scored = unmasked(needed(lists.scored, "scored"))
+    scored = unmasked(lists.scored)
     places = (~np.isnan(scored)).sum(axis=1)
     return Ratio(np.nansum(scored, axis=1), places.astype(np.float64))
 
@@ -355,7 +356,7 @@ def chosen_by_pair(
 ) -> Counts:  # fmt: skip
     """What users of each group chose, by the group of the item."""
     require_choice("source", source, ("train", "truth"))
-    stock, people = needed(lists.stock, "wanted"), needed(lists.people, "people")
+    stock, people = lists.stock, lists.people
     pairs = None if source == "train" else relevant_items(lists, counts).pairs()
     return chosen_pairs(people, stock, (users_by, items_by), pairs)
 
@@ -364,8 +365,8 @@ def shown_by_pair(
     lists: Judged, k: int | None, counts: Flags, *, users_by: str = "group", items_by: str = "group"
 ) -> Counts:
     """What users of each group are shown, by the group of the item."""
-    stock, people = needed(lists.stock, "shown"), needed(lists.people, "people")
-    owner, shown = needed(lists.owner, "people"), needed(lists.shown, "shown")
+    stock, people = lists.stock, lists.people
+    owner, shown = lists.owner, lists.shown
     if not counts.all():
         owner, shown = owner[counts], shown[counts]
     return shown_pairs(people, stock, (users_by, items_by), owner, shown)

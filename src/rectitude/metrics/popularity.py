@@ -17,7 +17,7 @@ from rectitude.arrays import Flags, Floats
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Gain, GainFrom, worth_of
 from rectitude.metrics.groupwise import in_tail, rare
-from rectitude.metrics.registry import Facts, Law, Ratio, metric, needed
+from rectitude.metrics.registry import Facts, Law, Ratio, metric
 
 _NEEDS = ("shown", "stock", "train")
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
@@ -25,7 +25,7 @@ _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 
 def _mean(lists: Judged, key: Hashable, worth: Callable[[], Floats | Flags]) -> Ratio:
     """What the items of each list are worth on average; 0/0 for an empty list."""
-    return Ratio(needed(lists.stock, "shown").total(key, worth, lists.places), lists.length)
+    return Ratio(lists.stock.total(key, worth, lists.places), lists.length)
 
 
 @metric(
@@ -45,7 +45,7 @@ def average_popularity(
     lists: Judged, k: int | None, *, least: float = 0.0, repeats: float = 1.0
 ) -> Ratio:
     """Mean popularity of the items shown."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     key = ("popularity", least, repeats)
     return _mean(lists, key, lambda: np.maximum(stock.popularity(repeats), least))
 
@@ -63,7 +63,7 @@ def average_popularity(
 )
 def popularity_share(lists: Judged, k: int | None) -> Ratio:
     """Mean share of train that the items shown have."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     return _mean(lists, "share of train", lambda: stock.rows / max(len(stock.item), 1))
 
 
@@ -80,7 +80,7 @@ def popularity_share(lists: Judged, k: int | None) -> Ratio:
 )
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean rank of the items shown by popularity, as a share."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     return _mean(lists, "rank share", lambda: stock.rank_share)
 
 
@@ -98,7 +98,7 @@ def popularity_rank(lists: Judged, k: int | None) -> Ratio:
 )
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, in bits."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     return _mean(lists, "bits", lambda: stock.bits)
 
 
@@ -115,7 +115,7 @@ def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
 )
 def surprisal(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, as a share of the most there can be."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     most = np.log2(max(stock.everyone, 2))
     worth = stock.total("surprisal", lambda: stock.bits / most, lists.places)
     return Ratio.of(worth / lists.places.own)
@@ -139,7 +139,7 @@ def long_tail_items(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """How many items of a list are from the long tail."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     own = (head, repeats, border, tail, equals)
     return Ratio.of(stock.total(("tail", *own), lambda: in_tail(stock, *own), lists.places))
 
@@ -161,7 +161,7 @@ def long_tail_share(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     own = (head, repeats, border, tail, equals)
     return _mean(lists, ("tail", *own), lambda: in_tail(stock, *own))
 
@@ -178,7 +178,7 @@ def long_tail_share(
 )
 def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
     """Share of a list that is among the least popular items of train."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     return _mean(lists, ("rare", lowest), lambda: rare(stock, lowest))
 
 
@@ -208,7 +208,7 @@ def epc(
     least: float = 0.0,
 ) -> Ratio:  # fmt: skip
     """Relevance of the items shown, times the share of users who had not met them."""
-    known = np.maximum(needed(lists.met, "met"), least) / max(facts.trained, 1)
+    known = np.maximum(lists.met, least) / max(facts.trained, 1)
     return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * (1 - known))
 
 
@@ -229,8 +229,7 @@ def efd(
     least: float = 1.0,
 ) -> Ratio:  # fmt: skip
     """Relevance of the items shown, times the information in meeting them."""
-    met, train = needed(lists.met, "met"), needed(facts.train, "met")
-    bits = np.log2(max(train.height, 1) / np.maximum(met, least))
+    bits = np.log2(max(facts.interactions, 1) / np.maximum(lists.met, least))
     return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * bits)
 
 
@@ -248,7 +247,7 @@ def efd(
 )
 def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
     """Mean information in drawing the items shown from train, in bits."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
 
     def bits() -> Floats:
         rows, every = np.maximum(stock.rows, least), max(len(stock.item), 1)
@@ -273,9 +272,8 @@ def propensity_hits(
     lists: Judged, k: int | None, *, facts: Facts, largest: float = 10_000.0
 ) -> Ratio:
     """Hits, each weighted by how seldom training held the item."""
-    met, train = needed(lists.met, "met"), needed(facts.train, "met")
-    weight = np.minimum(train.height / np.maximum(met, 1), largest)
-    return Ratio.of(lists.total(np.where(lists.hit & (met > 0), weight, 0.0), upto=k))
+    weight = np.minimum(facts.interactions / np.maximum(lists.met, 1), largest)
+    return Ratio.of(lists.total(np.where(lists.hit & (lists.met > 0), weight, 0.0), upto=k))
 
 
 _IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could be percent
@@ -295,7 +293,7 @@ _IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could 
 )
 def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Mean of a number that the items shown have."""
-    stock = needed(lists.stock, "shown")
+    stock = lists.stock
     values, places = stock.values(of), lists.places
     return Ratio(
         stock.total(("value", of), lambda: np.nan_to_num(values), places),
@@ -318,6 +316,6 @@ def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
 )
 def hit_value(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Sum of a number that the items found have."""
-    stock, wanted = needed(lists.stock, "wanted"), needed(lists.wanted, "wanted")
+    stock, wanted = lists.stock, lists.wanted
     worth = np.nan_to_num(stock.values(of))[wanted[lists.where]]
     return Ratio.of(lists.total(worth * lists.hit * lists.chance(k), upto=k))

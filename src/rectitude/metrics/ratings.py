@@ -37,7 +37,6 @@ from rectitude.metrics.registry import (
     count_metric,
     derived_metric,
     metric,
-    needed,
 )
 from rectitude.rowkernels.rows import Chances
 
@@ -222,7 +221,7 @@ def user_rmse(lists: Judged, k: int | None) -> Ratio:
 
 def errors(lists: Judged) -> Floats:
     """(found,) how far the predicted score is above the grade."""
-    return finite(needed(lists.score, "predicted"), lists.list) - lists.grade
+    return finite(lists.score, lists.list) - lists.grade
 
 
 def _mean(lists: Judged, values: Floats) -> Ratio:
@@ -300,7 +299,7 @@ def unmasked_rmse(lists: Judged, k: int | None) -> Ratio:
 
 
 def _unmasked(lists: Judged, values: Floats) -> Ratio:
-    unseen, candidates = needed(lists.unseen, "unseen"), needed(lists.candidates, "scores")
+    unseen, candidates = lists.unseen, lists.candidates
     given = lists.grade > 0
     whole = Ratio(lists.total(np.where(given, values, 0.0)), lists.total(given.astype(float)))
     return whole.where(unseen >= candidates)
@@ -451,13 +450,13 @@ def relevance_calibration_error(counts: Counts, *, bins: float = 15.0) -> float:
 
 
 def _chances(lists: Judged, told: Flags) -> Chances:
-    sure = needed(needed(lists.single, "classes").chances, "chances")
+    sure = lists.chances
     require_chances(told & np.isnan(sure.top))
     return sure
 
 
 def _probability(lists: Judged) -> Floats:
-    return probabilities(needed(lists.score, "predicted"), lists.list)
+    return probabilities(lists.score, lists.list)
 
 
 def _pairs(lists: Judged) -> Floats:

@@ -12,7 +12,7 @@ from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
 from rectitude.metrics.exposure import many_of
 from rectitude.metrics.history import met_and_expected, profile_alike
-from rectitude.metrics.registry import Counts, Law, Ratio, count_metric, metric, needed
+from rectitude.metrics.registry import Counts, Law, Ratio, count_metric, metric
 
 _LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 _OWN = ("shown", "stock", "train", "people")
@@ -20,13 +20,13 @@ _OWN = ("shown", "stock", "train", "people")
 
 def _met(lists: Judged) -> tuple[Floats, Floats]:
     """(lists,) items shown that the user had in training, and others that are expected."""
-    stock, owner = needed(lists.stock, "shown"), needed(lists.owner, "people")
+    stock, owner = lists.stock, lists.owner
     return lists.places.each("met and expected", partial(met_and_expected, stock, owner))
 
 
 def _found(lists: Judged) -> Integers:
     """(found,) the number of the item of each row."""
-    return needed(lists.wanted, "wanted")[lists.where]
+    return lists.wanted[lists.where]
 
 
 @metric(
@@ -78,8 +78,8 @@ def unexpectedness(lists: Judged, k: int | None) -> Ratio:
 )
 def serendipity(lists: Judged, k: int | None) -> Ratio:
     """Hits, as far as they stand above where popularity would have put them."""
-    stock = needed(lists.stock, "wanted")
-    size = np.count_nonzero(needed(stock.catalogue, "catalogue"))
+    stock = lists.stock
+    size = np.count_nonzero(lists.catalogue)
     place = stock.popularity_rank
     chance = np.where(stock.rows > 0, (size + 1 - place) / size, 0.0)
     own = (size + 1 - lists.rank) / size
@@ -101,7 +101,7 @@ def serendipity(lists: Judged, k: int | None) -> Ratio:
 )
 def history_serendipity(lists: Judged, k: int | None) -> Ratio:
     """Hits, as far as they are unlike what the user had."""
-    stock, owner = needed(lists.stock, "wanted"), needed(lists.owner, "people")
+    stock, owner = lists.stock, lists.owner
     rows, whose = lists.within(k)
     total, many = profile_alike(stock, owner[whose], _found(lists)[rows])
     many_had = np.diff(stock.offsets)[owner]
@@ -112,8 +112,8 @@ def history_serendipity(lists: Judged, k: int | None) -> Ratio:
 
 def items_of_theirs(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is shown, and how often the users of these lists had it in train."""
-    stock, shown = needed(lists.stock, "shown"), needed(lists.shown, "shown")[counts]
-    mine = np.isin(stock.user, needed(lists.owner, "people")[counts])
+    stock, shown = lists.stock, lists.shown[counts]
+    mine = np.isin(stock.user, lists.owner[counts])
     had = np.bincount(stock.item[mine], minlength=len(stock.ids))
     return {"shown": stock.times(shown), "train": had}
 
@@ -138,11 +138,11 @@ def own_train_coverage(counts: Counts) -> float:
 def hits_by_relevant(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is a hit in lists with so many relevant items, and how often train and
     truth hold it. The numbers of lists, batches and users are good for their sums only."""
-    stock, wanted = needed(lists.stock, "wanted"), needed(lists.wanted, "wanted")
+    stock, wanted = lists.stock, lists.wanted
     rows, whose = lists.within(k)
     there = lists.hit[rows] & counts[whose]
     items, relevant = _found(lists)[rows][there], lists.relevant[whose][there].astype(np.int64)
-    people, owner = needed(lists.people, "people"), needed(lists.owner, "people")
+    people, owner = lists.people, lists.owner
     known = distinct(np.concatenate((stock.user, people.attributes.row)))
     new = ~np.isin(owner, known)
     found = {f"of {n}": np.bincount(items[relevant == n], minlength=len(stock.ids))

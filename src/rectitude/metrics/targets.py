@@ -8,7 +8,7 @@ from rectitude.arrays import Flags, Floats
 from rectitude.errors import UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
 from rectitude.metrics.predicted import require_chances
-from rectitude.metrics.registry import Counts, Ratio, count_metric, metric, needed
+from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
 
 
 @metric(
@@ -126,15 +126,13 @@ def mean_probability(lists: Judged, k: int | None) -> Ratio:
 
 def _losses(lists: Judged, told: Flags) -> Floats:
     """(lists,) the losses, which exist unless logits are infinite."""
-    loss = needed(lists.single, "classes").loss
-    loss = np.full(lists.size, np.inf) if loss is None else loss
-    require_chances(told & np.isnan(loss))
-    return loss
+    require_chances(told & np.isnan(lists.loss))
+    return lists.loss
 
 
 def _require_finite(lists: Judged, infinite: Flags) -> None:
     """An error where a target has the probability 0: outside the classes, or a logit of -inf."""
-    single = needed(lists.single, "classes")
+    single = lists.single
     outside = infinite & (single.target == single.classes)
     if outside.any():
         raise UnknownIds(

@@ -50,7 +50,7 @@ def gathered(
 
     parts = [restored(json.loads(part)) for part in _shared(sums, group)]
     everything = reduce(add, parts)
-    repeats.tell(everything.ledger)
+    repeats.tell(everything.state.ledger)
     return everything
 
 

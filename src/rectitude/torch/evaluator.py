@@ -134,7 +134,7 @@ class Evaluator:
         repeats = repeats_of([listed(self.records)])
         sums = counted_once(self.sums, self.records, repeats, 0)
         if sums is not self.sums:
-            repeats.tell(sums.ledger)
+            repeats.tell(sums.state.ledger)
         return sums
 
     def gathered(self, group: Any = None) -> Sums:

@@ -13,10 +13,10 @@ from rectitude.aggregate.evaluation import Keys, Result
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES
 from rectitude.errors import RectitudeError
-from rectitude.evaluation.evaluate import computed
 from rectitude.evaluation.inputs import Given
-from rectitude.evaluation.measure import judging, parts_of
+from rectitude.evaluation.plan import expand, parts_of
 from rectitude.explanation.trials import End, Opened, Trials, takes_padding
+from rectitude.judge.judge import Judging
 from rectitude.metrics import Metric
 from rectitude.profiles import Asked, Profile
 
@@ -84,7 +84,11 @@ class Game:
         except RectitudeError:  # switches that contradict each other
             return ()
         side = (str("predictions" in coalition), str("padding" in coalition))
-        return (*side, asked.convention.candidates, *map(str, judging(asked.convention)))
+        return (
+            *side,
+            asked.convention.candidates,
+            *map(str, Judging.of(asked.convention).switches),
+        )
 
     def trial(self, coalition: Coalition) -> Trials:
         """The inputs that a coalition is evaluated on."""
@@ -151,7 +155,7 @@ class Game:
         for coalition in (frozenset[str](), switches):
             for formula in (frozenset[str](), frozenset({"formula"})):
                 asked, profile = self._asked(coalition | formula)
-                yield from computed([asked], profile).values()
+                yield from expand([asked], profile).values()
 
 
 def _source(predictions: object, which: str) -> str:

@@ -18,22 +18,15 @@ import numpy as np
 from rectitude.aggregate.sums import Addend, counted, tally
 from rectitude.convention import SWITCHES, Convention
 from rectitude.errors import RectitudeError
+from rectitude.evaluation.batch import Batch, judged_for, require_closed_form, view_of
 from rectitude.evaluation.evaluate import presented, value_of
-from rectitude.evaluation.measure import (
-    Run,
-    blamed,
-    parts_of,
-    ratio_of,
-    require_closed_form,
-    total_of,
-    verdict_of,
-    view_of,
-)
+from rectitude.evaluation.measure import blamed, ratio_of, total_of
+from rectitude.evaluation.plan import parts_of
 from rectitude.explanation.identify.assignments import JUDGING, Assignment, Flip, Space
-from rectitude.explanation.trials import Trials, thresholds
+from rectitude.explanation.trials import Trials, alone, thresholds
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
-from rectitude.parallel import Once, together
+from rectitude.parallel import together
 from rectitude.profiles import Asked, Profile
 
 _ALONE = ("negative_grades", "duplicate_truth", "unknown_users", "unknown_items", "duplicates")
@@ -61,8 +54,7 @@ def space_of(trials: Trials, asked: Asked) -> Space:
 
 def judged_alone(trials: Trials, asked: Asked) -> Judged:
     """The lists as judged, not kept for others."""
-    run = trials.run(asked)._replace(verdicts={}, views=Once())
-    return verdict_of(run, asked).judged
+    return judged_for(alone(asked), trials.batch(asked).afresh(), asked).judged
 
 
 def signature(lists: Judged) -> bytes:
@@ -177,8 +169,8 @@ def _outcome(
 ) -> Outcome:
     """The value of an assignment; sheets are shared by those that were opened alike."""
     try:
-        run = trials(one.profile).run(one.asked)
-        sheet = sheets.setdefault(id(run.sides), _Sheet(run, space, known))
+        batch = trials(one.profile).batch(one.asked)
+        sheet = sheets.setdefault(id(batch), _Sheet(batch, space, known))
         return sheet.value(one.asked, one.profile)
     except RectitudeError as error:
         return _bare(error)
@@ -193,7 +185,7 @@ def _bare(error: RectitudeError) -> RectitudeError:
 class _Sheet:
     """Lists judged in one way, and what was last computed from them."""
 
-    run: Run
+    batch: Batch
     space: Space
     known: dict[Any, Known]
     judged: dict[Any, tuple[Judged, bytes]] = field(default_factory=dict)
@@ -201,11 +193,11 @@ class _Sheet:
     threshold: Any = ()
 
     def __post_init__(self) -> None:
-        self.run = self.run._replace(verdicts={}, views=Once())
+        self.batch = self.batch.afresh()
 
     def value(self, asked: Asked, profile: Profile) -> float:
         """A metric under its convention, as it is shown."""
-        facts = self.run.facts
+        facts = self.batch.facts
         if asked.metric.kind != "derived":
             return presented(value_of(asked, self._sum(asked), facts), asked.convention)
         parts = parts_of(asked, profile).items()
@@ -215,7 +207,7 @@ class _Sheet:
 
     def _sum(self, asked: Asked) -> Addend:
         """What a metric adds up to, also where it was added up from equal lists before."""
-        self.run.facts.require(asked.metric)
+        self.batch.facts.require(asked.metric)
         lists, mark = self._judged(asked)
         formula = _formula(asked, self.space)
         averaging = tuple(getattr(asked.convention, name) for name in _AVERAGING)
@@ -234,27 +226,28 @@ class _Sheet:
         shown = asked.cutoff if "shown" in asked.metric.requires else None
         way = (self.space.way(asked.convention), asked.metric.requires, shown)
         if way not in self.judged:
-            lists = verdict_of(self.run, asked).judged
+            lists = judged_for(alone(asked), self.batch, asked).judged
             self.judged[way] = (lists, signature(lists))
         return self.judged[way]
 
     def _added(self, asked: Asked, judged: Judged, name: Any) -> Addend:
         threshold = _threshold(asked, self.space)
         if threshold != self.threshold:  # earlier views are not asked for again
-            self.run.views.clear()
+            self.batch.views.clear()
             self.threshold = threshold
-        lists = view_of(self.run, asked, judged)
+        plan = alone(asked)
+        lists = view_of(plan, self.batch, asked, judged)
         require_closed_form(asked, lists)
         if asked.metric.kind == "counts" or asked.by:
-            return total_of(self.run, asked, False, np.empty(len(lists.relevant))).sum
+            return total_of(plan, self.batch, asked, np.empty(self.batch.size)).sum
         if name not in self.ratios:
-            ratio = ratio_of(self.run, asked, lists)
+            ratio = ratio_of(asked, lists, self.batch.facts)
             while len(self.ratios) >= _RATIOS_KEPT:
                 self.ratios.pop(next(iter(self.ratios)))
             self.ratios[name] = ratio
         flags = counted(lists, asked.convention, asked.cutoff)
-        sides = self.run.sides
-        given = (asked.convention, sides.weights, sides.owners, sides.label)
+        keys = self.batch.lists
+        given = (asked.convention, keys.weights, keys.owners, self.batch.label)
         with blamed(asked):
             return tally(self.ratios[name], flags, *given).state
 

@@ -12,16 +12,13 @@ import numpy as np
 from rectitude.aggregate.definition import choice_in_words, formula
 from rectitude.aggregate.sums import UNDEFINED, counted
 from rectitude.errors import BadName
-from rectitude.evaluation.evaluate import facts_of
+from rectitude.evaluation.batch import Batch, judged_for, require_closed_form, view_of
 from rectitude.evaluation.inputs import Arguments, given_of, opened
 from rectitude.evaluation.measure import (
-    Run,
     counts_of,
     ratio_of,
-    require_closed_form,
-    verdict_of,
-    view_of,
 )
+from rectitude.evaluation.plan import Plan
 from rectitude.explanation.trace.alone import Alone, alone, number_of
 from rectitude.explanation.trace.lines import (
     Ideal,
@@ -34,7 +31,6 @@ from rectitude.explanation.trace.lines import (
 from rectitude.explanation.trials import one_name
 from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
-from rectitude.parallel import Once
 from rectitude.profiles import Asked, profile_of
 
 
@@ -109,8 +105,7 @@ def trace(
     sources = opened(given, [asked], profile.convention)
     sides = align_inputs(sources, exact_items=True)
     one = alone(sides, number_of(sides, user))
-    run = Run(one.sides, facts_of(sources), asked.cutoff, {}, Once())
-    return _traced(run, asked, one, profile.label)
+    return _traced(Plan.of([asked], profile), Batch.of(one.sides), one, profile.label)
 
 
 def _require_lists(asked: Asked) -> None:
@@ -122,10 +117,11 @@ def _require_lists(asked: Asked) -> None:
         )
 
 
-def _traced(run: Run, asked: Asked, one: Alone, label: str) -> Trace:
-    run.facts.require(asked.metric)
+def _traced(plan: Plan, batch: Batch, one: Alone, label: str) -> Trace:
+    asked = plan.asked[0]
+    batch.facts.require(asked.metric)
     k, metric = asked.cutoff, asked.metric
-    judged = view_of(run, asked, verdict_of(run, asked).judged)
+    judged = view_of(plan, batch, asked, judged_for(plan, batch, asked).judged)
     require_closed_form(asked, judged)
     mine = judged.only(np.array([one.number]))
     enters = bool(counted(mine, asked.convention, k)[0])
@@ -133,7 +129,7 @@ def _traced(run: Run, asked: Asked, one: Alone, label: str) -> Trace:
     if metric.kind == "counts":
         value = {"counted": _counts(asked, mine)}
     else:
-        ratio = ratio_of(run, asked, judged)
+        ratio = ratio_of(asked, judged, batch.facts)
         fraction = (float(ratio.above[one.number]), float(ratio.below[one.number]))
         value = dict(zip(("above", "below"), fraction, strict=True))
         value["value"] = _value(asked, *fraction) if enters else None
@@ -145,7 +141,7 @@ def _traced(run: Run, asked: Asked, one: Alone, label: str) -> Trace:
         formula=formula(asked),
         profile=label,
         cutoff=k,
-        lines=lines_of(run, asked, one, mine, wanted),
+        lines=lines_of(batch.facts, asked, one, mine, wanted),
         wanted=wanted,
         returned=int(mine.returned[0]),
         relevant=int(mine.relevant[0]),
@@ -153,7 +149,7 @@ def _traced(run: Run, asked: Asked, one: Alone, label: str) -> Trace:
         hits=float(mine.hits(k)[0]),
         counts=enters,
         reasons=_reasons(asked, mine),
-        ideal=ideal_lines(run, asked, mine),
+        ideal=ideal_lines(batch.facts, asked, mine),
         choices={s: choice_in_words(s, asked.convention) for s in metric.obeys},
         numbers=dict(asked.numbers),
         **value,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -11,12 +11,13 @@ import numpy as np
 
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
-from rectitude.evaluation.measure import Run, given_to
+from rectitude.evaluation.measure import given_to
 from rectitude.explanation.trace.alone import Alone
-from rectitude.judge.judge import judge
+from rectitude.judge.judge import Judging, judge
 from rectitude.judge.judged import Judged
 from rectitude.judge.truth import truth_under
 from rectitude.metrics.choices import weights_of, worth_of
+from rectitude.metrics.registry import Facts
 from rectitude.profiles import Asked
 
 SHOWN = 100
@@ -90,23 +91,23 @@ def _truth(one: Alone, asked: Asked) -> tuple[Integers, Floats]:
 
 
 def lines_of(
-    run: Run, asked: Asked, one: Alone, mine: Judged, wanted: tuple[WantedLine, ...]
+    facts: Facts, asked: Asked, one: Alone, mine: Judged, wanted: tuple[WantedLine, ...]
 ) -> tuple[TraceLine, ...]:
     """The first ranks of the list with all that stands there, then its other judged items."""
     k, returned = asked.cutoff, int(mine.returned[0])
     depth = min(returned, SHOWN_WITHOUT_CUTOFF if k is None or k > SHOWN else k)
     placed, codes = _placed(one, asked, max(depth, 1))
-    rows = _rows_of(run, asked, mine)
+    rows = _rows_of(facts, asked, mine)
     own: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
-    for place, facts in zip(mine.place.tolist(), rows, strict=True):
-        own[place].append(facts)
+    for place, row in zip(mine.place.tolist(), rows, strict=True):
+        own[place].append(row)
     at_rank: defaultdict[int, list[TraceLine]] = defaultdict(list)
     scores, items, truth = one.scores(), one.sides.items, _truth(one, asked)[0].tolist()
     for place, rank in zip(placed.place.tolist(), placed.rank.tolist(), strict=True):
-        facts = own[place].pop(0) if own[place] else {}
+        row = own[place].pop(0) if own[place] else {}
         told = wanted[place]
         score = scores.get(truth[place])
-        at_rank[rank].append(TraceLine(rank, told.item, score, told.grade, told.relevant, **facts))
+        at_rank[rank].append(TraceLine(rank, told.item, score, told.grade, told.relevant, **row))
     for rank, code in enumerate(codes[:depth], 1):
         if code >= 0 and not at_rank[rank]:
             at_rank[rank].append(
@@ -123,15 +124,15 @@ def _placed(one: Alone, asked: Asked, depth: int) -> tuple[Judged, list[int]]:
     convention = asked.convention
     if convention.ties == "average":
         convention = convention.replace(ties="given")
-    judged = judge(one.sides, convention, Ledger(), depth).judged
-    mine = judged.only(np.array([one.number])).at_threshold(convention.relevant_from)
-    shown = mine.shown if mine.shown is not None else np.full((1, depth), -1)
-    return mine, one.codes(shown[0])
+    _, verdict = judge(one.sides, Judging.of(convention, depth), Ledger())
+    mine = verdict.judged.only(np.array([one.number])).at_threshold(convention.relevant_from)
+    shown = mine.extras.shown
+    return mine, one.codes(np.full(depth, -1) if shown is None else shown.items[0])
 
 
-def _rows_of(run: Run, asked: Asked, mine: Judged) -> list[dict[str, Any]]:
+def _rows_of(facts: Facts, asked: Asked, mine: Judged) -> list[dict[str, Any]]:
     """For each judged row its gain, its discount, and what it adds, where the metric has such."""
-    given = given_to(asked, run.facts)
+    given = given_to(asked, facts)
     columns: dict[str, list[Any]] = {"hits": mine.nth.tolist()}
     if mine.last is not None:
         columns["tied"] = list(zip(mine.rank.tolist(), mine.last.tolist(), strict=True))
@@ -159,8 +160,7 @@ def _terms(asked: Asked, given: Any, mine: Judged) -> tuple[list[float], list[fl
         return None
 
     def above(rows: Integers) -> float:
-        part = _only_rows(mine, rows)
-        found: Floats = asked.metric.function(part, asked.cutoff, **given).above
+        found: Floats = asked.metric.function(mine.of_rows(rows), asked.cutoff, **given).above
         return float(found[0])
 
     everything = np.arange(size)
@@ -175,17 +175,9 @@ def _terms(asked: Asked, given: Any, mine: Judged) -> tuple[list[float], list[fl
     return adds, so_far[1:]
 
 
-def _only_rows(mine: Judged, rows: Integers) -> Judged:
-    columns: dict[str, Any] = {
-        name: None if getattr(mine, name) is None else getattr(mine, name)[rows]
-        for name in ("list", "rank", "grade", "place", "last", "taken")
-    }
-    return replace(mine, **columns)
-
-
-def ideal_lines(run: Run, asked: Asked, mine: Judged) -> tuple[Ideal, ...]:
+def ideal_lines(facts: Facts, asked: Asked, mine: Judged) -> tuple[Ideal, ...]:
     """The best list that a discounted gain is divided by, rank by rank; empty for other metrics."""
-    given = given_to(asked, run.facts)
+    given = given_to(asked, facts)
     if "ideal" not in given or "discount_by" not in given:
         return ()
     k, ideal = asked.cutoff, given["ideal"]
