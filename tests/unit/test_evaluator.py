@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import pickletools
 from collections.abc import Iterator
 from datetime import date
@@ -133,7 +135,7 @@ def test_what_is_kept_does_not_grow_with_the_batches(tmp_path: Path) -> None:
         sizes.append(len(stored(made, tmp_path)))
     assert sizes[-1] < sizes[0] * 1.05
     assert made.compute().results["mrr"].counted == 2000
-    assert made.kept.lists == ()
+    assert made.state.kept.lists == ()
 
 
 def test_values_per_list_are_kept_if_they_are_asked_for(tmp_path: Path) -> None:
@@ -195,12 +197,66 @@ def test_a_bad_batch_leaves_everything_as_it_was(batch: Any, tmp_path: Path) -> 
 
 
 def test_a_metric_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    made = rt.Evaluator(["mrr", "precision"], {"precision_over": "returned"})
+    made = rt.Evaluator(["mrr", "precision"], {"precision_over": "returned"}, check="now")
     made.update({"x": ["a"]}, {"x": ["a"]})
     before = stored(made, tmp_path)
     with pytest.raises(UndefinedValue, match="0/0"):
         made.update(rt.Lists({"x": ["a"]}, users=["x", "z"]), {"x": ["a"], "z": ["a"]})
     assert stored(made, tmp_path) == before
+
+
+def test_a_batch_on_which_a_metric_fails_is_named_and_left_out_and_the_others_stay() -> None:
+    made = rt.Evaluator(["mrr", "precision"], {"precision_over": "returned"}, per_list="kept")
+    made.update({"x": ["a"]}, {"x": ["a"]})
+    made.update(rt.Lists({"y": ["a"]}, users=["y", "z"]), {"y": ["a"], "z": ["a"]})
+    made.update({"w": ["b", "a"]}, {"w": ["a"]})
+    made.update(rt.Lists({"v": ["a"]}, users=["v", "u"]), {"v": ["a"], "u": ["a"]})
+    assert made.batches == 4
+    with pytest.raises(UndefinedValue, match=r"batch 2 \(and of 1 more\): .*0/0.*first: list 'z'"):
+        made.compute()
+    assert made.batches == 2
+    found = made.compute()
+    assert found.per_list()["user"].to_list() == ["x", "w"]
+    assert (found["mrr"], found["precision"], found.manifest["lists"]) == (3 / 4, 3 / 4, 2)
+    assert found.ledger["users_in_truth"] == 2
+
+
+def test_what_is_kept_is_measured_before_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, batches = np.random.default_rng(1), 12
+    scores, truth = rng.normal(size=(batches * 8, 30)), rng.integers(0, 30, batches * 8)
+    whole = rt.evaluate(rt.Logits(scores), truth, ["mrr", "ndcg@5", "cross_entropy"])
+    monkeypatch.setattr("rectitude.evaluation.stream.BLOCK_BYTES", 2000)
+    made = rt.Evaluator(["mrr", "ndcg@5", "cross_entropy"])
+    waiting = []
+    for at in range(0, batches * 8, 8):
+        made.update(rt.Logits(scores[at : at + 8]), truth[at : at + 8])
+        waiting.append(len(made._pending))
+    assert max(waiting) < batches - 1
+    assert 0 in waiting
+    assert made.compute().values() == whole.values()
+
+
+def test_batches_of_other_kinds_are_measured_apart_and_give_the_same_bits() -> None:
+    made = rt.Evaluator(["mrr", "ndcg@2"], {"ties": "optimistic"})
+    made.update({"x": ["a", "b"]}, {"x": ["b"]})
+    made.update({7: ["a", "b"]}, {7: ["a"]})
+    made.update(rt.Scores([[1.0, 1.0]], users=["z"], items=["a", "b"]), {"z": ["b"]})
+    assert made.batches == 3
+    assert made.compute()["mrr"] == (1 / 2 + 1 + 1) / 3
+
+
+def test_copies_hold_what_was_measured(tmp_path: Path) -> None:
+    made = evaluator(ANN, BOB)
+    for copied in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):  # noqa: S301
+        assert copied.compute().values() == evaluator(ANN, BOB).compute().values()
+        assert copied.batches == 2
+    made.update(*ANN)
+    assert made.batches == 3
+
+
+def test_check_is_now_or_later() -> None:
+    with pytest.raises(BadName, match="check cannot be 'soon'"):
+        rt.Evaluator("mrr", check="soon")  # type: ignore[arg-type]
 
 
 def test_a_metric_of_ones_own_is_streamed_and_must_be_there_when_loaded(tmp_path: Path) -> None:
@@ -215,8 +271,10 @@ def test_a_metric_of_ones_own_is_streamed_and_must_be_there_when_loaded(tmp_path
         made = evaluator(ANN, BOB, metrics="mine@1")
         made.save(tmp_path / "e.json")
         assert rt.Evaluator.load(tmp_path / "e.json").compute()["mine@1"] == 1 / 2
-        with pytest.raises(MetricFailed, match="too many"):
-            made.update(ANN[0] | BOB[0], ANN[1] | BOB[1])
+        made.update(ANN[0] | BOB[0], ANN[1] | BOB[1])
+        with pytest.raises(MetricFailed, match=r"batch 3: .*too many"):
+            made.compute()
+        assert made.compute()["mine@1"] == 1 / 2
     finally:
         rt.METRICS.remove("mine")
     with pytest.raises(UnknownName, match="'mine'"):

@@ -105,7 +105,7 @@ def parse_slices(slices: object) -> Slicings:
         return ()
     from rectitude.evaluation.axes import parse_slicings
 
-    return parse_slicings(slices)
+    return tuple(parse_slicings(slices))
 
 
 def columns_kept(plan: Plan) -> tuple[str, ...]:
