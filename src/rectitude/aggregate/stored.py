@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -83,7 +84,6 @@ def write(path: str | os.PathLike[str], kept: Kept) -> None:
 
 def zip_writer(every: Mapping[str, Kept]) -> Write:
     """What writes documents into one zip, each in the folder of its name, or in none."""
-    from urllib.parse import quote
 
     def whole(where: Path) -> None:
         with ZipFile(where, "w") as archive:
@@ -116,8 +116,6 @@ def read_zip(
     path: str | os.PathLike[str], expected: str
 ) -> dict[str, tuple[Any, pl.DataFrame | None]]:
     """The documents of a zip by the name of their folder."""
-    from urllib.parse import unquote
-
     where = os.fspath(path)
     try:
         with ZipFile(path) as archive:

@@ -24,8 +24,10 @@ from rectitude.data.log import ROW, Log
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable
+from rectitude.evaluation.restrict import named, table_made
 from rectitude.metrics.names import Name, parse_all
 from rectitude.predictions.lists import order_of
+from rectitude.predictions.masks import by_position
 from rectitude.predictions.scores import column_of
 from rectitude.profiles import Profile, profile_of
 from rectitude.splits.split import Split
@@ -116,9 +118,6 @@ def _table(name: str, source: object, what: What, handed: Handed, dense: Dense |
 
 def _by_position(source: Any, dense: Dense) -> Table:
     """A sparse matrix of the scores' shape, whose rows and columns are those of the scores."""
-    from rectitude.evaluation.restrict import named, table_made
-    from rectitude.predictions.masks import by_position
-
     cells = by_position(dense, source, "a part").tocoo()
     return table_made(named(dense, cells.row, cells.col), "sparse matrix")
 

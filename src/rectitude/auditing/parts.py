@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from rectitude.data.ids import Column, Ids, align
@@ -374,8 +375,6 @@ def _with(part: pl.DataFrame | None, column: str) -> bool:
 
 
 def _shown(ids: Ids, code: int) -> str:
-    import numpy as np
-
     return repr(ids.labels(np.array([code], np.int64))[0])
 
 

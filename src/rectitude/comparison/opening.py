@@ -27,6 +27,7 @@ from rectitude.aggregate.stored import DOCUMENT, read_zip
 from rectitude.arrays import Integers
 from rectitude.comparison.pairing import Runs
 from rectitude.data.ids import Column
+from rectitude.data.read import read
 from rectitude.errors import (
     BadName,
     MissingNeed,
@@ -75,8 +76,6 @@ def _slicing(
     evaluation: Evaluation, axes: tuple[Axis, ...], given: Mapping[str, Any], model: str
 ) -> Slicing:
     """Which lists belong to which slice, as `evaluate` has it of users."""
-    from rectitude.data.read import read
-
     users, table = given.get("users"), None
     if users is not None:
         table = read(users, "users", hints=given.get("columns"))

@@ -370,7 +370,7 @@ def evaluation_of(
 ) -> Evaluation:
     """The evaluation of what is open already."""
     if slicings:
-        from rectitude.evaluation.axes import require_axes
+        from rectitude.evaluation.axes import require_axes  # noqa: PLC0415  (for slices only)
 
         require_axes(slicings, sources)
     wanted = computed(asked, profile)
@@ -378,7 +378,7 @@ def evaluation_of(
     results, failures = results_of(asked, profile, part, intervals)
     parted = None
     if slicings:
-        from rectitude.evaluation.slices import Asking, slices_of, sums_of
+        from rectitude.evaluation.slices import Asking, slices_of, sums_of  # noqa: PLC0415  (for slices only)
 
         sums = sums_of(slicings, part, sources, Asking(asked, profile, wanted))
         parted = slices_of(sums, part, asked, profile)

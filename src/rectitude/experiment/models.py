@@ -24,6 +24,7 @@ from rectitude.experiment.stages import StagePart
 from rectitude.experiment.store import read_split
 from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import updated
+from rectitude.metrics.names import parse_all
 from rectitude.models import MODELS, Model, Predicted, Served, learnt_from, model_of, predicted
 from rectitude.models.predict import Seen
 from rectitude.models.protocol import Plugins, imported, required, takes
@@ -221,8 +222,6 @@ def _object(path: str) -> Any:
 
 def depth_of(loaded: Loaded) -> int:
     """How long lists are: as asked for, else the largest cutoff, and 100 if a metric has none."""
-    from rectitude.metrics.names import parse_all
-
     chosen = loaded.config.evaluate
     if chosen.depth is not None:
         return chosen.depth

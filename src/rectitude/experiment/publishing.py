@@ -28,6 +28,7 @@ from rectitude.experiment.store import Store, facts_of, read_json
 from rectitude.experiment.windows import Windows
 from rectitude.experiment.work import ModelEntry, Work
 from rectitude.metrics import METRICS
+from rectitude.reports.page import report
 
 SHOWN = {"values": "values.parquet", "predictions": "predictions.parquet"}
 Entries = Mapping[str, Sequence[ModelEntry]]
@@ -91,8 +92,6 @@ def manifest_of(work: Work) -> dict[str, Any]:
 
 def _reported(work: Work) -> None:
     """The page, if there is one to be written."""
-    from rectitude.reports.page import report
-
     chosen, folder = work.loaded.config.report, work.store.folder
     stage = bare("report")
     if chosen.mode == "off" or not work.chosen(stage):

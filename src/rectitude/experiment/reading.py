@@ -20,8 +20,13 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from rectitude.candidates.protocols import CANDIDATES
 from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
 from rectitude.experiment.config import STREAM, WORDS_OF_NAME, Experiment
+from rectitude.models import MODELS
+from rectitude.prepare import STEPS
+from rectitude.splits.protocols import protocols
+from rectitude.splits.run import SPLITTERS
 
 At = tuple[str | int, ...]
 """A key inside of tables and lists: ("models", "knn", "k")."""
@@ -359,12 +364,6 @@ ADDRESS = "https://json-schema.org/draft/2020-12/schema"
 
 def schema() -> dict[str, Any]:
     """The schema, with the names of steps, ways of splitting, candidates and models put in."""
-    from rectitude.candidates.protocols import CANDIDATES
-    from rectitude.models import MODELS
-    from rectitude.prepare import STEPS
-    from rectitude.splits.protocols import protocols
-    from rectitude.splits.run import SPLITTERS
-
     found = Experiment.model_json_schema()
     tables = found["$defs"]
     named = {

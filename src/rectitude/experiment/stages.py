@@ -11,7 +11,7 @@ What is asked of the lists, as `evaluate` takes it and as fingerprints hold it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,9 +19,11 @@ import polars as pl
 
 from rectitude.aggregate.definition import fingerprint
 from rectitude.aggregate.evaluation import Evaluation
+from rectitude.auditing import audit
 from rectitude.candidates.protocols import candidates_of
 from rectitude.candidates.value import Candidates
 from rectitude.data.log import open_log
+from rectitude.data.synthetic import purchases
 from rectitude.data.table import Interactions
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import evaluate
@@ -42,8 +44,12 @@ from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import prequential
 from rectitude.metrics.names import parse_all
 from rectitude.models import Predicted
+from rectitude.prepare import prepare, read_recipe
 from rectitude.profiles import is_file, profile_of
-from rectitude.splits.split import Split
+from rectitude.splits.files import open_parts
+from rectitude.splits.protocols import resolve
+from rectitude.splits.run import split
+from rectitude.splits.split import Split, digest, parameters
 
 By = str | Sequence[str]
 
@@ -202,8 +208,6 @@ def data_stage(loaded: Loaded, given: object = None) -> Stage:
     data = loaded.config.data
     if given is not None:
         log = open_log(given)
-        from rectitude.splits.split import digest
-
         facts = {"content": digest(log.frame).hex()}
         return Stage("data", facts, lambda _: log_files(log))
     if data.shop is not None:
@@ -217,17 +221,11 @@ def data_stage(loaded: Loaded, given: object = None) -> Stage:
 
 
 def _shop(rows: int, seed: int) -> Any:
-    from dataclasses import replace
-
-    from rectitude.data.synthetic import purchases
-
     return replace(open_log(purchases(rows, seed)), source="made-up shop")
 
 
 def prepare_stage(loaded: Loaded, log: Stage, folder: Path | None) -> Stage:
     """The log after the steps of a recipe."""
-    from rectitude.prepare import prepare
-
     steps = steps_of(loaded)
     facts = {"log": log.key, "steps": steps}
     return Stage("prepare", facts, lambda _: log_files(prepare(read_log(_at(folder)), steps)))
@@ -235,8 +233,6 @@ def prepare_stage(loaded: Loaded, log: Stage, folder: Path | None) -> Stage:
 
 def steps_of(loaded: Loaded) -> list[dict[str, Any]]:
     """The steps that prepare the log, as dicts."""
-    from rectitude.prepare import read_recipe
-
     given = loaded.config.prepare
     if isinstance(given, list):
         return given
@@ -248,8 +244,6 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
     """The log in parts; or parts that are there already."""
     chosen, name = loaded.config.split, ""
     if chosen.parts:
-        from rectitude.splits.files import open_parts
-
         where = loaded.path(chosen.parts, ("split", "parts"))
         facts: dict[str, Any] = {"parts": file_digest(where)}
         return Stage("split", facts, lambda _: _split_files(open_parts(where)))
@@ -262,8 +256,6 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
         name = f"seed-{seed}" if len(loaded.config.seeds) > 1 else ""
 
     def make(report: Report) -> Output:
-        from rectitude.splits.run import split
-
         log = read_log(_at(folder))
         if chosen.how == STREAM:
             return split_files(list(prequential(log, **chosen.parameters)))
@@ -278,10 +270,6 @@ def _split_files(found: Split | list[Split]) -> Output:
 
 def is_drawn(loaded: Loaded) -> bool:
     """Whether a split depends on the seed: its way of splitting, or that of its validation."""
-    from rectitude.splits.protocols import resolve
-    from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
-    from rectitude.splits.split import parameters
-
     chosen = loaded.config.split
     if chosen.parts or chosen.how == STREAM:
         return False
@@ -300,8 +288,6 @@ def audit_stage(loaded: Loaded, part: StagePart) -> Stage:
     asked = asked_of(loaded)
 
     def make(report: Report) -> Output:
-        from rectitude.auditing import audit
-
         found = audit(
             part.read(), metrics=asked["metrics"], convention=convention_of(loaded),
             **tables_of(loaded),

@@ -42,6 +42,8 @@ from rectitude.experiment.stages import (
 )
 from rectitude.experiment.store import Output, Store, facts_of, json_file, known_of, read_json
 from rectitude.experiment.watching import Report, Watch
+from rectitude.metrics import METRICS
+from rectitude.metrics.names import parse
 from rectitude.splits.split import Split
 
 Settings = Mapping[str, Any]
@@ -126,9 +128,6 @@ def _best(trials: list[dict[str, Any]], metric: str) -> dict[str, Any]:
 
 
 def _direction(metric: str) -> str:
-    from rectitude.metrics import METRICS
-    from rectitude.metrics.names import parse
-
     known = METRICS[parse(metric)[0].base]
     return "maximize" if known.best == "high" else "minimize"
 

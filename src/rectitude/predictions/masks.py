@@ -10,6 +10,7 @@ import numpy as np
 from rectitude.arrays import Flags, Integers, Pieces, distinct, group, places
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.ids import Column, align
+from rectitude.data.read import read
 from rectitude.errors import BadName, BadTable
 from rectitude.rowkernels.rows import best
 from rectitude.rowkernels.standings import Wanted
@@ -70,8 +71,6 @@ def cells(dense: Dense, given: object, what: What) -> Cells:
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(given):
         return _from_sparse(dense, given, what)
-    from rectitude.data.read import read
-
     return from_table(dense, read(given, what), what)
 
 

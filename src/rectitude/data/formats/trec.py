@@ -65,7 +65,7 @@ def open_trec(path: Path, data: bytes | None, head: bytes, want: WantedColumns) 
 
 def tag_of(path: str) -> str:
     """The tag that the last line of a run holds; the name of a file that is no run."""
-    from rectitude.data.formats.registry import open_file
+    from rectitude.data.formats.registry import open_file  # noqa: PLC0415  (a cycle)
 
     source = open_file(Path(path).expanduser(), wanted("predictions", {}, "user"))
     if tuple(source.names) != RUN:

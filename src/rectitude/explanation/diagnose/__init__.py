@@ -19,6 +19,7 @@ from rectitude.convention import Convention
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.inputs import Arguments, given_of
 from rectitude.explanation.diagnose.reference import ReferenceCheck, compared_with, differing
+from rectitude.explanation.diagnose.text import text, verdict
 from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged
 from rectitude.metrics.names import Name
@@ -91,8 +92,6 @@ class Diagnosis:
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
     def __str__(self) -> str:
-        from rectitude.explanation.diagnose.text import text
-
         return text(self)
 
 
@@ -239,8 +238,6 @@ def _diagnosis(
     ranks: Ranks,
     comparison: ReferenceCheck | None,
 ) -> Diagnosis:
-    from rectitude.explanation.diagnose.text import verdict
-
     of = {name: quantity.value for name, quantity in quantities.items()}
     found = Diagnosis(
         metric=str(asked.name),

@@ -31,6 +31,7 @@ from rectitude.explanation.trace.lines import (
     lines_of,
     wanted_of,
 )
+from rectitude.explanation.trace.text import text
 from rectitude.explanation.trials import one_name
 from rectitude.judge.align import bring_together
 from rectitude.judge.judged import Judged
@@ -82,8 +83,6 @@ class Trace:
         return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
 
     def __str__(self) -> str:
-        from rectitude.explanation.trace.text import text
-
         return text(self)
 
 
