@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import quote, unquote
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -23,9 +23,6 @@ import polars as pl
 from rectitude.arrays import Floats, Integers
 from rectitude.errors import BadIds, UnreadableFile
 from rectitude.storage import Write, read_stored, write_all
-
-if TYPE_CHECKING:
-    from zipfile import ZipFile
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
 _BELONGS = "rectitude.evaluation"

@@ -12,20 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from rectitude.data.dense import Dense
 from rectitude.data.ids import Column, Ids, align
 from rectitude.data.table import Table
 from rectitude.data.times import times
 from rectitude.errors import BadName, BadTable
 from rectitude.profiles import Profile
-
-if TYPE_CHECKING:
-    from rectitude.data.dense import Dense
-
 
 PAIR, CELL, TIME = "pair", "cell", "timestamp"
 USER = "user"

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from rectitude.aggregate.evaluation import Evaluation
 from rectitude.auditing.dense import ScoreRows
 from rectitude.auditing.parts import USER, AuditCase, Compared, Parts
 from rectitude.auditing.ranked import sound_weights
@@ -19,9 +20,6 @@ from rectitude.auditing.result import SEVERITIES, Finding, Found, Pair
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.predictions.lists import Lists
-
-if TYPE_CHECKING:
-    from rectitude.aggregate.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

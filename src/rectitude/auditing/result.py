@@ -10,14 +10,11 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from rectitude.auditing.parts import Compared
 from rectitude.errors import unknown_name
 from rectitude.render import aligned, number
-
-if TYPE_CHECKING:
-    from rectitude.auditing.parts import Compared
-
 
 WIDTH = 100
 _NONE = "none"

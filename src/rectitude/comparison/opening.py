@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZipFile, is_zipfile
 
 import numpy as np
@@ -28,6 +28,7 @@ from rectitude.arrays import Integers
 from rectitude.comparison.pairing import Runs
 from rectitude.data.ids import Column
 from rectitude.data.read import read
+from rectitude.data.table import Table
 from rectitude.errors import (
     BadName,
     MissingNeed,
@@ -51,10 +52,6 @@ from rectitude.evaluation.evaluate import evaluate
 from rectitude.evaluation.slices import slices
 from rectitude.judge.attributes import Attributes
 from rectitude.metrics.names import parse
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
-
 
 ALL = "all"
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,8 +23,7 @@ from rectitude.splits.protocols import protocol, protocols, resolve, steps
 from rectitude.splits.run import planned
 from rectitude.splits.split import Split
 
-if TYPE_CHECKING:
-    Parts = dict[str, pl.DataFrame]
+Parts = dict[str, pl.DataFrame]
 
 
 _ID = "id"

@@ -3,19 +3,15 @@ empty."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from rectitude.arrays import Flags, distinct_codes
 from rectitude.data.ids import lookalikes
 from rectitude.data.ledger import Ledger, Weight
+from rectitude.data.table import Table
 from rectitude.errors import BadIds, NothingToEvaluate
 from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Judged
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
 
 
 def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger) -> None:
