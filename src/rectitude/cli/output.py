@@ -225,7 +225,7 @@ class _Lines:
 
     def __call__(self, event: Event) -> None:
         """Write an event."""
-        from rectitude.experiment.watching import line
+        from rectitude.experiment.events import line
 
         if event["event"] == "progress":
             now = time.monotonic()
