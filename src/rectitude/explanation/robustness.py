@@ -15,7 +15,7 @@ from rectitude.errors import BadLists, BadName, RectitudeError
 from rectitude.evaluation.evaluate import computed
 from rectitude.evaluation.inputs import Arguments, Given, given_of
 from rectitude.evaluation.measure import judging
-from rectitude.explanation.explain.text import decimals
+from rectitude.explanation.explain.result import decimals
 from rectitude.explanation.trials import (
     End,
     Opened,
