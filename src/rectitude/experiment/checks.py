@@ -1,8 +1,6 @@
-"""What can be known to be wrong before anything runs: names, parameters, files, packages.
+"""What can be known to be wrong before anything runs: names, parameters, files, packages, models.
 
-What can be known to be wrong with models before anything runs.
-
-Errors that name the line of a key, and what several checks ask for.
+Errors name the line of the key at fault.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Reading an experiment's file: TOML, YAML or a dict, with errors that name line and key.
 
-The JSON schema of an experiment's file, and a file to start from.
-
-Where the keys of a TOML or YAML text stand, so that an error can name the line.
+Here are also the JSON schema of such a file, and one to start from.
 """
 
 from __future__ import annotations
