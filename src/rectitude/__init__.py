@@ -79,7 +79,7 @@ def __getattr__(name: str) -> Any:
     """Public names are imported when first used: `import rectitude` costs next to nothing."""
     if name not in _WHERE:
         raise AttributeError(f"module 'rectitude' has no attribute {name!r}")
-    from rectitude.kernels import nothing_collected
+    from rectitude.kernels import nothing_collected  # noqa: PLC0415  (only when first used)
 
     with nothing_collected():
         value = getattr(import_module(_WHERE[name]), name)

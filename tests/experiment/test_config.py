@@ -181,7 +181,7 @@ def test_the_schema_is_the_one_in_docs_and_names_models_and_splits() -> None:
     tables = schema()["$defs"]
     assert "time_ratio" in tables["SplitBy"]["properties"]["how"]["enum"]
     assert "item-knn" in tables["Entrant"]["properties"]["model"]["enum"]
-    assert all("description" in one for one in tables["Measured"]["properties"].values())
+    assert all("description" in one for one in tables["MeasuredTable"]["properties"].values())
 
 
 def test_the_starter_runs_as_it_is(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from strategies import METRIC_SWITCHES, Case, cases, conventions, names
 import rectitude as rt
 from rectitude.convention import SWITCHES
 from rectitude.errors import RectitudeError
-from rectitude.explanation.explain import Explanation, Part, attribution
+from rectitude.explanation.explain import attribution
+from rectitude.explanation.explain.result import Explanation, Part
 from rectitude.explanation.trials import close
 
 NAMES = names((None, 1, 3))

@@ -12,7 +12,8 @@ import pytest
 
 import rectitude as rt
 from rectitude.errors import BadName, DuplicateItems, RectitudeError
-from rectitude.explanation.diagnose import Diagnosis, diagnose
+from rectitude.explanation.diagnose import diagnose
+from rectitude.explanation.diagnose.result import Diagnosis
 
 SECOND, THIRD = 1 / log2(3), 1 / log2(4)
 # ann finds a at rank 2 and misses b, bob finds his only item at rank 1, cid and dan find nothing

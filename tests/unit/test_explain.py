@@ -13,8 +13,9 @@ import pytest
 
 import rectitude as rt
 from rectitude.errors import BadIds, BadLists, BadName, MissingNeed, UndefinedValue, UnknownName
-from rectitude.explanation.explain import Explanation, attribution
-from rectitude.explanation.explain.saved import differences
+from rectitude.explanation.explain import attribution
+from rectitude.explanation.explain.differences import differences
+from rectitude.explanation.explain.result import Explanation
 from rectitude.profiles import Profile
 
 LISTS = {"ann": ["a", "b", "x"], "bob": ["y", "c", "z"], "cid": ["u", "v", "w"]}

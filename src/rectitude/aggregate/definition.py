@@ -7,14 +7,11 @@ import hashlib
 import inspect
 import json
 import re
-from typing import TYPE_CHECKING
 
 from rectitude.convention import SWITCHES, Convention
 from rectitude.metrics import Metric
 from rectitude.metrics.registry import written
-
-if TYPE_CHECKING:
-    from rectitude.profiles import Asked
+from rectitude.profiles import Asked
 
 _ALWAYS = ("order", "ties", "truth_needed", "list_needed")
 _OF_MEANS = ("undefined", "unit", "average")

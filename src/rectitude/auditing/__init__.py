@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rectitude.auditing import in_lists, in_scores, in_split  # noqa: F401
-from rectitude.auditing.opening import Handed, open_parts, unpacked
+from rectitude.auditing.inputs import Handed, open_parts, unpacked
 from rectitude.auditing.parts import Parts
 from rectitude.auditing.registry import CHECKS, Check, checked, measured
 from rectitude.auditing.result import Audit, Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,12 @@ from rectitude.arrays import Flags, Integers
 from rectitude.auditing.parts import PAIR, USER, AuditedScores, CodedTable, Parts
 from rectitude.data.dense import Block, Dense
 from rectitude.data.matrices import load, matrix
+from rectitude.data.table import Table
 from rectitude.errors import BadScores
 from rectitude.evaluation.restrict import table_made
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.masks import top
 from rectitude.predictions.scores import Embeddings, Scores
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
 
 
 def opened_dense(predictions: object) -> Dense | None:

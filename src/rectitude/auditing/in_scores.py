@@ -9,6 +9,7 @@ from rectitude.auditing.parts import Parts, present
 from rectitude.auditing.ranked import cleaned, sound_weights, unrankable
 from rectitude.auditing.registry import check
 from rectitude.auditing.result import Found, Severity
+from rectitude.metrics.names import parse_all
 
 WIDE = 0.05
 """from this share of the value on, the room that ties leave is wide"""
@@ -131,8 +132,6 @@ def uneven_weights(parts: Parts) -> Found:
 
 def _cutoffs(parts: Parts) -> list[int]:
     """The cutoffs of all metrics."""
-    from rectitude.metrics.names import parse_all
-
     cutoffs = (parts.asked.resolve(name).cutoff for name in parse_all(parts.metrics))
     return [cutoff for cutoff in cutoffs if cutoff is not None] or [parts.depth]
 

@@ -1,7 +1,5 @@
-"""Checks of the split itself: what train, validation and truth have in common, and should not.
-
-Checks of popularity: whether the parts ask for the same kind of items.
-"""
+"""Checks of the split itself: what train, validation and truth share and should not, and whether
+they ask for the same kind of items."""
 
 from __future__ import annotations
 
@@ -21,6 +19,14 @@ NEEDED = {"train", "truth", "predictions"}
 """parts without which no number means anything"""
 NEARLY_ALL = 0.9
 """where so many rows of one part are in another, they have not just come back"""
+HEAD = 0.5
+"""the head: the most popular items, which hold this share of the training rows"""
+SHIFTED = 0.05
+DEVIATIONS = 4.0
+ADVICE = (
+    "expect other values than on a random part of the same data: with fewer rows on popular items "
+    "popular recommendations find less. A split by time shows such a shift as it is."
+)
 
 
 @check(
@@ -210,6 +216,24 @@ def pairs_in_folds(parts: Parts) -> Found:
     )  # fmt: skip
 
 
+@check("learnt", "truth", advice=ADVICE)
+def popularity_shift(parts: Parts) -> Found:
+    """Whether the truth asks for popular items as often as train does; measured on a truth from
+    which rows are drawn until it does."""
+    truth = present(parts.truth)
+    head, share = _head(present(parts.learnt))
+    here = _on(head, truth)
+    drawn = _drawn(truth, here, share)
+    return _shift(here, share, "truth", None if drawn is None else parts.against(truth=drawn))
+
+
+@check("train", "validation", advice=ADVICE)
+def popularity_shift_of_validation(parts: Parts) -> Found:
+    """The same of validation, which plays no part in the metrics."""
+    head, share = _head(present(parts.train))
+    return _shift(_on(head, present(parts.validation)), share, "validation", None)
+
+
 def _both(parts: Parts, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     return present(parts.train), present(getattr(parts, other))
 
@@ -280,36 +304,6 @@ def _in_folds(parts: Parts, by: str) -> tuple[pl.DataFrame, int]:
     return times.filter(pl.col("folds") > 1).select(shown), times.height
 
 
-HEAD = 0.5
-"""the head: the most popular items, which hold this share of the training rows"""
-SHIFTED = 0.05
-DEVIATIONS = 4.0
-ADVICE = (
-    "expect other values than on a random part of the same data: with fewer rows on popular items "
-    "popular recommendations find less. A split by time shows such a shift as it is."
-)
-
-
-@check("learnt", "truth", advice=ADVICE)
-def popularity_shift(parts: Parts) -> Found:
-    """Whether the truth asks for popular items as often as train does; measured on a truth from
-    which rows are drawn until it does."""
-    truth = present(parts.truth)
-    head, share = _head(present(parts.learnt))
-    here = _on(head, truth)
-    drawn = _drawn(truth, here, share)
-    return _found(
-        parts, here, share, "truth", None if drawn is None else parts.against(truth=drawn)
-    )
-
-
-@check("train", "validation", advice=ADVICE)
-def popularity_shift_of_validation(parts: Parts) -> Found:
-    """The same of validation, which plays no part in the metrics."""
-    head, share = _head(present(parts.train))
-    return _found(parts, _on(head, present(parts.validation)), share, "validation", None)
-
-
 def _head(train: pl.DataFrame) -> tuple[pl.DataFrame, float]:
     """The most popular items that hold half of the training rows, and their share of them."""
     times = train.group_by("item").len().sort("len", "item", descending=[True, False])
@@ -323,7 +317,7 @@ def _on(head: pl.DataFrame, part: pl.DataFrame) -> pl.Series:
     return part["item"].is_in(head["item"].implode())
 
 
-def _found(parts: Parts, here: pl.Series, share: float, part: str, compare: Compared) -> Found:
+def _shift(here: pl.Series, share: float, part: str, compare: Compared) -> Found:
     rows, on_head = len(here), int(here.sum())
     own = on_head / max(1, rows)
     noise = DEVIATIONS * (share * (1 - share) / max(1, rows)) ** 0.5

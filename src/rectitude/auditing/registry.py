@@ -1,6 +1,6 @@
-"""The checks by name, and the run through all of them.
+"""The checks by name, the run through all of them, and what their findings do.
 
-What a finding does: the metrics of the same predictions with and without it.
+What a finding does is measured: the metrics of the same predictions with and without it.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from rectitude.aggregate.evaluation import Evaluation
 from rectitude.auditing.dense import ScoreRows
 from rectitude.auditing.parts import USER, AuditCase, Compared, Parts
 from rectitude.auditing.ranked import sound_weights
@@ -20,8 +21,69 @@ from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.predictions.lists import Lists
 
-if TYPE_CHECKING:
-    from rectitude.aggregate.evaluation import Evaluation
+Look = Callable[[Parts], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: what it needs, the function that looks, and what to do about what it finds."""
+
+    name: str
+    needs: tuple[str, ...]
+    advice: str
+    look: Look
+
+
+CHECKS: dict[str, Check] = {}
+OF = {"truth's users": "truth", "validation's users": "validation", "lists' users": "lists"}
+"""Needs that ask for more of a part."""
+
+
+def check(*needs: str, advice: str) -> Callable[[Look], Look]:
+    """Register a function as the check of its name."""
+
+    def register(look: Look) -> Look:
+        name = look.__name__
+        CHECKS[name] = Check(name, needs, advice, look)
+        return look
+
+    return register
+
+
+def checked(parts: Parts, base: Measured) -> tuple[tuple[Finding, ...], Mapping[str, str]]:
+    """The findings of all checks, worst first, and what was not checked with the reason."""
+    findings: list[Finding] = []
+    skipped: dict[str, str] = {}
+    for one in CHECKS.values():
+        missing = [need for need in one.needs if not parts.has(need)]
+        if missing:
+            skipped[one.name] = f"needs {_listed(missing)}"
+        else:
+            findings.append(_finding(one, parts, base))
+    findings.sort(key=lambda found: (SEVERITIES.index(found.severity), -found.change))
+    return tuple(findings), skipped
+
+
+def _finding(one: Check, parts: Parts, base: Measured) -> Finding:
+    found = one.look(parts)
+    severity = found.severity if found.count else "fine"
+    bad = severity != "fine"
+    effect, lists = effect_of(parts, found.compare if bad else None, base)
+    return Finding(
+        one.name, severity, found.count, found.of, found.about, found.example if bad else "",
+        effect, lists, found.bounds, one.advice if bad else "",
+    )  # fmt: skip
+
+
+def _listed(needs: list[str]) -> str:
+    """What is missing, in words; of a part that is missing nothing more is said."""
+    words = {"timestamps": "timestamps in train and truth", "catalogue": "items=",
+             "lists": "predictions", "handed": "rt.Lists(..., users=)",
+             "scored": "dense scores", "targets": "logits", "learnt": "train",
+             "truth's users": "the users of the truth", "lists' users": "the users of lists",
+             "validation's users": "the users of validation"}  # fmt: skip
+    told = [need for need in needs if OF.get(need) not in needs]
+    return " and ".join(words.get(need, need) for need in told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,68 +172,3 @@ def _numbers(found: Evaluation) -> Measured:
         {name: error.found for name, error in found.failures.items()},
         max((one.counted or 0 for one in results.values()), default=0),
     )
-
-
-Look = Callable[[Parts], Found]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check: what it needs, the function that looks, and what to do about what it finds."""
-
-    name: str
-    needs: tuple[str, ...]
-    advice: str
-    look: Look
-
-
-CHECKS: dict[str, Check] = {}
-OF = {"truth's users": "truth", "validation's users": "validation", "lists' users": "lists"}
-"""Needs that ask for more of a part."""
-
-
-def check(*needs: str, advice: str) -> Callable[[Look], Look]:
-    """Register a function as the check of its name."""
-
-    def register(look: Look) -> Look:
-        name = look.__name__
-        CHECKS[name] = Check(name, needs, advice, look)
-        return look
-
-    return register
-
-
-def checked(parts: Parts, base: Measured) -> tuple[tuple[Finding, ...], Mapping[str, str]]:
-    """The findings of all checks, worst first, and what was not checked with the reason."""
-    findings: list[Finding] = []
-    skipped: dict[str, str] = {}
-    for one in CHECKS.values():
-        missing = [need for need in one.needs if not parts.has(need)]
-        if missing:
-            skipped[one.name] = f"needs {_listed(missing)}"
-        else:
-            findings.append(_finding(one, parts, base))
-    findings.sort(key=lambda found: (SEVERITIES.index(found.severity), -found.change))
-    return tuple(findings), skipped
-
-
-def _finding(one: Check, parts: Parts, base: Measured) -> Finding:
-    found = one.look(parts)
-    severity = found.severity if found.count else "fine"
-    bad = severity != "fine"
-    effect, lists = effect_of(parts, found.compare if bad else None, base)
-    return Finding(
-        one.name, severity, found.count, found.of, found.about, found.example if bad else "",
-        effect, lists, found.bounds, one.advice if bad else "",
-    )  # fmt: skip
-
-
-def _listed(needs: list[str]) -> str:
-    """What is missing, in words; of a part that is missing nothing more is said."""
-    words = {"timestamps": "timestamps in train and truth", "catalogue": "items=",
-             "lists": "predictions", "handed": "rt.Lists(..., users=)",
-             "scored": "dense scores", "targets": "logits", "learnt": "train",
-             "truth's users": "the users of the truth", "lists' users": "the users of lists",
-             "validation's users": "the users of validation"}  # fmt: skip
-    told = [need for need in needs if OF.get(need) not in needs]
-    return " and ".join(words.get(need, need) for need in told)

@@ -77,7 +77,7 @@ class Candidates:
     @property
     def hash(self) -> str:
         """A short hash of who may be recommended what; settings and seed play no part."""
-        from rectitude.splits.split import digest  # which brings all that prepares tables
+        from rectitude.splits.split import digest  # noqa: PLC0415  (brings all that prepares tables)
 
         both = digest(self.frame) + digest(self.owners.to_frame())
         return hashlib.blake2b(both, digest_size=8).hexdigest()

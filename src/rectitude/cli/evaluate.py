@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli import trec
-from rectitude.cli.inputs import CommandInputs, opened, source
+from rectitude.cli import inputs, trec
+from rectitude.cli.inputs import source
 from rectitude.cli.options import Conventions, convention_of, pairs, reported
-from rectitude.cli.output import deliver, estimated, marked, with_estimates
+from rectitude.cli.output import deliver
 from rectitude.cli.output import shown as shown_progress
-from rectitude.errors import BadName
+from rectitude.errors import BadName, RectitudeError
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
+    from rectitude.candidates.estimators import Estimate
 
 NAME = "evaluate"
 EXAMPLE = """\b
@@ -32,6 +35,7 @@ Examples:
   rectitude evaluate --truth elliot:test.tsv --predictions trec:bm25.txt
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate --truth qrels.txt --predictions bm25.run --format trec_eval -q -m all_trec"""
+_NOT_ESTIMATED = ("metrics", "intervals", "slices")
 
 
 class EvaluateForm(StrEnum):
@@ -63,52 +67,34 @@ def _flag(name: str, words: str) -> Any:
 
 def run(  # noqa: PLR0913  one parameter per option
     *,
-    truth: Annotated[
-        str | None, _file("What was relevant: user, item, and a grade if there is one.")
-    ] = None,
+    truth: inputs.Truth = None,
     predictions: Annotated[
         list[str] | None, _several("FILE", "Ranked lists: user, item, and score or rank.")
     ] = None,
-    scores: Annotated[
-        list[str] | None, _several("FILE", "Dense scores, users x items (.npy or .npz).")
-    ] = None,
-    logits: Annotated[
-        list[str] | None, _several("FILE", "Logits, rows x classes (.npy or .npz).")
-    ] = None,
-    targets: Annotated[str | None, _file("The class of each row of logits (.npy).")] = None,
+    scores: inputs.ScoreFiles = None,
+    logits: inputs.LogitFiles = None,
+    targets: inputs.Targets = None,
     metrics: Annotated[
         list[str] | None, _several("NAME", 'Such as mrr or "ndcg@{5,10}" (see: rectitude metrics).')
     ] = None,
     convention: Conventions = None,
-    train: Annotated[
-        str | None, _file("Training data: what is known, and masked in dense scores.")
-    ] = None,
-    candidates: Annotated[
-        str | None, _file("What competes: user, item, or a file of rectitude candidates.")
-    ] = None,
-    ranking: Annotated[
-        str | None, _file("An order to use in place of the scores' own: user, item, rank.")
-    ] = None,
-    score_users: Annotated[str | None, _file("The user of each row of scores, in order.")] = None,
-    score_items: Annotated[str | None, _file("The item of each column of scores.")] = None,
-    padding: Annotated[
-        str | None, typer.Option(metavar="ITEM", help="The item of a column that means nothing.")
-    ] = None,
+    train: inputs.Train = None,
+    candidates: inputs.CandidateFile = None,
+    ranking: inputs.Ranking = None,
+    score_users: inputs.ScoreUsers = None,
+    score_items: inputs.ScoreItems = None,
+    padding: inputs.Padding = None,
     baselines: Annotated[
         bool, _flag("--baselines", "Add the majority class and random logits.")
     ] = False,
     train_targets: Annotated[
         str | None, _file("Targets of training, for the majority class (.npy).")
     ] = None,
-    items: Annotated[str | None, _file("The catalogue, with facts about items.")] = None,
-    users: Annotated[str | None, _file("The users to evaluate, with facts about them.")] = None,
-    weights: Annotated[str | None, _file("The weight of each list.")] = None,
-    list_key: Annotated[
-        str, typer.Option(metavar="COLUMN", help="What tells lists apart, such as session.")
-    ] = "user",
-    columns: Annotated[
-        list[str] | None, _several("ROLE=COLUMN", "Unusual columns, such as user=visitor.")
-    ] = None,
+    items: inputs.Items = None,
+    users: inputs.Users = None,
+    weights: inputs.Weights = None,
+    list_key: inputs.ListKey = "user",
+    columns: inputs.Columns = None,
     slices: Annotated[
         list[str] | None,
         _several("NAME", "By attribute too: gender, price:10,50, activity:4, known, a+b crossed."),
@@ -173,7 +159,7 @@ def run(  # noqa: PLR0913  one parameter per option
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
     }  # fmt: skip
-    inputs = CommandInputs(
+    named = inputs.CommandInputs(
         predictions or (), scores or (), logits or (), truth, targets, score_users, score_items,
         train_targets, baselines, padding,
     )  # fmt: skip
@@ -182,10 +168,10 @@ def run(  # noqa: PLR0913  one parameter per option
         no_summary,
     )  # fmt: skip
     if shown is EvaluateForm.TREC:
-        text, evaluations = trec.printed(options, convention or (), inputs, given)
+        text, evaluations = trec.printed(options, convention or (), named, given)
     else:
         options.refuse(shown)
-        evaluations = marked(_evaluated(inputs, given, estimate), smallest_slice)
+        evaluations = marked(_evaluated(named, given, estimate), smallest_slice)
         text = rendered(evaluations, shown) + _added(evaluations, definitions, improvement)
         text += estimated(evaluations) if estimate and shown is not EvaluateForm.JSON else ""
     deliver(text, output, per_list, evaluations)
@@ -204,12 +190,12 @@ def _warn_of_samples(evaluations: Mapping[str, Evaluation]) -> None:
 
 
 def _evaluated(
-    inputs: CommandInputs, given: Mapping[str, Any], estimate: bool
+    named: inputs.CommandInputs, given: Mapping[str, Any], estimate: bool
 ) -> dict[str, Evaluation]:
     """Each of the predictions, evaluated."""
     from rectitude.evaluation.evaluate import evaluate
 
-    found, truth = opened(inputs)
+    found, truth = inputs.opened(named)
     evaluations: dict[str, Evaluation] = {}
     for label, predictions in found.items():
         with shown_progress(label) as progress:
@@ -286,3 +272,62 @@ def _failed(evaluations: Mapping[str, Evaluation], aloud: bool) -> int:
     for error in errors if aloud else ():
         reported(type(error).__name__, str(error))
     return 1 if errors else 0
+
+
+def marked(evaluations: Mapping[str, Evaluation], smallest: int) -> dict[str, Evaluation]:
+    """The evaluations with slices marked that have fewer lists or relevant rows than this."""
+    if smallest < 0:
+        raise BadName(f"--smallest-slice is {smallest}.", "a number of lists.")
+    return {
+        label: one
+        if one.slices is None
+        else replace(one, slices=one.slices.readable_from(smallest, smallest))
+        for label, one in evaluations.items()
+    }
+
+
+def with_estimates(
+    evaluation: Evaluation, predictions: Any, truth: Any, given: Mapping[str, Any]
+) -> Evaluation:
+    """The evaluation with what its metrics are likely to be over all items in its manifest."""
+    from rectitude.evaluation.estimates import estimates
+
+    names = [name for name in evaluation if _has_estimator(name)]
+    rest = {name: given[name] for name in given if name not in _NOT_ESTIMATED}
+    found = estimates(predictions, truth, names, **rest)
+    told = {name: _stored(found[name]) if name in found else None for name in evaluation}
+    return replace(evaluation, manifest={**evaluation.manifest, "estimates": told})
+
+
+def _has_estimator(metric: str) -> bool:
+    from rectitude.candidates.estimators import formula
+
+    try:
+        formula(metric)
+    except RectitudeError:
+        return False
+    return True
+
+
+def _stored(estimate: Estimate) -> dict[str, Any]:
+    facts = asdict(estimate)
+    unknown = [name for name, fact in facts.items() if isinstance(fact, float) and math.isnan(fact)]
+    return {**facts, **dict.fromkeys(unknown)}
+
+
+def estimated(evaluations: Mapping[str, Evaluation]) -> str:
+    """The estimates in words, run by run."""
+    lines = ["", "over all items, estimated from the sample:"]
+    for label, one in evaluations.items():
+        lines += [f"{label}:"] if len(evaluations) > 1 else []
+        lines += [
+            f"  {_estimate_line(name, told)}" for name, told in one.manifest["estimates"].items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _estimate_line(name: str, told: Mapping[str, Any] | None) -> str:
+    if told is None:
+        return f"{name}: no estimator for this metric"
+    error = "unknown" if told["standard_error"] is None else f"{told['standard_error']:.4f}"
+    return f"{name} = {told['value']:.4f} +- {error} ({told['method']})"

@@ -15,8 +15,8 @@ from rectitude.errors import BadName, RectitudeError
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
-    from rectitude.explanation.explain import Explanation
-    from rectitude.explanation.explain.saved import Differences
+    from rectitude.explanation.explain.differences import Differences
+    from rectitude.explanation.explain.result import Explanation
 
 NAME = "explain"
 EXAMPLE = """\b
@@ -86,7 +86,7 @@ class _Several:
 
 
 def _compared(saved: Sequence[str]) -> Differences:
-    from rectitude.explanation.explain.saved import differences
+    from rectitude.explanation.explain.differences import differences
 
     return differences(*_loaded(saved))
 
@@ -129,7 +129,7 @@ def _end_of(values: Sequence[str], option: str) -> object:
 def _metrics(metric: str | None, ends: tuple[object, object]) -> list[str]:
     """The metric asked for, or all that two saved evaluations have in common."""
     from rectitude.aggregate.evaluation import Evaluation
-    from rectitude.explanation.explain.saved import differences
+    from rectitude.explanation.explain.differences import differences
 
     one, two = ends
     if metric is not None:

@@ -1,9 +1,5 @@
-"""What the command line hands to `evaluate`: ranked lists, dense scores or logits, by label.
-
-The options that name what is looked at, for the verbs that look at one metric.
-
-They are those of `rectitude evaluate`, declared once: a verb made `with_files` has all of them.
-"""
+"""The options that name what is evaluated, declared once for all verbs, and what they open:
+ranked lists, dense scores or logits by label, the truth, and tables beside them."""
 
 from __future__ import annotations
 
@@ -209,38 +205,48 @@ Profiles = Annotated[
 ]
 
 
+Truth = Annotated[str | None, _file("What was relevant: user, item, and a grade if there is one.")]
+ScoreFiles = Annotated[
+    list[str] | None, _option("FILE ...", "Dense scores, users x items (.npy or .npz).")
+]
+LogitFiles = Annotated[
+    list[str] | None, _option("FILE ...", "Logits, rows x classes (.npy or .npz).")
+]
+Targets = Annotated[str | None, _file("The class of each row of logits (.npy).")]
+Train = Annotated[str | None, _file("Training data: what is known, and masked in dense scores.")]
+CandidateFile = Annotated[
+    str | None, _file("What competes: user, item, or a file of rectitude candidates.")
+]
+Ranking = Annotated[
+    str | None, _file("An order to use in place of the scores' own: user, item, rank.")
+]
+ScoreUsers = Annotated[str | None, _file("The user of each row of scores, in order.")]
+ScoreItems = Annotated[str | None, _file("The item of each column of scores.")]
+Padding = Annotated[str | None, _option("ITEM", "The item of a column that means nothing.")]
+Items = Annotated[str | None, _file("The catalogue, with facts about items.")]
+Users = Annotated[str | None, _file("The users to evaluate, with facts about them.")]
+Weights = Annotated[str | None, _file("The weight of each list.")]
+ListKey = Annotated[str, _option("COLUMN", "What tells lists apart, such as session.")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """What these options say."""
+    """What a verb made `with_files` looks at, and where its answer goes."""
 
-    truth: Annotated[
-        str | None, _file("What was relevant: user, item, and a grade if there is one.")
-    ] = None
-    scores: Annotated[
-        list[str] | None, _option("FILE ...", "Dense scores, users x items (.npy or .npz).")
-    ] = None
-    logits: Annotated[
-        list[str] | None, _option("FILE ...", "Logits, rows x classes (.npy or .npz).")
-    ] = None
-    targets: Annotated[str | None, _file("The class of each row of logits (.npy).")] = None
-    train: Annotated[
-        str | None, _file("Training data: what is known, and masked in dense scores.")
-    ] = None
-    candidates: Annotated[
-        str | None, _file("What competes: user, item, or a file of rectitude candidates.")
-    ] = None
-    ranking: Annotated[
-        str | None, _file("An order to use in place of the scores' own: user, item, rank.")
-    ] = None
-    score_users: Annotated[str | None, _file("The user of each row of scores, in order.")] = None
-    score_items: Annotated[str | None, _file("The item of each column of scores.")] = None
-    padding: Annotated[str | None, _option("ITEM", "The item of a column that means nothing.")] = (
-        None
-    )
-    items: Annotated[str | None, _file("The catalogue, with facts about items.")] = None
-    users: Annotated[str | None, _file("The users to evaluate, with facts about them.")] = None
-    weights: Annotated[str | None, _file("The weight of each list.")] = None
-    list_key: Annotated[str, _option("COLUMN", "What tells lists apart, such as session.")] = "user"
+    truth: Truth = None
+    scores: ScoreFiles = None
+    logits: LogitFiles = None
+    targets: Targets = None
+    train: Train = None
+    candidates: CandidateFile = None
+    ranking: Ranking = None
+    score_users: ScoreUsers = None
+    score_items: ScoreItems = None
+    padding: Padding = None
+    items: Items = None
+    users: Users = None
+    weights: Weights = None
+    list_key: ListKey = "user"
     columns: Columns = None
     as_json: Json = False
     output: Annotated[Path | None, _file("Write there instead of printing.")] = None

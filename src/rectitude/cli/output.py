@@ -1,117 +1,32 @@
-"""What `rectitude evaluate` adds to numbers on request: marks of small slices, and estimates.
+"""What verbs write: results to files or to stdout, and how far they are to stderr.
 
-Evaluations and values per list as files.
-
-How far long work is: a bar on a terminal, nothing elsewhere.
-
-Which format each file was taken for, and why: a line on stderr once the work is done.
-
-How far a run is: bars on a terminal, lines of JSON if asked for, nothing elsewhere.
+Progress is a bar on a terminal, lines of JSON where they are asked for, and nothing elsewhere. Once
+the work is done, a line says for each file which format it was taken for, and why.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rectitude.errors import BadName, RectitudeError
 from rectitude.storage import Write, write_all
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rectitude.aggregate.evaluation import Evaluation
-    from rectitude.candidates.estimators import Estimate
 
-
-_NOT_ESTIMATED = ("metrics", "intervals", "slices")
-
-
-def marked(evaluations: Mapping[str, Evaluation], smallest: int) -> dict[str, Evaluation]:
-    """The evaluations with slices marked that have fewer lists or relevant rows than this."""
-    if smallest < 0:
-        raise BadName(f"--smallest-slice is {smallest}.", "a number of lists.")
-    return {
-        label: one
-        if one.slices is None
-        else replace(one, slices=one.slices.readable_from(smallest, smallest))
-        for label, one in evaluations.items()
-    }
-
-
-def with_estimates(
-    evaluation: Evaluation, predictions: Any, truth: Any, given: Mapping[str, Any]
-) -> Evaluation:
-    """The evaluation with what its metrics are likely to be over all items in its manifest."""
-    from rectitude.evaluation.estimates import estimates
-
-    names = [name for name in evaluation if _has_estimator(name)]
-    rest = {name: given[name] for name in given if name not in _NOT_ESTIMATED}
-    found = estimates(predictions, truth, names, **rest)
-    told = {name: _stored(found[name]) if name in found else None for name in evaluation}
-    return replace(evaluation, manifest={**evaluation.manifest, "estimates": told})
-
-
-def _has_estimator(metric: str) -> bool:
-    from rectitude.candidates.estimators import formula
-
-    try:
-        formula(metric)
-    except RectitudeError:
-        return False
-    return True
-
-
-def _stored(estimate: Estimate) -> dict[str, Any]:
-    facts = asdict(estimate)
-    unknown = [name for name, fact in facts.items() if isinstance(fact, float) and math.isnan(fact)]
-    return {**facts, **dict.fromkeys(unknown)}
-
-
-def estimated(evaluations: Mapping[str, Evaluation]) -> str:
-    """The estimates in words, run by run."""
-    lines = ["", "over all items, estimated from the sample:"]
-    for label, one in evaluations.items():
-        lines += [f"{label}:"] if len(evaluations) > 1 else []
-        lines += [f"  {_line(name, told)}" for name, told in one.manifest["estimates"].items()]
-    return "\n".join(lines) + "\n"
-
-
-def _line(name: str, told: Mapping[str, Any] | None) -> str:
-    if told is None:
-        return f"{name}: no estimator for this metric"
-    error = "unknown" if told["standard_error"] is None else f"{told['standard_error']:.4f}"
-    return f"{name} = {told['value']:.4f} +- {error} ({told['method']})"
-
-
-def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
-    """The values of every list; with several runs, under each other with the run's label first."""
-    import polars as pl
-
-    if len(evaluations) == 1:
-        return next(iter(evaluations.values())).per_list()
-    frames = [
-        evaluation.per_list().select(pl.lit(label).alias("run"), pl.all())
-        for label, evaluation in evaluations.items()
-    ]
-    return pl.concat(frames, how="diagonal")
-
-
-def frame_writer(path: Path, evaluations: Mapping[str, Evaluation]) -> Write:
-    """What writes the values of every list as the ending of the path says."""
-    if path.suffix != ".csv" and len(evaluations) == 1:  # Evaluation.load knows it again
-        return next(iter(evaluations.values())).stored().write_lists
-    frame = stacked(evaluations)
-    return frame.write_csv if path.suffix == ".csv" else frame.write_parquet
+_WHERE = "rectitude.data.read"
+_SAYS_ITSELF = ("convert", "demo")
+Report = Callable[[int, int], None]
+Event = Mapping[str, Any]
 
 
 def deliver(
@@ -130,15 +45,33 @@ def deliver(
         typer.echo(text, nl=False)
 
 
+def frame_writer(path: Path, evaluations: Mapping[str, Evaluation]) -> Write:
+    """What writes the values of every list as the ending of the path says."""
+    if path.suffix != ".csv" and len(evaluations) == 1:  # Evaluation.load knows it again
+        return next(iter(evaluations.values())).stored().write_lists
+    frame = stacked(evaluations)
+    return frame.write_csv if path.suffix == ".csv" else frame.write_parquet
+
+
+def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
+    """The values of every list; with several runs, under each other with the run's label first."""
+    import polars as pl
+
+    if len(evaluations) == 1:
+        return next(iter(evaluations.values())).per_list()
+    frames = [
+        evaluation.per_list().select(pl.lit(label).alias("run"), pl.all())
+        for label, evaluation in evaluations.items()
+    ]
+    return pl.concat(frames, how="diagonal")
+
+
 def _zip_writer(evaluations: Mapping[str, Evaluation]) -> Write:
     """What writes evaluations with their values per list into one file."""
     from rectitude.aggregate.stored import zip_writer
 
     single = len(evaluations) == 1
     return zip_writer({"" if single else label: one.stored() for label, one in evaluations.items()})
-
-
-Report = Callable[[int, int], None]
 
 
 @contextmanager
@@ -165,22 +98,6 @@ def shown(what: str) -> Iterator[Report | None]:
         yield lambda done, rows: bar.update(task, completed=done, total=rows)
 
 
-_WHERE = "rectitude.data.read"
-_SAYS_ITSELF = ("convert", "demo")
-
-
-class _Kept(logging.Handler):
-    """The messages, each once."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self.lines: dict[str, None] = {}
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message."""
-        self.lines[record.getMessage()] = None
-
-
 def told(line: str) -> None:
     """Say that a file was read which is no table."""
     logging.getLogger(_WHERE).info(line)
@@ -202,7 +119,16 @@ def reading_told(verb: str) -> Iterator[None]:
             typer.secho(line, err=True, dim=True)
 
 
-Event = Mapping[str, Any]
+class _Kept(logging.Handler):
+    """The messages, each once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: dict[str, None] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message."""
+        self.lines[record.getMessage()] = None
 
 
 @contextmanager
@@ -225,7 +151,7 @@ class _Lines:
 
     def __call__(self, event: Event) -> None:
         """Write an event."""
-        from rectitude.experiment.watching import line
+        from rectitude.experiment.events import line
 
         if event["event"] == "progress":
             now = time.monotonic()

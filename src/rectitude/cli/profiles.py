@@ -175,7 +175,7 @@ def _renamed(difference: ProfileDifference) -> list[str]:
 def _pairs(pairs: Mapping[str, Any]) -> list[str]:
     """Each switch with both choices and their sentences."""
     from rectitude.convention import SWITCHES
-    from rectitude.explanation.explain.text import shown
+    from rectitude.explanation.explain.result import shown
 
     lines = []
     for name, both in pairs.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rectitude.cli.inputs import Columns
 from rectitude.cli.options import Json, named_format, roles, value, values
 
 if TYPE_CHECKING:
@@ -52,10 +53,7 @@ def run(
         str | None, typer.Option(metavar="FILE", help="Steps that prepare the log first (.toml).")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For what is random.")] = 0,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=COLUMN ...", help="Unusual columns, such as user=visitor."),
-    ] = None,
+    columns: Columns = None,
     output: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write parts, ledger and fingerprint there.")
     ] = None,

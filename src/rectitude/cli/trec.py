@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rectitude.reports.trec import Gains, TrecLine
 
 PROFILE = "trec_eval-10"
+_OTHERS = ("train", "items", "users", "weights", "candidates")
 
 
 def _option(*names: str, metavar: str | None = None, words: str) -> Any:
@@ -116,7 +118,6 @@ def _found(
     label: str,
 ) -> Any:
     """The numbers, the tag and the strings of one run."""
-    from rectitude.data.formats.trec import tag_of
     from rectitude.evaluation.evaluate import evaluate
     from rectitude.reports import trec
 
@@ -130,7 +131,19 @@ def _found(
         evaluations[gains] = _whole(evaluate(run, worth, **{**given, "metrics": asked}))
     lengths = {line.length for line in lines if line.kind == "string"}
     strings = {size: _strings(size, options, run, truth, given) for size in lengths}
-    return trec.TrecValues(evaluations, tag_of(run) if isinstance(run, str) else label, strings)
+    return trec.TrecValues(evaluations, _tag(run) if isinstance(run, str) else label, strings)
+
+
+def _tag(path: str) -> str:
+    """The tag that the last line of a run holds; the name of a file that is no run."""
+    from rectitude.data.columns import wanted
+    from rectitude.data.formats.registry import open_file
+    from rectitude.data.formats.trec import RUN
+
+    source = open_file(Path(path).expanduser(), wanted("predictions", {}, "user"))
+    if tuple(source.names) != RUN:
+        return source.label
+    return str(source.take({"tag": "tag"})["tag"][-1])
 
 
 def _whole(evaluation: Evaluation) -> Evaluation:
@@ -170,6 +183,3 @@ def _strings(
     trials = Trials(opening, [asked])
     keys = map(str, trials.keys(asked).keys)
     return dict(zip(keys, strings(trials.judged(asked), length), strict=True))
-
-
-_OTHERS = ("train", "items", "users", "weights", "candidates")

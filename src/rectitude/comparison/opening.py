@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZipFile, is_zipfile
 
 import numpy as np
@@ -27,6 +27,8 @@ from rectitude.aggregate.stored import DOCUMENT, read_zip
 from rectitude.arrays import Integers
 from rectitude.comparison.pairing import Runs
 from rectitude.data.ids import Column
+from rectitude.data.read import read
+from rectitude.data.table import Table
 from rectitude.errors import (
     BadName,
     MissingNeed,
@@ -51,10 +53,6 @@ from rectitude.evaluation.slices import slices
 from rectitude.judge.attributes import Attributes
 from rectitude.metrics.names import parse
 
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
-
-
 ALL = "all"
 
 
@@ -75,8 +73,6 @@ def _slicing(
     evaluation: Evaluation, axes: tuple[Axis, ...], given: Mapping[str, Any], model: str
 ) -> Slicing:
     """Which lists belong to which slice, as `evaluate` has it of users."""
-    from rectitude.data.read import read
-
     users, table = given.get("users"), None
     if users is not None:
         table = read(users, "users", hints=given.get("columns"))

@@ -1,6 +1,7 @@
 """Golden data cases: filters, splits and samples of other frameworks, done here in their words.
 
-What golden data cases state of random splits: properties, each a count of what breaks it.
+A case gives rows and counts, and of what is drawn at random properties: each of these is a function
+that counts what breaks it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,11 +24,9 @@ from rectitude.splits.protocols import protocol, protocols, resolve, steps
 from rectitude.splits.run import planned
 from rectitude.splits.split import Split
 
-if TYPE_CHECKING:
-    Parts = dict[str, pl.DataFrame]
-
-
-_ID = "id"
+Parts = dict[str, pl.DataFrame]
+ID = "id"
+"""The number of a row in the case, whatever order its rows were put in."""
 
 
 @dataclass(frozen=True)
@@ -70,185 +69,14 @@ def _counts_of(splits: tuple[Split, Split], parts: Parts) -> dict[str, int]:
     }
 
 
-Property = Callable[[DataOutcome, Any], int]
-PROPERTIES: dict[str, Property] = {}
-
-
-def states(function: Property) -> Property:
-    """Make a function the meaning of the property that has its name."""
-    PROPERTIES[function.__name__.strip("_")] = function
-    return function
-
-
-@states
-def sizes(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
-    """The part has n rows."""
-    return sum(abs(outcome.rows(part).height - n) for part, n in stated.items())
-
-
-@states
-def at_most(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
-    """The part has at most n rows."""
-    return sum(max(outcome.rows(part).height - n, 0) for part, n in stated.items())
-
-
-@states
-def disjoint(outcome: DataOutcome, stated: list[str]) -> int:
-    """No row is in two parts."""
-    rows = [set(outcome.rows(part)[_ID]) for part in stated]
-    return sum(len(one & other) for one, other in combinations(rows, 2))
-
-
-@states
-def complete(outcome: DataOutcome, stated: list[str]) -> int:
-    """Together the parts are all rows."""
-    union = set().union(*(outcome.rows(part)[_ID] for part in stated))
-    return len(union ^ set(outcome.all[_ID]))
-
-
-@states
-def within(outcome: DataOutcome, stated: Mapping[str, str]) -> int:
-    """Every row of the part is in the other."""
-    both = [(outcome.rows(part)[_ID], outcome.rows(other)[_ID]) for part, other in stated.items()]
-    return sum(len(set(inner) - set(outer)) for inner, outer in both)
-
-
-@states
-def users(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
-    """The part has n distinct users."""
-    return sum(abs(outcome.rows(part)["user"].n_unique() - n) for part, n in stated.items())
-
-
-@states
-def users_disjoint(outcome: DataOutcome, stated: list[str]) -> int:
-    """No user is in both parts."""
-    one, other = (set(outcome.rows(part)["user"]) for part in stated)
-    return len(one & other)
-
-
-@states
-def users_equal(outcome: DataOutcome, stated: list[str]) -> int:
-    """The same users are in both parts."""
-    one, other = (set(outcome.rows(part)["user"]) for part in stated)
-    return len(one ^ other)
-
-
-@states
-def rows_per_user(outcome: DataOutcome, stated: Mapping[str, Mapping[str, Any]]) -> int:
-    """Each user of the part has so many of his rows there; in every fold."""
-    every = dict(outcome.all.group_by("user").len().rows())
-    wrong = 0
-    for parts in outcome.folds:
-        for part, rule in stated.items():
-            held = parts[part].group_by("user").len().rows()
-            wrong += sum(count != _number_properties(rule, every[user]) for user, count in held)
-    return wrong
-
-
-def _number_properties(rule: Mapping[str, Any], rows: int) -> int:
-    if "n" in rule:
-        return min(int(rule["n"]), rows)
-    rounded: Mapping[str, Callable[[float], int]]
-    rounded = {"ceil": math.ceil, "half_even": round, "floor": math.floor}
-    return rounded[rule["round"]](rule["fraction"] * rows)
-
-
-@states
-def before(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
-    """Every timestamp of the part is before t."""
-    return sum(int((outcome.rows(part)["timestamp"] >= t).sum()) for part, t in stated.items())
-
-
-@states
-def from_(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
-    """Every timestamp of the part is t or later."""
-    return sum(int((outcome.rows(part)["timestamp"] < t).sum()) for part, t in stated.items())
-
-
-@states
-def latest(outcome: DataOutcome, stated: str) -> int:
-    """No row of a user outside the part is later than his rows in it."""
-    inside = outcome.rows(stated)
-    first = inside.group_by("user").agg(pl.col("timestamp").min().alias("first"))
-    outside = outcome.all.join(inside, _ID, "anti").join(first, "user")
-    return int((outside["timestamp"] > outside["first"]).sum())
-
-
-@states
-def fold_sizes(outcome: DataOutcome, stated: list[int]) -> int:
-    """Rows in the test part of each fold, in any order."""
-    return _otherwise([fold["test"].height for fold in outcome.folds], stated)
-
-
-@states
-def fold_users(outcome: DataOutcome, stated: list[int]) -> int:
-    """Distinct users in the test part of each fold, in any order."""
-    return _otherwise([fold["test"]["user"].n_unique() for fold in outcome.folds], stated)
-
-
-def _otherwise(found: list[int], stated: list[int]) -> int:
-    return int(sorted(found) != sorted(stated))
-
-
-@states
-def folds_disjoint(outcome: DataOutcome, stated: bool) -> int:
-    """The test parts of the folds share no row."""
-    tests = [set(fold["test"][_ID]) for fold in outcome.folds]
-    return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
-
-
-@states
-def folds_complete(outcome: DataOutcome, stated: bool) -> int:
-    """Together the test parts of the folds are all rows."""
-    union = set().union(*(fold["test"][_ID] for fold in outcome.folds))
-    return len(union ^ set(outcome.all[_ID])) if stated else 0
-
-
-@states
-def folds_users_disjoint(outcome: DataOutcome, stated: bool) -> int:
-    """No user is in the test part of two folds."""
-    tests = [set(fold["test"]["user"]) for fold in outcome.folds]
-    return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
-
-
-@states
-def test_known(outcome: DataOutcome, stated: list[str]) -> int:
-    """Every user, item of test occurs in train."""
-    test, train = outcome.rows("test"), outcome.rows("train")
-    return sum(len(set(test[column]) - set(train[column])) for column in stated)
-
-
-@states
-def test_new_pairs(outcome: DataOutcome, stated: bool) -> int:
-    """No user and item of test occur together in train."""
-    pair = ["user", "item"]
-    again = outcome.rows("test").join(outcome.rows("train"), pair, "semi")
-    return again.height if stated else 0
-
-
-@states
-def candidates(outcome: DataOutcome, stated: Mapping[str, Any]) -> int:
-    """That many users, that many items for each, no repeats, none of them in the parts named."""
-    drawn = outcome.candidates
-    if drawn is None:
-        return int(stated["users"])
-    pair = ["user", "item"]
-    others = pl.concat([outcome.rows(part).select(pair) for part in stated.get("not_in", ())])
-    counts = drawn.group_by("user").len()["len"]
-    wrong = abs(len(counts) - int(stated["users"])) + int((counts != stated["per_user"]).sum())
-    repeats = drawn.height - drawn.unique(pair).height if stated.get("unique") else 0
-    return wrong + repeats + drawn.join(others, pair, "semi").height
-
-
-ID = "id"
-"""The number of a row in the case, whatever order its rows were put in."""
-
-
 class PropertyCheck(NamedTuple):
     """One thing that a case says, and how much of ours is otherwise; None if it cannot be said."""
 
     name: str
     wrong: int | None
+
+
+Wrong = Callable[[DataOutcome], int | None]
 
 
 def checks(case: Case) -> list[PropertyCheck]:
@@ -274,9 +102,6 @@ def declared(case: Case) -> bool:
     """Whether the protocol says why this case differs."""
     known = protocols().get(case.profile, {}).get("known_differences", {})
     return case.path.stem in known
-
-
-Wrong = Callable[[DataOutcome], int | None]
 
 
 def _asked(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
@@ -428,3 +253,173 @@ def _sampled(made: DataOutcome, words: Mapping[str, Any], profile: str) -> DataO
     settings = {word: value for word, value in words.items() if value is not None}
     drawn = candidates_of(made.splits[0][1], profile, **settings)
     return replace(made, candidates=drawn.frame)
+
+
+Property = Callable[[DataOutcome, Any], int]
+PROPERTIES: dict[str, Property] = {}
+
+
+def states(function: Property) -> Property:
+    """Make a function the meaning of the property that has its name."""
+    PROPERTIES[function.__name__.strip("_")] = function
+    return function
+
+
+@states
+def sizes(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
+    """The part has n rows."""
+    return sum(abs(outcome.rows(part).height - n) for part, n in stated.items())
+
+
+@states
+def at_most(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
+    """The part has at most n rows."""
+    return sum(max(outcome.rows(part).height - n, 0) for part, n in stated.items())
+
+
+@states
+def disjoint(outcome: DataOutcome, stated: list[str]) -> int:
+    """No row is in two parts."""
+    rows = [set(outcome.rows(part)[ID]) for part in stated]
+    return sum(len(one & other) for one, other in combinations(rows, 2))
+
+
+@states
+def complete(outcome: DataOutcome, stated: list[str]) -> int:
+    """Together the parts are all rows."""
+    union = set().union(*(outcome.rows(part)[ID] for part in stated))
+    return len(union ^ set(outcome.all[ID]))
+
+
+@states
+def within(outcome: DataOutcome, stated: Mapping[str, str]) -> int:
+    """Every row of the part is in the other."""
+    both = [(outcome.rows(part)[ID], outcome.rows(other)[ID]) for part, other in stated.items()]
+    return sum(len(set(inner) - set(outer)) for inner, outer in both)
+
+
+@states
+def users(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
+    """The part has n distinct users."""
+    return sum(abs(outcome.rows(part)["user"].n_unique() - n) for part, n in stated.items())
+
+
+@states
+def users_disjoint(outcome: DataOutcome, stated: list[str]) -> int:
+    """No user is in both parts."""
+    one, other = (set(outcome.rows(part)["user"]) for part in stated)
+    return len(one & other)
+
+
+@states
+def users_equal(outcome: DataOutcome, stated: list[str]) -> int:
+    """The same users are in both parts."""
+    one, other = (set(outcome.rows(part)["user"]) for part in stated)
+    return len(one ^ other)
+
+
+@states
+def rows_per_user(outcome: DataOutcome, stated: Mapping[str, Mapping[str, Any]]) -> int:
+    """Each user of the part has so many of his rows there; in every fold."""
+    every = dict(outcome.all.group_by("user").len().rows())
+    wrong = 0
+    for parts in outcome.folds:
+        for part, rule in stated.items():
+            held = parts[part].group_by("user").len().rows()
+            wrong += sum(count != _rows_stated(rule, every[user]) for user, count in held)
+    return wrong
+
+
+def _rows_stated(rule: Mapping[str, Any], rows: int) -> int:
+    if "n" in rule:
+        return min(int(rule["n"]), rows)
+    rounded: Mapping[str, Callable[[float], int]]
+    rounded = {"ceil": math.ceil, "half_even": round, "floor": math.floor}
+    return rounded[rule["round"]](rule["fraction"] * rows)
+
+
+@states
+def before(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
+    """Every timestamp of the part is before t."""
+    return sum(int((outcome.rows(part)["timestamp"] >= t).sum()) for part, t in stated.items())
+
+
+@states
+def from_(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
+    """Every timestamp of the part is t or later."""
+    return sum(int((outcome.rows(part)["timestamp"] < t).sum()) for part, t in stated.items())
+
+
+@states
+def latest(outcome: DataOutcome, stated: str) -> int:
+    """No row of a user outside the part is later than his rows in it."""
+    inside = outcome.rows(stated)
+    first = inside.group_by("user").agg(pl.col("timestamp").min().alias("first"))
+    outside = outcome.all.join(inside, ID, "anti").join(first, "user")
+    return int((outside["timestamp"] > outside["first"]).sum())
+
+
+@states
+def fold_sizes(outcome: DataOutcome, stated: list[int]) -> int:
+    """Rows in the test part of each fold, in any order."""
+    return _otherwise([fold["test"].height for fold in outcome.folds], stated)
+
+
+@states
+def fold_users(outcome: DataOutcome, stated: list[int]) -> int:
+    """Distinct users in the test part of each fold, in any order."""
+    return _otherwise([fold["test"]["user"].n_unique() for fold in outcome.folds], stated)
+
+
+def _otherwise(found: list[int], stated: list[int]) -> int:
+    return int(sorted(found) != sorted(stated))
+
+
+@states
+def folds_disjoint(outcome: DataOutcome, stated: bool) -> int:
+    """The test parts of the folds share no row."""
+    tests = [set(fold["test"][ID]) for fold in outcome.folds]
+    return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
+
+
+@states
+def folds_complete(outcome: DataOutcome, stated: bool) -> int:
+    """Together the test parts of the folds are all rows."""
+    union = set().union(*(fold["test"][ID] for fold in outcome.folds))
+    return len(union ^ set(outcome.all[ID])) if stated else 0
+
+
+@states
+def folds_users_disjoint(outcome: DataOutcome, stated: bool) -> int:
+    """No user is in the test part of two folds."""
+    tests = [set(fold["test"]["user"]) for fold in outcome.folds]
+    return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
+
+
+@states
+def test_known(outcome: DataOutcome, stated: list[str]) -> int:
+    """Every user, item of test occurs in train."""
+    test, train = outcome.rows("test"), outcome.rows("train")
+    return sum(len(set(test[column]) - set(train[column])) for column in stated)
+
+
+@states
+def test_new_pairs(outcome: DataOutcome, stated: bool) -> int:
+    """No user and item of test occur together in train."""
+    pair = ["user", "item"]
+    again = outcome.rows("test").join(outcome.rows("train"), pair, "semi")
+    return again.height if stated else 0
+
+
+@states
+def candidates(outcome: DataOutcome, stated: Mapping[str, Any]) -> int:
+    """That many users, that many items for each, no repeats, none of them in the parts named."""
+    drawn = outcome.candidates
+    if drawn is None:
+        return int(stated["users"])
+    pair = ["user", "item"]
+    others = pl.concat([outcome.rows(part).select(pair) for part in stated.get("not_in", ())])
+    counts = drawn.group_by("user").len()["len"]
+    wrong = abs(len(counts) - int(stated["users"])) + int((counts != stated["per_user"]).sum())
+    repeats = drawn.height - drawn.unique(pair).height if stated.get("unique") else 0
+    return wrong + repeats + drawn.join(others, pair, "semi").height

@@ -1,10 +1,7 @@
 """Run golden cases through the public interface and count what agrees.
 
-Golden report cases: the lines that a framework's training prints, printed here.
-
-Golden significance cases: another framework's tests of values per user, done here.
-
-Golden cases of windows: the users of the truth in groups, one evaluation each, and together.
+Most cases are values of metrics. Others are the lines that a framework's training prints, its tests
+of values per user, or windows: the users of the truth in groups, one evaluation each and together.
 """
 
 from __future__ import annotations
@@ -36,157 +33,16 @@ from rectitude.profiles import PROFILES, Profile, is_file, named
 from rectitude.reports.epoch import STYLES, Style, chosen_by
 from rectitude.reports.history import History
 
-
-def report_checks(case: Case, profile: Profile | None) -> list[PropertyCheck]:
-    """Everything that a report case says: 0 where the same is printed or chosen here, 1 if not."""
-    stored = json.loads(case.path.read_text("utf-8"))
-    form = case.profile + case.path.stem.partition("--report")[2]
-    said = {"best_index": stored["expected_best_index"], **stored["expected_lines"]}
-    scored = replace(case, kind="scores")
-    switches = changes(scored)
-    if profile is None or form not in STYLES or switches is None:
-        return [PropertyCheck(name, None) for name in said]
-    history = _history(scored, stored, {"profile": profile, **switches}, STYLES[form])
-    found = _printed(history, stored["given"], form)
-    return [
-        PropertyCheck(name, int(found[name] != said[name]) if name in found else None)
-        for name in said
-    ]
-
-
-def _history(
-    case: Case, stored: Mapping[str, Any], convention: Mapping[str, Any], style: Style
-) -> History:
-    """The evaluations that stand for epochs; the one whose line is printed has what was given."""
-    given, history = stored["given"], History()
-    metrics = [f"{metric}@{k}" for metric in style.epoch for k in case.cutoffs]
-    for index, fixture in enumerate(stored["epochs"]):
-        given_there = arguments(replace(case, inputs=case.inputs.parent / fixture), "")
-        evaluation = evaluate(**given_there, metrics=metrics, convention=convention)
-        number = given["epoch"] + index - given["epoch_line_of"]
-        history.add(number, evaluation, given["losses"], given["elapsed"])
-    return history
-
-
-def _printed(history: History, given: Mapping[str, Any], form: Any) -> dict[str, object]:
-    seconds, first = given["total_seconds"], history[0].evaluation
-    return {
-        "best_index": history.best(chosen_by(first, STYLES[form])).index,
-        "perf_str": history.line(form, given["epoch_line_of"]),
-        "final_perf": history.best_line(form, seconds=seconds),
-        "result_file_text": history.record(
-            STYLES[form].arguments, form, seconds=seconds, time=given["time"]
-        ),
-    }
-
-
 _TESTS = {
     "paired_t_test": "t",
     "wilcoxon_test": "wilcoxon",
     "whitney_u_test": "mann_whitney",
     "kruskal_test": "kruskal",
 }
-
-
-class Tested(NamedTuple):
-    """One number of a test of two models, theirs and ours."""
-
-    metric: str
-    what: str
-    expected: float
-    got: float | None
-    """None if there is no such test here"""
-    tolerance: float
-
-
-def significance_values(case: Case) -> Iterator[Tested]:
-    """Every statistic, p-value and verdict of a case; verdicts are 1 or 0 and must be equal."""
-    stored = json.loads(case.path.read_text("utf-8"))
-    operation = stored["operation"]
-    limits = {"significant": operation["alpha"]}
-    limits["significant_bonferroni"] = operation["alpha"] / operation["family"]
-    frame = pl.read_parquet(case.inputs / "per_user.parquet").cast(pl.Float64)
-    for row in stored["expected_rows"]:
-        names = [f"{row[side]}:{row['metric']}" for side in ("a", "b")]
-        one, other = (frame[name].to_numpy() for name in names)
-        there = np.isfinite(one) & np.isfinite(other)
-        found: dict[str, float] = {}
-        if operation["name"] in _TESTS:
-            outcome = TESTS[_TESTS[operation["name"]]](one[there], other[there])
-            found = {"statistic": outcome.statistic, "p": outcome.p}
-            found |= {name: float(outcome.p < limit) for name, limit in limits.items()}
-        for what in [what for what in ("statistic", "p", *limits) if what in row]:
-            tolerance = 0.0 if what in limits else case.tolerance
-            told = f"{what} of {row['a']} and {row['b']}"
-            yield Tested(row["metric"], told, float(row[what]), found.get(what), tolerance)
-
-
 _NAME = re.compile(
     r"(?P<metric>\w+)\[(?:(?P<mean>macro|micro)|window=(?P<window>\d+))\](?P<at>@\d+)?"
 )
 _USERS = "num_user"
-
-
-class Windowed(NamedTuple):
-    """One number of a case of windows, theirs and ours."""
-
-    name: str
-    user: str
-    expected: float | None
-    got: float | None
-    """None if there is no such number here"""
-    tolerance: float
-
-
-def window_values(case: Case, profile: Profile | None) -> Iterator[Windowed]:
-    """Every number of a case of windows: of each window, their mean, and the mean over lists."""
-    found = {name: _NAME.fullmatch(name) for name in case.expected}
-    plain = replace(case, options={n: v for n, v in case.options.items() if n != "windows"})
-    switches = changes(replace(plain, expected={}))
-    asked = {one["metric"] + (one["at"] or "") for one in found.values() if one} - {_USERS}
-    windows = None
-    if profile is not None and switches is not None:
-        known = sorted(name for name in asked if profile.has(name))
-        windows = _evaluated_windows(case, plain, {"profile": profile, **switches}, known)
-    for name, expected in case.expected.items():
-        got = None if windows is None else _got(windows, found[name])
-        yield Windowed(name, "", expected, got, case.tolerance_of(name))
-
-
-def _evaluated_windows(
-    case: Case, plain: Case, convention: Mapping[str, Any], names: list[str]
-) -> Windows:
-    """An evaluation of each window; in the mean, one without users is worth 0."""
-    recorded = case.options.get("ranking", "")
-    cut = names[0].rpartition("@")[2] if names else ""
-    ranking = recorded.get(f"@{cut}", "") if isinstance(recorded, Mapping) else recorded
-    given = arguments(plain, ranking)
-    truth = given.pop("truth")
-    windows: dict[str, Evaluation | None] = {}
-    for number, (low, high) in enumerate(pairwise(case.options["windows"]), 1):
-        part = truth.filter(truth["user"].is_between(low, high, closed="left"))
-        try:
-            windows[str(number)] = evaluate(
-                **given, truth=part, metrics=names, convention=convention
-            )
-        except NothingToEvaluate:
-            windows[str(number)] = None
-    return Windows(windows, empty="zero")
-
-
-def _got(windows: Windows, name: re.Match[str] | None) -> float | None:
-    if name is None:
-        return None
-    metric = f"{name['metric']}{name['at'] or ''}"
-    if name["metric"] != _USERS and metric not in windows.names:
-        return None
-    if name["window"] is None:
-        return (windows.macro if name["mean"] == "macro" else windows.micro)(metric)
-    evaluation = windows.evaluations.get(name["window"])
-    if name["metric"] == _USERS:
-        first = None if evaluation is None else evaluation.result(windows.names[0])
-        return 0.0 if first is None else float(first.counted or 0)
-    return windows.values(metric)[name["window"]]
 
 
 class Agreement(NamedTuple):
@@ -262,22 +118,24 @@ def conformance(folder: str | Path, profiles: Sequence[str] = ()) -> list[Tallie
 def _add(standing: Tallied, case: Case, profile: Profile | None) -> None:
     if case.kind == "data":
         _add_checks(standing, case, checks(case), declared(case))
-        return
-    if case.kind == "report":
+    elif case.kind == "report":
         _add_checks(standing, case, report_checks(case, profile), False)
-        return
-    if case.kind == "significance":
-        tested = [*significance_values(case)]
-        done = [Agreement(case.path.stem, *one) for one in tested if one.got is not None]
-        standing.unsupported += len(tested) - len(done)
-        _count(standing, done, {})
-        return
-    if "windows" in case.options:
-        windowed = [*window_values(case, profile)]
-        done = [Agreement(case.path.stem, *one) for one in windowed if one.got is not None]
-        standing.unsupported += len(windowed) - len(done)
-        _count(standing, done, {})
-        return
+    elif case.kind == "significance":
+        _add_supported(standing, [*significance_values(case)])
+    elif "windows" in case.options:
+        _add_supported(standing, [*window_values(case, profile)])
+    else:
+        _add_metrics(standing, case, profile)
+
+
+def _add_supported(standing: Tallied, values: Sequence[Agreement]) -> None:
+    """The values of a case; what has none of ours is not there yet."""
+    done = [one for one in values if one.got is not None]
+    standing.unsupported += len(values) - len(done)
+    _count(standing, done, {})
+
+
+def _add_metrics(standing: Tallied, case: Case, profile: Profile | None) -> None:
     switches = changes(case)
     if profile is None or switches is None:
         standing.unsupported += case.size
@@ -315,28 +173,6 @@ def _in_order_of_popularity(case: Case, profile: Profile) -> Profile:
     return replace(
         profile, metrics={k: {**own, **order.get(k, {})} for k, own in profile.metrics.items()}
     )
-
-
-def _add_checks(
-    standing: Tallied, case: Case, checked: Iterable[PropertyCheck], is_declared: bool
-) -> None:
-    """What a case of data or text says, each thing as a count of what is otherwise here: none, if
-    it agrees.
-
-    Differences are declared by case, in the protocol of the framework.
-    """
-    for check in checked:
-        if check.wrong is None:
-            standing.unsupported += 1
-            continue
-        one = Agreement(case.path.stem, check.name, "", 0.0, float(check.wrong), 0.0)
-        standing.compared += 1
-        standing.agree += one.agrees
-        if not one.agrees and is_declared:
-            standing.declared += 1
-        elif not one.agrees:
-            standing.largest_error = max(standing.largest_error, one.error)
-            standing.wrong.append(one)
 
 
 def _evaluated(
@@ -413,3 +249,145 @@ def _count(
             standing.declared += 1
         elif not one.agrees:
             standing.wrong.append(one)
+
+
+def _add_checks(
+    standing: Tallied, case: Case, checked: Iterable[PropertyCheck], is_declared: bool
+) -> None:
+    """What a case of data or text says, each thing as a count of what is otherwise here: none, if
+    it agrees.
+
+    Differences are declared by case, in the protocol of the framework.
+    """
+    for check in checked:
+        if check.wrong is None:
+            standing.unsupported += 1
+            continue
+        one = Agreement(case.path.stem, check.name, "", 0.0, float(check.wrong), 0.0)
+        standing.compared += 1
+        standing.agree += one.agrees
+        if not one.agrees and is_declared:
+            standing.declared += 1
+        elif not one.agrees:
+            standing.largest_error = max(standing.largest_error, one.error)
+            standing.wrong.append(one)
+
+
+def report_checks(case: Case, profile: Profile | None) -> list[PropertyCheck]:
+    """Everything that a report case says: 0 where the same is printed or chosen here, 1 if not."""
+    stored = json.loads(case.path.read_text("utf-8"))
+    form = case.profile + case.path.stem.partition("--report")[2]
+    said = {"best_index": stored["expected_best_index"], **stored["expected_lines"]}
+    scored = replace(case, kind="scores")
+    switches = changes(scored)
+    if profile is None or form not in STYLES or switches is None:
+        return [PropertyCheck(name, None) for name in said]
+    history = _history(scored, stored, {"profile": profile, **switches}, STYLES[form])
+    found = _printed(history, stored["given"], form)
+    return [
+        PropertyCheck(name, int(found[name] != said[name]) if name in found else None)
+        for name in said
+    ]
+
+
+def _history(
+    case: Case, stored: Mapping[str, Any], convention: Mapping[str, Any], style: Style
+) -> History:
+    """The evaluations that stand for epochs; the one whose line is printed has what was given."""
+    given, history = stored["given"], History()
+    metrics = [f"{metric}@{k}" for metric in style.epoch for k in case.cutoffs]
+    for index, fixture in enumerate(stored["epochs"]):
+        given_there = arguments(replace(case, inputs=case.inputs.parent / fixture), "")
+        evaluation = evaluate(**given_there, metrics=metrics, convention=convention)
+        number = given["epoch"] + index - given["epoch_line_of"]
+        history.add(number, evaluation, given["losses"], given["elapsed"])
+    return history
+
+
+def _printed(history: History, given: Mapping[str, Any], form: Any) -> dict[str, object]:
+    seconds, first = given["total_seconds"], history[0].evaluation
+    return {
+        "best_index": history.best(chosen_by(first, STYLES[form])).index,
+        "perf_str": history.line(form, given["epoch_line_of"]),
+        "final_perf": history.best_line(form, seconds=seconds),
+        "result_file_text": history.record(
+            STYLES[form].arguments, form, seconds=seconds, time=given["time"]
+        ),
+    }
+
+
+def significance_values(case: Case) -> Iterator[Agreement]:
+    """Every statistic, p-value and verdict of a case, None where there is no such test here;
+    verdicts are 1 or 0 and must be equal."""
+    stored = json.loads(case.path.read_text("utf-8"))
+    operation = stored["operation"]
+    limits = {"significant": operation["alpha"]}
+    limits["significant_bonferroni"] = operation["alpha"] / operation["family"]
+    frame = pl.read_parquet(case.inputs / "per_user.parquet").cast(pl.Float64)
+    for row in stored["expected_rows"]:
+        names = [f"{row[side]}:{row['metric']}" for side in ("a", "b")]
+        one, other = (frame[name].to_numpy() for name in names)
+        there = np.isfinite(one) & np.isfinite(other)
+        found: dict[str, float] = {}
+        if operation["name"] in _TESTS:
+            outcome = TESTS[_TESTS[operation["name"]]](one[there], other[there])
+            found = {"statistic": outcome.statistic, "p": outcome.p}
+            found |= {name: float(outcome.p < limit) for name, limit in limits.items()}
+        for what in [what for what in ("statistic", "p", *limits) if what in row]:
+            tolerance = 0.0 if what in limits else case.tolerance
+            told, expected = f"{what} of {row['a']} and {row['b']}", float(row[what])
+            yield Agreement(
+                case.path.stem, row["metric"], told, expected, found.get(what), tolerance
+            )
+
+
+def window_values(case: Case, profile: Profile | None) -> Iterator[Agreement]:
+    """Every number of a case of windows: of each window, their mean, and the mean over lists; None
+    where there is no such number here."""
+    found = {name: _NAME.fullmatch(name) for name in case.expected}
+    plain = replace(case, options={n: v for n, v in case.options.items() if n != "windows"})
+    switches = changes(replace(plain, expected={}))
+    asked = {one["metric"] + (one["at"] or "") for one in found.values() if one} - {_USERS}
+    windows = None
+    if profile is not None and switches is not None:
+        known = sorted(name for name in asked if profile.has(name))
+        windows = _evaluated_windows(case, plain, {"profile": profile, **switches}, known)
+    for name, expected in case.expected.items():
+        got = None if windows is None else _got(windows, found[name])
+        yield Agreement(case.path.stem, name, "", expected, got, case.tolerance_of(name))
+
+
+def _evaluated_windows(
+    case: Case, plain: Case, convention: Mapping[str, Any], names: list[str]
+) -> Windows:
+    """An evaluation of each window; in the mean, one without users is worth 0."""
+    recorded = case.options.get("ranking", "")
+    cut = names[0].rpartition("@")[2] if names else ""
+    ranking = recorded.get(f"@{cut}", "") if isinstance(recorded, Mapping) else recorded
+    given = arguments(plain, ranking)
+    truth = given.pop("truth")
+    windows: dict[str, Evaluation | None] = {}
+    for number, (low, high) in enumerate(pairwise(case.options["windows"]), 1):
+        part = truth.filter(truth["user"].is_between(low, high, closed="left"))
+        try:
+            windows[str(number)] = evaluate(
+                **given, truth=part, metrics=names, convention=convention
+            )
+        except NothingToEvaluate:
+            windows[str(number)] = None
+    return Windows(windows, empty="zero")
+
+
+def _got(windows: Windows, name: re.Match[str] | None) -> float | None:
+    if name is None:
+        return None
+    metric = f"{name['metric']}{name['at'] or ''}"
+    if name["metric"] != _USERS and metric not in windows.names:
+        return None
+    if name["window"] is None:
+        return (windows.macro if name["mean"] == "macro" else windows.micro)(metric)
+    evaluation = windows.evaluations.get(name["window"])
+    if name["metric"] == _USERS:
+        first = None if evaluation is None else evaluation.result(windows.names[0])
+        return 0.0 if first is None else float(first.counted or 0)
+    return windows.values(metric)[name["window"]]

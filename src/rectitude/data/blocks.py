@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Pieces
 from rectitude.kernels import frozen
 from rectitude.parallel import in_blocks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Codes = NDArray[np.uint32]
-
-from itertools import pairwise
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Mask = Flags | pl.Series
-    Blocks = list[NDArray[Any]]
+Mask = Flags | pl.Series
+Blocks = list[NDArray[Any]]
 
 _BLOCK = 1 << 18
 _KINDS = (

@@ -18,22 +18,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Integers, Pieces
 from rectitude.data.blocks import blocks, pieces, plain
+from rectitude.data.table import Table
 from rectitude.errors import BadIds
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, thread_count, together
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Codes = NDArray[np.uint32]
-    from rectitude.data.table import Table
+Codes = NDArray[np.uint32]
 
 
 HASH_FROM_ROWS = 1_000_000

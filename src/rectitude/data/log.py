@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from rectitude.data.blocks import blocks, flags_of, kind, plain
+from rectitude.data.blocks import Mask, blocks, flags_of, kind, plain
 from rectitude.data.columns import COUNTS, normal
 from rectitude.data.ids import distinct, whole_numbers
 from rectitude.data.ledger import Ledger
@@ -29,12 +30,6 @@ from rectitude.data.values import require_counts
 from rectitude.errors import BadIds, BadTable
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rectitude.data.blocks import Mask
-
 
 _FEW = 1 << 12
 """Frames in pieces of so few rows are made whole first."""

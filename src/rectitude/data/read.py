@@ -173,7 +173,7 @@ def _read_wrapped(
 
 def _opened(source: object, want: WantedColumns) -> Source:
     if isinstance(source, (str, PathLike)):
-        from rectitude.data.formats.registry import open_file  # which knows every format
+        from rectitude.data.formats.registry import open_file  # noqa: PLC0415  (brings every format)
 
         return open_file(Path(fspath(source)).expanduser(), want)
     if want.form:

@@ -20,10 +20,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.data.columns import KEPT_WHOLE, POSITIONS, WantedColumns, matches
 from rectitude.data.ids import whole_numbers
@@ -32,10 +33,7 @@ from rectitude.data.values import EXACT, IDS, NUMBERS
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.parallel import in_blocks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[np.uint8]
+Bytes = NDArray[np.uint8]
 
 _BLOCK = 1 << 20  # threads that have less to do at a time wait for each other
 _REST = 4

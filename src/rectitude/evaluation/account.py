@@ -13,7 +13,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from rectitude.arrays import Flags, Grouped, Pieces, distinct_codes
 from rectitude.data.blocks import pieces
 from rectitude.data.ids import has_128_bits, kind_of, lookalikes
 from rectitude.data.ledger import Ledger, Weight
+from rectitude.data.table import Table
 from rectitude.errors import BadIds, NothingToEvaluate
 from rectitude.judge.align import Aligned
 from rectitude.judge.dense import recorded
@@ -33,9 +34,6 @@ from rectitude.judge.match import Stretch, share, stretches
 from rectitude.kernels import HASH, frozen, kernel, repay
 from rectitude.parallel import Task
 from rectitude.profiles import Profile
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
 
 
 def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger) -> None:

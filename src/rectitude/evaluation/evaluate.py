@@ -103,7 +103,7 @@ def parse_slices(slices: object) -> Slicings:
     """The axes of every slicing that was asked for."""
     if slices is None:
         return ()
-    from rectitude.evaluation.axes import parse_slicings
+    from rectitude.evaluation.axes import parse_slicings  # noqa: PLC0415  (for slices only)
 
     return tuple(parse_slicings(slices))
 
@@ -112,7 +112,7 @@ def columns_kept(plan: Plan) -> tuple[str, ...]:
     """The columns of predictions and truth that slices may go by."""
     if not plan.slicings:
         return ()
-    from rectitude.evaluation.axes import kept_columns
+    from rectitude.evaluation.axes import kept_columns  # noqa: PLC0415  (for slices only)
 
     return kept_columns(plan.slicings)
 
@@ -120,7 +120,7 @@ def columns_kept(plan: Plan) -> tuple[str, ...]:
 def evaluate_inputs(plan: Plan, inputs: Inputs) -> Evaluation:
     """The evaluation of inputs that are open already."""
     if plan.slicings:
-        from rectitude.evaluation.axes import require_axes
+        from rectitude.evaluation.axes import require_axes  # noqa: PLC0415  (for slices only)
 
         require_axes(plan.slicings, inputs)
     batch = judge_batch(plan, inputs)
@@ -146,7 +146,7 @@ def measure_whole(plan: Plan, batch: Batch, inputs: Inputs) -> State:
     )
     if not plan.slicings:
         return state
-    from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch
+    from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch  # noqa: PLC0415  (for slices only)
 
     slices = measure_slices(plan, slice_batch(plan, batch, inputs), found.failures)
     return replace(state, slices=slices, relevant=relevant_in(plan, batch))
@@ -163,7 +163,7 @@ def evaluation_of(
     results, failures = results_of(plan, state, facts, values)
     sliced = None
     if state.slices:
-        from rectitude.evaluation.slices import numbers_of
+        from rectitude.evaluation.slices import numbers_of  # noqa: PLC0415  (for slices only)
 
         sliced = numbers_of(plan, state, facts)
     return Evaluation(results, state.ledger, state.manifest, failures, lists, sliced)

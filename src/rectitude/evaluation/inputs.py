@@ -23,6 +23,7 @@ from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
 from rectitude.data.inputs import Inputs
 from rectitude.data.matrices import load, matrix
+from rectitude.data.read import read
 from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable, unknown_name
 from rectitude.evaluation.restrict import (
@@ -215,8 +216,6 @@ def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
     wanted = [w for w in wanted if w not in ready and not isinstance(inputs[w], Candidates)]
     if not wanted:
         return tables
-    from rectitude.data.read import read
-
     together([partial(load_table, what) for what in wanted])
     seen = {name for table in tables.values() for name in table.columns.values()}
     unseen = {role: name for role, name in (given.columns or {}).items() if name not in seen}
@@ -356,8 +355,6 @@ def _sparse_truth(dense: Dense, given: Any) -> Table:
 
 def _recorded_lists(dense: Dense, given: Given) -> Table:
     """A recorded order of scores as lists: a table, or the columns of each row in order."""
-    from rectitude.data.read import read
-
     handed, ranking = dense.table.frame["list"], given.ranking
     if not isinstance(ranking, np.ndarray):
         key = given.list_key

@@ -213,14 +213,14 @@ class Evaluator:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything added so far as JSON, whole or not at all."""
-        from rectitude.evaluation.saved import save
+        from rectitude.evaluation.saved import save  # noqa: PLC0415  (a cycle)
 
         save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Evaluator:
         """An evaluator that `save` wrote."""
-        from rectitude.evaluation.saved import load
+        from rectitude.evaluation.saved import load  # noqa: PLC0415  (a cycle)
 
         return load(path)
 

@@ -1,8 +1,6 @@
-"""What can be known to be wrong before anything runs: names, parameters, files, packages.
+"""What can be known to be wrong before anything runs: names, parameters, files, packages, models.
 
-What can be known to be wrong with models before anything runs.
-
-Errors that name the line of a key, and what several checks ask for.
+Errors name the line of the key at fault.
 """
 
 from __future__ import annotations
@@ -13,12 +11,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+from rectitude.candidates.protocols import CANDIDATES
+from rectitude.candidates.sampling import plan_of
+from rectitude.data.formats.registry import format_named
 from rectitude.errors import BadName, MissingExtra, RectitudeError, UnreadableFile, unknown_name
+from rectitude.evaluation.axes import parse_slicings as parse_slices
 from rectitude.experiment.config import NAME, STREAM, WORDS_OF_NAME, Entrant, SplitBy
 from rectitude.experiment.models import Fielded
 from rectitude.experiment.reading import At, Loaded
+from rectitude.experiment.stages import against_of, convention_of
+from rectitude.experiment.windows import prequential
+from rectitude.metrics.names import parse_all
 from rectitude.models import MODELS
 from rectitude.models.protocol import Plugins
+from rectitude.prepare import read_recipe
+from rectitude.prepare.recipe import planned
+from rectitude.profiles import profile_of
+from rectitude.splits.protocols import resolve
+from rectitude.splits.run import SPLITTERS
+from rectitude.splits.split import parameters, require_known
+from rectitude.splits.unknown import unknown
 
 
 @contextmanager
@@ -181,16 +193,11 @@ def _require_data(loaded: Loaded, handed: bool) -> None:
                 "a file; paths are relative to the experiment's own file.",
             )
     if config.data.format:
-        from rectitude.data.formats.registry import format_named
-
         with placed(loaded, "data", "format"):
             format_named(config.data.format, "[data] format")
 
 
 def _require_recipe(loaded: Loaded) -> None:
-    from rectitude.prepare import read_recipe
-    from rectitude.prepare.recipe import planned
-
     given = loaded.config.prepare
     if isinstance(given, str):
         with placed(loaded, "prepare"):
@@ -200,10 +207,6 @@ def _require_recipe(loaded: Loaded) -> None:
 
 
 def _require_split(loaded: Loaded) -> None:
-    from rectitude.splits.protocols import resolve
-    from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
-    from rectitude.splits.split import SPLITTERS, parameters, require_known
-
     chosen = loaded.config.split
     own = chosen.parameters
     if chosen.parts:
@@ -235,8 +238,6 @@ def _require_split(loaded: Loaded) -> None:
 
 
 def _require_stream(loaded: Loaded) -> None:
-    from rectitude.experiment.windows import prequential
-
     chosen = loaded.config.split
     own = chosen.parameters
     taken = [name for name in inspect.signature(prequential).parameters if name != "source"]
@@ -249,9 +250,6 @@ def _require_stream(loaded: Loaded) -> None:
 
 def _require_inner(loaded: Loaded) -> None:
     """The split of train, and what happens to the unknown."""
-    from rectitude.splits.split import SPLITTERS, parameters, require_known
-    from rectitude.splits.unknown import unknown
-
     chosen = loaded.config.split
     if isinstance(chosen.validation, dict):
         inner = dict(chosen.validation)
@@ -269,9 +267,6 @@ def _require_inner(loaded: Loaded) -> None:
 
 
 def _require_candidates(loaded: Loaded) -> None:
-    from rectitude.candidates.protocols import CANDIDATES
-    from rectitude.candidates.sampling import plan_of
-
     chosen = loaded.config.candidates
     if not chosen.kind:
         require_keys(loaded, ("candidates",), chosen.parameters, ("kind",), "candidates")
@@ -295,11 +290,6 @@ def _require_candidates(loaded: Loaded) -> None:
 
 def _require_metrics(loaded: Loaded) -> None:
     """Metrics and switches that exist; more shows when lists are judged."""
-    from rectitude.evaluation.axes import parse_slicings as parse_slices
-    from rectitude.experiment.stages import against_of, convention_of
-    from rectitude.metrics.names import parse_all
-    from rectitude.profiles import profile_of
-
     with placed(loaded, "evaluate", "convention"):
         profile = profile_of(convention_of(loaded))
     asked = loaded.config.evaluate.metrics

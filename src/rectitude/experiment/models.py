@@ -1,6 +1,6 @@
 """The models of an experiment: how each is made, and what its lists depend on.
 
-The files that a model of one's own comes from, so that editing any of them counts.
+A model of one's own depends on the files that it comes from, so that editing any of them counts.
 """
 
 from __future__ import annotations
@@ -18,78 +18,25 @@ from typing import Any
 
 from rectitude.candidates.value import Candidates
 from rectitude.experiment.config import Entrant, Learning
+from rectitude.experiment.events import Report
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
 from rectitude.experiment.reading import Loaded
 from rectitude.experiment.stages import StagePart
 from rectitude.experiment.store import read_split
-from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import updated
+from rectitude.metrics.names import parse_all
 from rectitude.models import MODELS, Model, Predicted, Served, learnt_from, model_of, predicted
 from rectitude.models.predict import Seen
 from rectitude.models.protocol import Plugins, imported, required, takes
 from rectitude.predictions.lists import Lists
 from rectitude.splits.split import Split
 
+WHOLE = 100
+"""How long lists are for metrics that look at the whole list."""
 _INSTALLED = ("site-packages", "dist-packages")
 _REMEMBERED: dict[int, tuple[Any, dict[str, str]]] = {}
 """What modules came from when they were first asked for: Python goes on with the code that it has
 loaded, whatever becomes of the file. A module that is loaded again has another spec."""
-
-
-def sources_of(path: str) -> dict[str, str]:
-    """The hashes of the files of an object at an import path: its package, or its module and what
-    that imports from beside it; none if it cannot be imported, which is said when it is made."""
-    try:
-        module = import_module(path.partition(":")[0])
-    except Exception:  # whatever a module of somebody else's raises
-        return {}
-    loaded = module.__spec__ or module
-    if id(loaded) not in _REMEMBERED:
-        _REMEMBERED[id(loaded)] = (loaded, _digests(module))
-    return _REMEMBERED[id(loaded)][1]
-
-
-def _digests(module: ModuleType) -> dict[str, str]:
-    top = sys.modules.get(module.__name__.partition(".")[0], module)
-    roots = [Path(place) for place in getattr(top, "__path__", ())]
-    files = [(root.parent, file) for root in roots for file in root.rglob("*.py")]
-    if not roots and getattr(module, "__file__", None):
-        own = Path(str(module.__file__))
-        files = [(own.parent, file) for file in _with_neighbours(own)]
-    return {file.relative_to(root).as_posix(): file_digest(file) for root, file in sorted(files)}
-
-
-def _with_neighbours(own: Path) -> set[Path]:
-    """A module, and what it imports of its own folder, itself or through others."""
-    found, waiting = {own}, [own]
-    while waiting and own.parent.name not in _INSTALLED:
-        names = _imported(waiting.pop())
-        near = [one for name in names for one in _named(own.parent, name)]
-        fresh = [one for one in near if one not in found]
-        found.update(fresh)
-        waiting += fresh
-    return found
-
-
-def _named(folder: Path, name: str) -> list[Path]:
-    """The files of a module or package of a folder."""
-    file = folder / f"{name}.py"
-    return [*([file] if file.is_file() else []), *(folder / name).rglob("*.py")]
-
-
-def _imported(file: Path) -> set[str]:
-    """The first words of all that a file imports."""
-    try:
-        nodes = list(ast.walk(ast.parse(file.read_bytes())))
-    except (SyntaxError, ValueError):  # no Python, or not of this release
-        return set()
-    names = [one.name for node in nodes if isinstance(node, ast.Import) for one in node.names]
-    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.partition(".")[0] for name in names}
-
-
-WHOLE = 100
-"""How long lists are for metrics that look at the whole list."""
 
 
 @dataclass(frozen=True)
@@ -221,8 +168,6 @@ def _object(path: str) -> Any:
 
 def depth_of(loaded: Loaded) -> int:
     """How long lists are: as asked for, else the largest cutoff, and 100 if a metric has none."""
-    from rectitude.metrics.names import parse_all
-
     chosen = loaded.config.evaluate
     if chosen.depth is not None:
         return chosen.depth
@@ -230,3 +175,55 @@ def depth_of(loaded: Loaded) -> int:
     metrics = [chosen.metrics] if isinstance(chosen.metrics, str) else chosen.metrics
     said = [name.at or "" for name in parse_all([*metrics, *tuned])]
     return max(int(at) if at.isdecimal() else WHOLE for at in said)
+
+
+def sources_of(path: str) -> dict[str, str]:
+    """The hashes of the files of an object at an import path: its package, or its module and what
+    that imports from beside it; none if it cannot be imported, which is said when it is made."""
+    try:
+        module = import_module(path.partition(":")[0])
+    except Exception:  # whatever a module of somebody else's raises
+        return {}
+    loaded = module.__spec__ or module
+    if id(loaded) not in _REMEMBERED:
+        _REMEMBERED[id(loaded)] = (loaded, _digests(module))
+    return _REMEMBERED[id(loaded)][1]
+
+
+def _digests(module: ModuleType) -> dict[str, str]:
+    top = sys.modules.get(module.__name__.partition(".")[0], module)
+    roots = [Path(place) for place in getattr(top, "__path__", ())]
+    files = [(root.parent, file) for root in roots for file in root.rglob("*.py")]
+    if not roots and getattr(module, "__file__", None):
+        own = Path(str(module.__file__))
+        files = [(own.parent, file) for file in _with_neighbours(own)]
+    return {file.relative_to(root).as_posix(): file_digest(file) for root, file in sorted(files)}
+
+
+def _with_neighbours(own: Path) -> set[Path]:
+    """A module, and what it imports of its own folder, itself or through others."""
+    found, waiting = {own}, [own]
+    while waiting and own.parent.name not in _INSTALLED:
+        names = _imported(waiting.pop())
+        near = [one for name in names for one in _named(own.parent, name)]
+        fresh = [one for one in near if one not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found
+
+
+def _named(folder: Path, name: str) -> list[Path]:
+    """The files of a module or package of a folder."""
+    file = folder / f"{name}.py"
+    return [*([file] if file.is_file() else []), *(folder / name).rglob("*.py")]
+
+
+def _imported(file: Path) -> set[str]:
+    """The first words of all that a file imports."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError):  # no Python, or not of this release
+        return set()
+    names = [one.name for node in nodes if isinstance(node, ast.Import) for one in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names}

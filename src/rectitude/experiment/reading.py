@@ -1,8 +1,6 @@
 """Reading an experiment's file: TOML, YAML or a dict, with errors that name line and key.
 
-The JSON schema of an experiment's file, and a file to start from.
-
-Where the keys of a TOML or YAML text stand, so that an error can name the line.
+Here are also the JSON schema of such a file, and one to start from.
 """
 
 from __future__ import annotations
@@ -20,8 +18,13 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from rectitude.candidates.protocols import CANDIDATES
 from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
 from rectitude.experiment.config import STREAM, WORDS_OF_NAME, Experiment
+from rectitude.models import MODELS
+from rectitude.prepare import STEPS
+from rectitude.splits.protocols import protocols
+from rectitude.splits.run import SPLITTERS
 
 At = tuple[str | int, ...]
 """A key inside of tables and lists: ("models", "knn", "k")."""
@@ -359,12 +362,6 @@ ADDRESS = "https://json-schema.org/draft/2020-12/schema"
 
 def schema() -> dict[str, Any]:
     """The schema, with the names of steps, ways of splitting, candidates and models put in."""
-    from rectitude.candidates.protocols import CANDIDATES
-    from rectitude.models import MODELS
-    from rectitude.prepare import STEPS
-    from rectitude.splits.protocols import protocols
-    from rectitude.splits.run import SPLITTERS
-
     found = Experiment.model_json_schema()
     tables = found["$defs"]
     named = {

@@ -96,13 +96,14 @@ def headline(evaluations: Mapping[str, Sequence[Evaluation]]) -> dict[str, dict[
 def _over(every: Sequence[Evaluation], name: str) -> dict[str, Any]:
     having = [one.results[name] for one in every if name in one.results]
     values = np.array([one.value for one in having])
-    spread = _finite(float(values.std(ddof=1))) if len(values) > 1 else None
-    told = {"value": _finite(float(values.mean())), "deviation": spread, "splits": len(values)}
+    spread = finite(float(values.std(ddof=1))) if len(values) > 1 else None
+    told = {"value": finite(float(values.mean())), "deviation": spread, "splits": len(values)}
     interval = having[0].interval if len(having) == 1 else None
     return told | {"interval": None if interval is None else list(interval)}
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """A number as JSON can hold it; None for one that is not finite."""
     return value if np.isfinite(value) else None
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rectitude.errors import unknown_name
-from rectitude.experiment import publishing, stages
+from rectitude.experiment import stages
 from rectitude.experiment.checks import require_sound
+from rectitude.experiment.comparison import compared, explained
 from rectitude.experiment.config import Entrant
-from rectitude.experiment.explaining import explained
+from rectitude.experiment.events import Watch, Watcher, logged
 from rectitude.experiment.models import Fielded
-from rectitude.experiment.publishing import Published, published
+from rectitude.experiment.outputs import Published, published
+from rectitude.experiment.pipeline import Work, entries_of, log_of, parts_of
 from rectitude.experiment.reading import Loaded, load
 from rectitude.experiment.results import Run
 from rectitude.experiment.stages import KINDS, Stage, StagePart, bare, convention_of
 from rectitude.experiment.store import Store, held, read_json, require_pairs_once
-from rectitude.experiment.watching import Watch, Watcher, logged
-from rectitude.experiment.work import Work, entries_of, log_of, parts_of
 from rectitude.models.protocol import Plugins
 from rectitude.profiles import profile_of
 
@@ -199,9 +199,7 @@ def found_by(work: Work) -> Published:
             found.entries.setdefault(entry.model, []).append(entry)
     order = [one.name for one in work.fielded if one.name in found.entries]
     found.entries = {name: found.entries[name] for name in order}
-    found.comparison = work.attempt(
-        "compare", lambda: publishing.compared(work, found.entries, parts)
-    )
+    found.comparison = work.attempt("compare", lambda: compared(work, found.entries, parts))
     found.explained = work.attempt("explain", lambda: explained(work, found.entries)) or {}
     return found
 

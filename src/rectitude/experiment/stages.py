@@ -2,16 +2,12 @@
 
 A stage reads what those before it wrote, and nothing that is only in memory, so that a run that is
 continued gives the same bits as one that was never interrupted.
-
-The numbers of a model with those of slices: one that cannot be cut costs no other number.
-
-What is asked of the lists, as `evaluate` takes it and as fingerprints hold it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,13 +15,16 @@ import polars as pl
 
 from rectitude.aggregate.definition import fingerprint
 from rectitude.aggregate.evaluation import Evaluation
+from rectitude.auditing import audit
 from rectitude.candidates.protocols import candidates_of
 from rectitude.candidates.value import Candidates
 from rectitude.data.log import open_log
+from rectitude.data.synthetic import purchases
 from rectitude.data.table import Interactions
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.experiment.config import STREAM
+from rectitude.experiment.events import Report
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
 from rectitude.experiment.reading import At, Loaded
 from rectitude.experiment.store import (
@@ -38,105 +37,17 @@ from rectitude.experiment.store import (
     read_split,
     split_files,
 )
-from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import prequential
 from rectitude.metrics.names import parse_all
 from rectitude.models import Predicted
+from rectitude.prepare import prepare, read_recipe
 from rectitude.profiles import is_file, profile_of
-from rectitude.splits.split import Split
+from rectitude.splits.files import open_parts
+from rectitude.splits.protocols import resolve
+from rectitude.splits.run import split
+from rectitude.splits.split import Split, digest, parameters
 
 By = str | Sequence[str]
-
-
-def measured(lists: object, truth: object, slices: Sequence[By], **given: Any) -> Evaluation:
-    """An evaluation with its slices. Those that there cannot be, such as three groups of users who
-    are all alike, are left out, and the ledger says why."""
-    try:
-        return evaluate(lists, truth, slices=slices or None, **given)
-    except RectitudeError:
-        if not slices:
-            raise
-    evaluate(lists, truth, **given)  # what is no matter of slices is told as it is
-    why = {str(one): _obstacle(lists, truth, one, given) for one in slices}
-    kept = [one for one in slices if not why[str(one)]]
-    found = evaluate(lists, truth, slices=kept or None, **given)
-    reasons = "; ".join(f"{one}: {reason}" for one, reason in why.items() if reason)
-    found.ledger.count(
-        "slices_left_out", len(slices) - len(kept), "slicings could not be made: left out",
-        len(slices), reasons, "warning",
-    )  # fmt: skip
-    return found
-
-
-def _obstacle(lists: object, truth: object, by: By, given: dict[str, Any]) -> str:
-    """Why one slicing cannot be made; nothing if it can."""
-    try:
-        evaluate(lists, truth, slices=[by], **given)
-    except RectitudeError as error:
-        return error.found
-    return ""
-
-
-def asked_of(loaded: Loaded) -> dict[str, Any]:
-    """Metrics, what they mean and the convention, as they enter fingerprints."""
-    chosen = loaded.config.evaluate.metrics
-    metrics = [chosen] if isinstance(chosen, str) else list(chosen)
-    return {"metrics": metrics, **convention_facts(loaded, metrics)}
-
-
-def convention_facts(loaded: Loaded, metrics: list[str]) -> dict[str, Any]:
-    """What these metrics mean here: a metric of one's own may mean something else tomorrow."""
-    told = convention_of(loaded)
-    profile = profile_of(told)
-    meant = [fingerprint(profile.resolve(name)) for name in parse_all(metrics)]
-    if isinstance(told, Mapping):
-        told = {name: _content(value) for name, value in told.items()}
-    return {"convention": _content(told), "definitions": meant}
-
-
-def _content(told: Any) -> Any:
-    """The hash of a profile that is a file of one's own; anything else as it is."""
-    return input_digest(Path(told)) if isinstance(told, str) and is_file(told) else told
-
-
-def convention_of(loaded: Loaded) -> Any:
-    """The convention as `evaluate` takes it."""
-    chosen, at = loaded.config.evaluate.convention, ("evaluate", "convention")
-    if isinstance(chosen, str):
-        return _profile(loaded, chosen, at)
-    start = chosen.get("profile")
-    if not isinstance(start, str):
-        return chosen
-    return {**chosen, "profile": _profile(loaded, start, (*at, "profile"))}
-
-
-def against_of(loaded: Loaded) -> str:
-    """The profile that the convention is explained against; empty if none is named."""
-    return _profile(loaded, loaded.config.explain.against, ("explain", "against"))
-
-
-def against_facts(loaded: Loaded) -> Any:
-    """The same as it enters fingerprints."""
-    return _content(against_of(loaded))
-
-
-def _profile(loaded: Loaded, name: str, at: At) -> str:
-    """The name of a profile; of one that is a file, its path from where the experiment lies."""
-    return str(loaded.path(name, at)) if is_file(name) else name
-
-
-def tables_of(loaded: Loaded) -> dict[str, Any]:
-    """The tables about items and users, as `evaluate` takes them."""
-    data = loaded.config.data
-    named = {"items": data.items, "users": data.users}
-    return {name: loaded.path(path, ("data", name)) for name, path in named.items() if path}
-
-
-def table_facts(loaded: Loaded) -> dict[str, str]:
-    """The hashes of these tables."""
-    return {name: input_digest(path) for name, path in tables_of(loaded).items()}
-
-
 Kind = Literal[
     "data", "prepare", "split", "audit", "candidates", "tune", "models", "evaluate", "compare",
     "explain", "report", "mlflow",
@@ -202,8 +113,6 @@ def data_stage(loaded: Loaded, given: object = None) -> Stage:
     data = loaded.config.data
     if given is not None:
         log = open_log(given)
-        from rectitude.splits.split import digest
-
         facts = {"content": digest(log.frame).hex()}
         return Stage("data", facts, lambda _: log_files(log))
     if data.shop is not None:
@@ -217,17 +126,11 @@ def data_stage(loaded: Loaded, given: object = None) -> Stage:
 
 
 def _shop(rows: int, seed: int) -> Any:
-    from dataclasses import replace
-
-    from rectitude.data.synthetic import purchases
-
     return replace(open_log(purchases(rows, seed)), source="made-up shop")
 
 
 def prepare_stage(loaded: Loaded, log: Stage, folder: Path | None) -> Stage:
     """The log after the steps of a recipe."""
-    from rectitude.prepare import prepare
-
     steps = steps_of(loaded)
     facts = {"log": log.key, "steps": steps}
     return Stage("prepare", facts, lambda _: log_files(prepare(read_log(_at(folder)), steps)))
@@ -235,8 +138,6 @@ def prepare_stage(loaded: Loaded, log: Stage, folder: Path | None) -> Stage:
 
 def steps_of(loaded: Loaded) -> list[dict[str, Any]]:
     """The steps that prepare the log, as dicts."""
-    from rectitude.prepare import read_recipe
-
     given = loaded.config.prepare
     if isinstance(given, list):
         return given
@@ -248,8 +149,6 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
     """The log in parts; or parts that are there already."""
     chosen, name = loaded.config.split, ""
     if chosen.parts:
-        from rectitude.splits.files import open_parts
-
         where = loaded.path(chosen.parts, ("split", "parts"))
         facts: dict[str, Any] = {"parts": file_digest(where)}
         return Stage("split", facts, lambda _: _split_files(open_parts(where)))
@@ -262,8 +161,6 @@ def split_stage(loaded: Loaded, log: Stage | None, folder: Path | None, seed: in
         name = f"seed-{seed}" if len(loaded.config.seeds) > 1 else ""
 
     def make(report: Report) -> Output:
-        from rectitude.splits.run import split
-
         log = read_log(_at(folder))
         if chosen.how == STREAM:
             return split_files(list(prequential(log, **chosen.parameters)))
@@ -278,10 +175,6 @@ def _split_files(found: Split | list[Split]) -> Output:
 
 def is_drawn(loaded: Loaded) -> bool:
     """Whether a split depends on the seed: its way of splitting, or that of its validation."""
-    from rectitude.splits.protocols import resolve
-    from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
-    from rectitude.splits.split import parameters
-
     chosen = loaded.config.split
     if chosen.parts or chosen.how == STREAM:
         return False
@@ -300,8 +193,6 @@ def audit_stage(loaded: Loaded, part: StagePart) -> Stage:
     asked = asked_of(loaded)
 
     def make(report: Report) -> Output:
-        from rectitude.auditing import audit
-
         found = audit(
             part.read(), metrics=asked["metrics"], convention=convention_of(loaded),
             **tables_of(loaded),
@@ -366,6 +257,35 @@ def evaluate_stage(
     return Stage("evaluate", facts, make, lists.model, part.name)
 
 
+def measured(lists: object, truth: object, slices: Sequence[By], **given: Any) -> Evaluation:
+    """An evaluation with its slices. Those that there cannot be, such as three groups of users who
+    are all alike, are left out, and the ledger says why."""
+    try:
+        return evaluate(lists, truth, slices=slices or None, **given)
+    except RectitudeError:
+        if not slices:
+            raise
+    evaluate(lists, truth, **given)  # what is no matter of slices is told as it is
+    why = {str(one): _obstacle(lists, truth, one, given) for one in slices}
+    kept = [one for one in slices if not why[str(one)]]
+    found = evaluate(lists, truth, slices=kept or None, **given)
+    reasons = "; ".join(f"{one}: {reason}" for one, reason in why.items() if reason)
+    found.ledger.count(
+        "slices_left_out", len(slices) - len(kept), "slicings could not be made: left out",
+        len(slices), reasons, "warning",
+    )  # fmt: skip
+    return found
+
+
+def _obstacle(lists: object, truth: object, by: By, given: dict[str, Any]) -> str:
+    """Why one slicing cannot be made; nothing if it can."""
+    try:
+        evaluate(lists, truth, slices=[by], **given)
+    except RectitudeError as error:
+        return error.found
+    return ""
+
+
 def lists_stage(
     facts: Mapping[str, Any], answer: Callable[[Report], Predicted], model: str, part: StagePart
 ) -> Stage:
@@ -379,18 +299,68 @@ def lists_stage(
     return Stage("models", facts, make, model, part.name)
 
 
-def compare_stage(
-    loaded: Loaded, stages: Mapping[str, Sequence[Stage]], make: Callable[[], Mapping[str, Any]]
-) -> Stage:
-    """The models side by side."""
-    keys = {model: [stage.key for stage in every] for model, every in stages.items()}
-    facts = {"evaluations": keys, "order": list(keys), **loaded.config.compare.model_dump()}
-    facts["seed"] = loaded.config.seeds[0]
-    return Stage("compare", facts, lambda _: {"comparison.json": json_file(make())})
-
-
 def _at(folder: Path | None) -> Path:
     """The folder of a stage that must be there by now."""
     if folder is None:
         raise RuntimeError("a stage was made before the one that it needs")
     return folder
+
+
+def asked_of(loaded: Loaded) -> dict[str, Any]:
+    """Metrics, what they mean and the convention, as they enter fingerprints."""
+    chosen = loaded.config.evaluate.metrics
+    metrics = [chosen] if isinstance(chosen, str) else list(chosen)
+    return {"metrics": metrics, **convention_facts(loaded, metrics)}
+
+
+def convention_facts(loaded: Loaded, metrics: list[str]) -> dict[str, Any]:
+    """What these metrics mean here: a metric of one's own may mean something else tomorrow."""
+    told = convention_of(loaded)
+    profile = profile_of(told)
+    meant = [fingerprint(profile.resolve(name)) for name in parse_all(metrics)]
+    if isinstance(told, Mapping):
+        told = {name: _content(value) for name, value in told.items()}
+    return {"convention": _content(told), "definitions": meant}
+
+
+def _content(told: Any) -> Any:
+    """The hash of a profile that is a file of one's own; anything else as it is."""
+    return input_digest(Path(told)) if isinstance(told, str) and is_file(told) else told
+
+
+def convention_of(loaded: Loaded) -> Any:
+    """The convention as `evaluate` takes it."""
+    chosen, at = loaded.config.evaluate.convention, ("evaluate", "convention")
+    if isinstance(chosen, str):
+        return _profile(loaded, chosen, at)
+    start = chosen.get("profile")
+    if not isinstance(start, str):
+        return chosen
+    return {**chosen, "profile": _profile(loaded, start, (*at, "profile"))}
+
+
+def against_of(loaded: Loaded) -> str:
+    """The profile that the convention is explained against; empty if none is named."""
+    return _profile(loaded, loaded.config.explain.against, ("explain", "against"))
+
+
+def against_facts(loaded: Loaded) -> Any:
+    """The same as it enters fingerprints."""
+    return _content(against_of(loaded))
+
+
+def _profile(loaded: Loaded, name: str, at: At) -> str:
+    """The name of a profile; of one that is a file, its path from where the experiment lies."""
+    return str(loaded.path(name, at)) if is_file(name) else name
+
+
+def tables_of(loaded: Loaded) -> dict[str, Any]:
+    """The tables about items and users, as `evaluate` takes them."""
+    data = loaded.config.data
+    named = {"items": data.items, "users": data.users}
+    return {name: loaded.path(path, ("data", name)) for name, path in named.items() if path}
+
+
+def table_facts(loaded: Loaded) -> dict[str, str]:
+    """The hashes of these tables."""
+    return {name: input_digest(path) for name, path in tables_of(loaded).items()}

@@ -12,11 +12,8 @@
     stages/             what stages wrote: a rerun goes on from there
 
 A stage's folder appears under its name once it is whole. Whatever ends a run, and wherever, what is
-under a name can be relied on.
-
-One writer per folder: a lock that dies with its process.
-
-Logs and splits between stages: Parquet files, and JSON with what they do not hold.
+under a name can be relied on. A folder has one writer at a time, whose lock dies with its process.
+Between stages, logs and splits are Parquet files, with JSON for what those do not hold.
 """
 
 from __future__ import annotations
@@ -26,15 +23,15 @@ import json
 import os
 import secrets
 import shutil
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
+from filelock import FileLock, Timeout
 from polars.exceptions import PolarsError
 
 from rectitude.data.ledger import Ledger
@@ -48,9 +45,10 @@ from rectitude.splits.split import Split
 STAGES = "stages"
 OWN = (STAGES, "values", "predictions")
 """Folders in a run's folder in which nothing is kept but what a run needs."""
-MARKS = (".lock", "log.jsonl", "manifest.json")
+LOCK = ".lock"
+MARKS = (LOCK, "log.jsonl", "manifest.json")
 """What tells the folder of a run."""
-DONE = "done.json"
+DONE, LOG, SPLITS = "done.json", "log.json", "splits.json"
 _TEMPORARY = ".part-"
 Write = Callable[[Path], object]
 Output = Mapping[str, Write]
@@ -207,94 +205,50 @@ def _attempt(path: Path, action: Callable[[], object]) -> None:
         ) from error
 
 
-NAME = ".lock"
-_HELD: set[Path] = set()
-"""Folders that this process writes: the system's locks are between processes only."""
-_GUARD = threading.Lock()
-
-
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Be the only writer of a folder, or say who is.
 
-    The lock belongs to the process, so that one of a process that died is no hindrance; the number
-    of the process stands in the file only to be told.
+    The lock dies with its process. The file holds the number of the process for whoever comes next.
     """
-    path = folder.resolve() / NAME
-    with _GUARD:
-        if path in _HELD:
-            raise _busy(folder, "this process")
-        _HELD.add(path)
+    path = folder.resolve() / LOCK
+    lock = FileLock(path, blocking=False)
     try:
-        with _opened(path) as file:
-            _take(file, folder)
-            _tell(file)
-            yield
+        lock.acquire()
+    except Timeout as error:
+        raise UnwritableFile(
+            f"{folder} is being written by {_owner(path)}.",
+            "one run at a time in a folder.",
+            "wait until it is done, or name another folder with --folder.",
+        ) from error
+    except OSError as error:
+        raise _unlocked(path.parent, error) from error
+    try:
+        with suppress(OSError):  # Windows lets nobody write what is locked
+            path.write_text(json.dumps({"process": os.getpid()}), encoding="utf-8")
+        yield
     finally:
-        _HELD.discard(path)
+        lock.release()
 
 
-def _opened(path: Path) -> IO[str]:
-    try:
-        return path.open("a+", encoding="utf-8")
-    except OSError as error:
-        raise UnwritableFile(
-            f"{path.parent} cannot be written: {error.strerror}.",
-            "a folder that may be written to.",
-        ) from error
-
-
-def _take(file: IO[str], folder: Path) -> None:
-    try:
-        _locked(file)
-    except OSError as error:
-        if error.errno in (errno.EACCES, errno.EAGAIN):
-            raise _busy(folder, _owner(file)) from error
-        raise UnwritableFile(
-            f"{folder} cannot be locked: {error.strerror}.",
-            "a file system with locks, so that one run at a time writes there.",
-        ) from error
-
-
-def _locked(file: IO[str]) -> None:
-    """Take the system's lock; an OSError if another process has it."""
-    if os.name == "nt":
-        import msvcrt
-
-        locking: Any = msvcrt
-        file.seek(0)
-        locking.locking(file.fileno(), locking.LK_NBLCK, 1)
-        return
-    import fcntl
-
-    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _tell(file: IO[str]) -> None:
-    file.seek(0)
-    file.truncate()
-    file.write(json.dumps({"process": os.getpid()}))
-    file.flush()
-
-
-def _owner(file: IO[str]) -> str:
+def _owner(path: Path) -> str:
     """Who has the lock, as far as the file tells."""
     try:
-        file.seek(0)
-        return f"process {json.loads(file.read())['process']}"
+        process = read_json(path)["process"]
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
+    return "this process" if process == os.getpid() else f"process {process}"
 
 
-def _busy(folder: Path, owner: str) -> UnwritableFile:
+def _unlocked(folder: Path, error: OSError) -> UnwritableFile:
+    if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+        return UnwritableFile(
+            f"{folder} cannot be locked: {error.strerror}.",
+            "a file system with locks, so that one run at a time writes there.",
+        )
     return UnwritableFile(
-        f"{folder} is being written by {owner}.",
-        "one run at a time in a folder.",
-        "wait until it is done, or name another folder with --folder.",
+        f"{folder} cannot be written: {error.strerror}.", "a folder that may be written to."
     )
-
-
-LOG, SPLITS = "log.json", "splits.json"
 
 
 def log_files(log: Log) -> Output:
@@ -306,7 +260,8 @@ def log_files(log: Log) -> Output:
 def read_log(folder: Path) -> Log:
     """A log as `log_files` wrote it."""
     told = read_json(folder / LOG)
-    return Log(_frame(folder / "log.parquet"), told["source"], Ledger.from_dict(told["ledger"]))
+    frame = pl.read_parquet(folder / "log.parquet")
+    return Log(frame, told["source"], Ledger.from_dict(told["ledger"]))
 
 
 def split_files(splits: Sequence[Split]) -> Output:
@@ -330,7 +285,7 @@ def read_split(folder: Path, number: int) -> Split:
     """One split of a series."""
     told = facts_of(folder)[number]
     logs = {
-        part: Log(_frame(folder / f"{number}-{part}.parquet"), told["source"])
+        part: Log(pl.read_parquet(folder / f"{number}-{part}.parquet"), told["source"])
         for part in told["parts"]
     }
     outer = _split(logs, "")
@@ -339,10 +294,14 @@ def read_split(folder: Path, number: int) -> Split:
     return replace(outer, name=told["name"], ledger=ledger, validation=inner)
 
 
+def _split(logs: dict[str, Log], prefix: str) -> Split:
+    return Split(logs[f"{prefix}train"], logs[f"{prefix}truth"], logs.get(f"{prefix}fold_in"))
+
+
 def require_pairs_once(folder: Path, number: int) -> None:
     """An error if the truth of a split repeats a pair: no model could be evaluated, which is better
     said before they learn."""
-    truth = _frame(folder / f"{number}-truth.parquet")
+    truth = pl.read_parquet(folder / f"{number}-truth.parquet")
     again = truth.select("user", "item").is_duplicated()
     if again.any():
         first = truth.row(int(again.arg_max() or 0), named=True)
@@ -355,15 +314,7 @@ def require_pairs_once(folder: Path, number: int) -> None:
         )
 
 
-def _split(logs: dict[str, Log], prefix: str) -> Split:
-    return Split(logs[f"{prefix}train"], logs[f"{prefix}truth"], logs.get(f"{prefix}fold_in"))
-
-
 def known_of(split: Split) -> pl.DataFrame:
     """All that was met before the truth: train and, if there is one, fold-in."""
     frames = [split.train.frame, *([split.fold_in.frame] if split.fold_in else [])]
     return pl.concat(frames).drop(ROW)
-
-
-def _frame(path: Path) -> pl.DataFrame:
-    return pl.read_parquet(path)

@@ -14,7 +14,7 @@ import numpy as np
 from rectitude.errors import BadLists, BadName, RectitudeError
 from rectitude.evaluation.inputs import Arguments, Given, given_of
 from rectitude.evaluation.plan import expand
-from rectitude.explanation.explain.text import decimals
+from rectitude.explanation.explain.result import decimals
 from rectitude.explanation.trials import (
     End,
     Opened,

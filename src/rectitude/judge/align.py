@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,15 +33,11 @@ from rectitude.arrays import (
 from rectitude.data.blocks import pieces
 from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of
 from rectitude.data.inputs import Inputs
-from rectitude.data.table import ROW_NUMBER
+from rectitude.data.table import ROW_NUMBER, Table
 from rectitude.errors import BadTable
 from rectitude.judge.match import match_kernel
 from rectitude.kernels import kernel, repay
 from rectitude.parallel import together
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
-
 
 _SAMPLE = 10_000
 _HINT = "name the rows with users= (--score-users), in the type of the other side."

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,13 +19,10 @@ import polars as pl
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
 from rectitude.data.inputs import Inputs
+from rectitude.data.ledger import Ledger
+from rectitude.data.table import Table
 from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
-
-if TYPE_CHECKING:
-    from rectitude.data.ledger import Ledger
-    from rectitude.data.table import Table
-
 
 Found = TypeVar("Found")
 _IDS = {"item": "item", "user": "list"}

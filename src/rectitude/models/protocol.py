@@ -9,16 +9,13 @@ import inspect
 import os
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
+from rectitude.candidates.value import Candidates
+from rectitude.data.log import Log
 from rectitude.errors import BadName, RectitudeError, unknown_name
-
-if TYPE_CHECKING:
-    from rectitude.candidates.value import Candidates
-    from rectitude.data.log import Log
-
 
 UnknownUsers = Literal["popular", "empty"]
 """What users get of whom a model knows nothing: what most users had, or no list."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.frames import series
@@ -21,9 +22,6 @@ from rectitude.errors import BadIds, BadScores, BadTable
 from rectitude.models.matrix import Matrix, UserProfiles, numbers_in
 from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, model
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def vectors_of(source: object, ids: object, dtype: pl.DataType, what: str) -> Named:

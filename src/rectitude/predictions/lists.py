@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Pieces
 from rectitude.data.blocks import pieces
+from rectitude.data.table import Table
 from rectitude.errors import BadScores, BadTable
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
 
 
 @dataclass(frozen=True, slots=True)

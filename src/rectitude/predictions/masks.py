@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rectitude.arrays import Flags, Integers, Pieces, distinct, group, places
 from rectitude.data.dense import Cells, Dense
 from rectitude.data.ids import Column, align
+from rectitude.data.read import read
+from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable
 from rectitude.rowkernels.rows import best
 from rectitude.rowkernels.standings import Wanted
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table, What
 
 
 def top(dense: Dense, k: int, train: object = None) -> Integers:
@@ -70,8 +69,6 @@ def cells(dense: Dense, given: object, what: What) -> Cells:
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(given):
         return _from_sparse(dense, given, what)
-    from rectitude.data.read import read
-
     return from_table(dense, read(given, what), what)
 
 

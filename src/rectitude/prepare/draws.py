@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -24,14 +24,12 @@ import polars as pl
 from rectitude.arrays import Flags
 from rectitude.data.blocks import blocks, plain
 from rectitude.data.ids import codes, first_rows, has_128_bits, looked_up, stretches
-from rectitude.data.log import taken
+from rectitude.data.log import Log, taken
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
 from rectitude.prepare.order import Level, RowStanding, equals, settled, standing
 
-if TYPE_CHECKING:
-    Words = np.ndarray[Any, np.dtype[np.uint64]]
-    from rectitude.data.log import Log
+Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 STEP = np.uint64(0x9E3779B97F4A7C15)

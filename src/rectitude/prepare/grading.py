@@ -10,10 +10,11 @@ looked at for groups in which some row is not.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.blocks import compared
@@ -22,10 +23,7 @@ from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.values import EXACT
 from rectitude.errors import BadName, BadTable
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Groups = NDArray[np.uint32]
+Groups = NDArray[np.uint32]
 
 _BITS = 50
 """Of a digit and of the rows of a group together. A digit times the rows, less the sum of all

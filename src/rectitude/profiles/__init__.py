@@ -80,7 +80,7 @@ def _names() -> tuple[str, ...]:
 def _load(name: str) -> Profile:
     if name == DEFAULT:
         return Profile(about="What rectitude computes unless told otherwise.")
-    from rectitude.profiles.reading import from_toml
+    from rectitude.profiles.reading import from_toml  # noqa: PLC0415  (brings the checks of files)
 
     text = resources.files(__name__).joinpath(f"{name}{ENDING}").read_text("utf-8")
     return from_toml(name, text, f"{name}{ENDING}")
@@ -97,7 +97,7 @@ def named(name: str) -> Profile:
 
 
 def _of_file(path: str | PathLike[str]) -> Profile:
-    from rectitude.profiles.reading import from_file
+    from rectitude.profiles.reading import from_file  # noqa: PLC0415  (brings the checks of files)
 
     return from_file(path)
 

@@ -51,7 +51,7 @@ def count(
     way: Way = "compiled" if repay(scores.size) else "numpy"
     count_rows: Work = twins.count_rows
     if way == "compiled":
-        from rectitude.rowkernels.counting import count_kernel
+        from rectitude.rowkernels.counting import count_kernel  # noqa: PLC0415  (brings numba)
 
         count_rows = kernel(count_kernel)
 
@@ -76,7 +76,7 @@ def single(
     way: Way = "compiled" if repay(logits.size) else "numpy"
     single_rows: Work = twins.single_rows
     if way == "compiled":
-        from rectitude.rowkernels.singles import single_kernel
+        from rectitude.rowkernels.singles import single_kernel  # noqa: PLC0415  (brings numba)
 
         single_rows = kernel(single_kernel)
     exact = way == "compiled" and logits.dtype == np.float64  # the kernel's loss has 32 bits
@@ -104,7 +104,7 @@ def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
     way: Way = "compiled" if k <= LONGEST and repay(scores.size) else "numpy"
     best_rows: Work = twins.best_rows
     if way == "compiled":
-        from rectitude.rowkernels.listing import best_kernel
+        from rectitude.rowkernels.listing import best_kernel  # noqa: PLC0415  (brings numba)
 
         best_rows = kernel(best_kernel)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,7 @@ from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, parted, splitter
 
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Short = Literal["some", "all", "none", "error"]
 NoShare = Literal["none", "all"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.prepare import prepare
 from rectitude.splits import folds, holdout, timeline, users
 from rectitude.splits.protocols import SplitPlan, resolve
 from rectitude.splits.split import (
@@ -67,8 +68,6 @@ def prepared(log: Log, recipe: object) -> Log:
     """The log after the steps of a recipe."""
     if recipe is None:
         return log
-    from rectitude.prepare import prepare
-
     return prepare(log, recipe)
 
 

@@ -17,22 +17,18 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.blocks import flags_of
+from rectitude.data.blocks import Mask, flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, parts_of
 from rectitude.errors import BadName, NothingToEvaluate, unknown_name
 from rectitude.options import require_fitting
 from rectitude.prepare.draws import STEP, mixed, words
-
-if TYPE_CHECKING:
-    from rectitude.data.blocks import Mask
-
 
 _OTHER = np.uint64(0xD1B54A32D192ED03)
 ROWS = 1_000_000

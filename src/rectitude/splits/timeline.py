@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,7 @@ from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, parted, splitter
 
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def next_border(log: Log, value: object) -> Any:

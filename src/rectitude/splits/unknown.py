@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,7 @@ from rectitude.data.log import Log, chosen
 from rectitude.errors import UnknownIds
 from rectitude.splits.split import Split, account_parts
 
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Policy = Literal["keep", "drop", "error"]
 Known = Literal["train", "all"]

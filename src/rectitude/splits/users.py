@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,7 @@ from rectitude.splits import shares, timeline
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, accounted, parted, single, splitter
 
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
 from rectitude.data.columns import WantedColumns
@@ -22,9 +23,6 @@ from rectitude.data.objects import open_sparse
 from rectitude.data.table import ROW_NUMBER, Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 IDS = ("ids", "items", "preds", "")
 """Names that the array of items has in a file; the last is that of a lone array."""

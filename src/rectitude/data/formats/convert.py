@@ -10,12 +10,13 @@ from typing import Any
 import polars as pl
 
 from rectitude.data.columns import RANK, SCORE, normal, wanted
-from rectitude.data.formats.file import FileContent, Kind
+from rectitude.data.formats.file import FileContent, Kind, opened
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.layouts import is_typed
 from rectitude.data.formats.registry import FORMATS, format_for, format_named, open_file
 from rectitude.data.read import read
 from rectitude.data.table import Source, Table, What
+from rectitude.data.times import times
 from rectitude.errors import BadName, RectitudeError, UnwritableFile
 from rectitude.storage import write_all
 
@@ -116,8 +117,6 @@ def _inner(opened: Source) -> list[str]:
 
 
 def _trec(source: Path) -> tuple[Kind, str]:
-    from rectitude.data.formats.file import opened
-
     lines = [line for line in opened(source.expanduser()).lines if not line.startswith("#")]
     fields = len(lines[0].split()) if lines else 0
     return ("predictions" if fields > 4 else "truth"), f"its lines have {fields} fields"
@@ -145,8 +144,6 @@ def _asked(target: Path) -> str:
 
 def _frame(table: Table, timed: bool) -> Any:
     """The rows; moments become numbers or dates where text will not do."""
-    from rectitude.data.times import times
-
     frame = table.frame
     if timed and "timestamp" in frame.columns and not frame["timestamp"].null_count():
         return frame.with_columns(times(frame["timestamp"], table.source))

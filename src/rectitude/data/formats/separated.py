@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import File, FileContent, packed
+from rectitude.data.formats.fit import require_plain
 from rectitude.data.table import Source, What
 from rectitude.data.text import Header, fields_of, open_delimited, separator_of
 from rectitude.errors import BadTable
@@ -111,8 +112,6 @@ def write_separated(
 
 def write_movielens(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """user::item::rating[::timestamp]."""
-    from rectitude.data.formats.fit import require_plain
-
     require_plain(content.frame, r'[:"\s]', "a file separated by '::'")
     raw = content.frame.write_csv(separator="\t", include_header=False)
     return write_bytes(raw.replace("\t", COLONS).encode(), path)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rectitude.data.columns import WantedColumns, wanted
+from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import File, FileContent
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.formats.separated import write_bytes
@@ -61,16 +61,6 @@ def open_trec(path: Path, data: bytes | None, head: bytes, want: WantedColumns) 
         quote=None, comment="#", loose=True, layout=LAYOUTS[names], rest=rest, ids="text",
     )  # fmt: skip
     return Source(path.name, names, partial(parse, text), ROLES[names])
-
-
-def tag_of(path: str) -> str:
-    """The tag that the last line of a run holds; the name of a file that is no run."""
-    from rectitude.data.formats.registry import open_file
-
-    source = open_file(Path(path).expanduser(), wanted("predictions", {}, "user"))
-    if tuple(source.names) != RUN:
-        return source.label
-    return str(source.take({"tag": "tag"})["tag"][-1])
 
 
 def _is_run(fields: list[str]) -> bool:

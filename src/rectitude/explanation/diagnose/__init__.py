@@ -6,10 +6,9 @@ two NDCGs can differ because they are two quantities. All of it is measured here
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from rectitude.convention import Convention
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.inputs import Arguments, given_of
 from rectitude.explanation.diagnose.reference import ReferenceCheck, compared_with, differing
+from rectitude.explanation.diagnose.result import Diagnosis, Quantity, Ranks, verdict
 from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged
 from rectitude.metrics.names import Name
@@ -33,67 +33,6 @@ IDEALS = {
 """The ideal lists that are tried: the choice of the switch, and its words."""
 LISTS = {"all": "over all lists", "hit": "over lists with a hit"}
 BY_TRUTH = "over all lists, discounted by the place in the truth, ideal from the hits"
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """One of the numbers that go by the name of NDCG."""
-
-    words: str
-    value: float | None
-    """None where these lists have no such number"""
-    counted: int = 0
-    why: str = ""
-    """why there is none"""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranks:
-    """Where the hits up to the cutoff stand."""
-
-    hits: int
-    relevant: int
-    """relevant items in all lists that count"""
-    mean: float | None
-    median: float | None
-    at: tuple[int, ...]
-    """how many hits stand at rank 1, 2, ..."""
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """What stands behind an NDCG, and what can be said of it."""
-
-    metric: str
-    profile: str
-    value: float | None
-    """the metric under the convention in force"""
-    lists: int
-    hit_rate: float
-    quantities: Mapping[str, Quantity]
-    """the same lists under other definitions, by name: in_force, all_truth, hit_truth, ..."""
-    ratio: float | None
-    """NDCG over lists with a hit / NDCG over all lists, ideal from the truth"""
-    completeness: float | None
-    """ideal from the hits / ideal from the truth, in effect: what is found of what could be"""
-    order: float | None
-    """NDCG over lists with a hit, ideal from the hits: how well the hits are ordered"""
-    ranks: Ranks
-    reference: ReferenceCheck | None
-    verdict: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The diagnosis for JSON."""
-        return {"format": "rectitude.diagnosis", "version": 1, **asdict(self)}
-
-    def to_json(self) -> str:
-        """The diagnosis as JSON text."""
-        return json.dumps(self.as_dict(), indent=1, allow_nan=False)
-
-    def __str__(self) -> str:
-        from rectitude.explanation.diagnose.text import text
-
-        return text(self)
 
 
 def diagnose(
@@ -239,8 +178,6 @@ def _diagnosis(
     ranks: Ranks,
     comparison: ReferenceCheck | None,
 ) -> Diagnosis:
-    from rectitude.explanation.diagnose.text import verdict
-
     of = {name: quantity.value for name, quantity in quantities.items()}
     found = Diagnosis(
         metric=str(asked.name),

@@ -1,7 +1,5 @@
-"""Assignments of switches to try: the profiles, then ever more changes of one.
-
-Where a search for a definition starts: what a metric name means under each profile.
-"""
+"""Assignments of switches to try: what a metric name means under each profile, then ever more
+changes of that."""
 
 from __future__ import annotations
 
@@ -16,6 +14,24 @@ from rectitude.errors import RectitudeError
 from rectitude.metrics import Metric
 from rectitude.metrics.names import Name, parse
 from rectitude.profiles import PROFILES, Asked, Profile, profile_of
+
+Flip = tuple[str, Any]
+Way = tuple[Any, ...]
+JUDGING = tuple(
+    switch.name
+    for switch in SWITCHES.values()
+    if switch.stage in ("truth", "order", "judge")
+    and switch.name not in ("relevant_from", "list_end")
+)
+"""the switches that decide where items stand; thresholds and ends are put on what stands"""
+MOST_WAYS = 50
+"""how many ways of judging are tried"""
+_AVERAGING = tuple(s.name for s in SWITCHES.values() if s.stage in ("aggregate", "present"))
+_FORMULAS, _FOR_A_FORMULA = 1_000, 10
+"""formulas that are tried in any case, and assignments for each one beyond: they cost more"""
+_LOOKED_AT = 20
+"""how many assignments are looked at for each one that is taken"""
+_OF_COUNTS = ("truth_needed", "list_needed", "scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +113,6 @@ def _resolved(profile: Profile, name: Name) -> Asked | None:
         return profile.resolve(name)
     except RectitudeError:
         return None
-
-
-_AVERAGING = tuple(s.name for s in SWITCHES.values() if s.stage in ("aggregate", "present"))
-Flip = tuple[str, Any]
-Way = tuple[Any, ...]
-MOST_WAYS = 50
-"""how many ways of judging are tried"""
-_FORMULAS, _FOR_A_FORMULA = 1_000, 10
-"""formulas that are tried in any case, and assignments for each one beyond: they cost more"""
-_LOOKED_AT = 20
-"""how many assignments are looked at for each one that is taken"""
-_OF_COUNTS = ("truth_needed", "list_needed", "scale")
-JUDGING = tuple(
-    switch.name
-    for switch in SWITCHES.values()
-    if switch.stage in ("truth", "order", "judge")
-    and switch.name not in ("relevant_from", "list_end")
-)
-"""the switches that decide where items stand; thresholds and ends are put on what stands"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The values of many assignments: lists are judged once for each way of judging, the values of
 lists computed once for each formula, and added up anew for each way of averaging.
 
-Which choices can matter on the inputs at hand: each is tried alone, and the lists compared.
+Before that each choice is tried alone, and the lists compared, to see which can matter on these
+inputs.
 """
 
 from __future__ import annotations

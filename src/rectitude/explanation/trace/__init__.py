@@ -28,6 +28,7 @@ from rectitude.explanation.trace.lines import (
     lines_of,
     wanted_of,
 )
+from rectitude.explanation.trace.text import text
 from rectitude.explanation.trials import one_name
 from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
@@ -78,8 +79,6 @@ class Trace:
         return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
 
     def __str__(self) -> str:
-        from rectitude.explanation.trace.text import text
-
         return text(self)
 
 

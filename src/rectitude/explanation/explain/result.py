@@ -1,24 +1,28 @@
-"""Explanations as text: the gap, a table of its parts, and a sentence for each.
+"""`Explanation`: the gap between two numbers, its parts, and each difference in words.
 
-A difference in words: what it is about, and what the choice of each side means.
+As text it shows the gap, a table of the parts, and sentences about each.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import os
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from rectitude.convention import SWITCHES
+from rectitude.explanation.explain.attribution import Method
 from rectitude.explanation.explain.game import Player
 from rectitude.explanation.explain.touched import Example, Flip
 from rectitude.metrics import METRICS
 from rectitude.render import aligned
+from rectitude.storage import write_text
 
-if TYPE_CHECKING:
-    from rectitude.explanation.explain import Explanation, Part
-
-
+FORMAT, FORMAT_VERSION = "rectitude.explanation", 1
+_LONGEST_LABEL = 60
+_ROUNDING = 1e-9
+"""what is smaller than that is not worth a column of zeros"""
 _ABOUT = {
     "formula": "What the name stands for.",
     "number": "A number of the metric.",
@@ -42,6 +46,107 @@ class Change:
         """The choice of the first or the second, with what it means."""
         value, means = getattr(self, which), getattr(self, f"{which}_means")
         return f"{shown(value)} ({means})" if means else shown(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two numbers."""
+
+    label: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one difference adds to the gap; several where they have no value one by one."""
+
+    changes: tuple[Change, ...]
+    share: float
+    from_first: Flip
+    """it alone is changed, all else stays as in the first"""
+    from_second: Flip
+    """it alone is changed back, all else stays as in the second"""
+    error: float | None = None
+    """the standard error of the share, where it is estimated"""
+    reason: str = ""
+    """why the changes of this part are not taken one by one"""
+
+    @property
+    def label(self) -> str:
+        """The names of what changes."""
+        return " + ".join(change.name for change in self.changes)
+
+    @property
+    def touches(self) -> bool:
+        """Whether it alone changes the value of a list, which means over lists may hide."""
+        return bool(self.from_first.lists or self.from_second.lists)
+
+
+class Step(NamedTuple):
+    """A bar of a waterfall chart."""
+
+    label: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why two numbers differ: parts that add up to the gap, and what differs without effect.
+
+    Printing shows a table and sentences; `waterfall` gives the bars of a chart.
+    """
+
+    metric: str
+    first: Side
+    second: Side
+    parts: tuple[Part, ...]
+    without_effect: tuple[Change, ...]
+    method: Method
+    tried: int
+    """combinations that were evaluated"""
+    drawn: int
+    """orders from which shares were estimated; 0 if they were not"""
+    seed: int
+    lists: int
+    users: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """The second value less the first."""
+        return self.second.value - self.first.value
+
+    def waterfall(self) -> list[Step]:
+        """The bars of a chart: the first value, each part from where the last one ended, and the
+        second value."""
+        steps = [Step(self.first.label, 0.0, self.first.value)]
+        for number, part in enumerate(self.parts, 1):
+            last = number == len(self.parts)
+            start = steps[-1].end
+            end = self.second.value if last else start + part.share
+            steps.append(Step(part.label, start, end))
+        return [*steps, Step(self.second.label, 0.0, self.second.value)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation for JSON."""
+        facts = asdict(self)
+        for part, told in zip(self.parts, facts["parts"], strict=True):
+            told["label"] = part.label
+        steps = [step._asdict() for step in self.waterfall()]
+        head = {"format": FORMAT, "version": FORMAT_VERSION}
+        return {**head, **facts, "gap": self.gap, "waterfall": steps}
+
+    def to_json(self) -> str:
+        """The explanation as JSON text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explanation as JSON, whole or not at all."""
+        write_text(path, self.to_json())
+
+    def __str__(self) -> str:
+        return text(self)
 
 
 def change_of(player: Player) -> Change:
@@ -80,11 +185,6 @@ def shown(value: object) -> str:
 
 def _formula(metric: str) -> str:
     return METRICS[metric].title if metric in METRICS else ""
-
-
-_LONGEST_LABEL = 60
-_ROUNDING = 1e-9
-"""what is smaller than that is not worth a column of zeros"""
 
 
 def text(found: Explanation) -> str:

@@ -1,17 +1,17 @@
-"""A diagnosis in words and tables."""
+"""`Diagnosis`: what stands behind an NDCG, in numbers, in words and in tables."""
 
 from __future__ import annotations
 
+import json
 import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rectitude.convention import SWITCHES
+from rectitude.explanation.diagnose.reference import ReferenceCheck
 from rectitude.render import aligned
-
-if TYPE_CHECKING:
-    from rectitude.explanation.diagnose import Diagnosis, Ranks
-    from rectitude.explanation.diagnose.reference import ReferenceCheck
 
 _EVERY_RANK = 10
 _CLOSE = 1e-9
@@ -21,6 +21,65 @@ _LOST = {
     "completeness": "most is lost because lists with a hit miss other relevant items",
     "order": "most is lost because hits stand below items that are not relevant",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One of the numbers that go by the name of NDCG."""
+
+    words: str
+    value: float | None
+    """None where these lists have no such number"""
+    counted: int = 0
+    why: str = ""
+    """why there is none"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Where the hits up to the cutoff stand."""
+
+    hits: int
+    relevant: int
+    """relevant items in all lists that count"""
+    mean: float | None
+    median: float | None
+    at: tuple[int, ...]
+    """how many hits stand at rank 1, 2, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What stands behind an NDCG, and what can be said of it."""
+
+    metric: str
+    profile: str
+    value: float | None
+    """the metric under the convention in force"""
+    lists: int
+    hit_rate: float
+    quantities: Mapping[str, Quantity]
+    """the same lists under other definitions, by name: in_force, all_truth, hit_truth, ..."""
+    ratio: float | None
+    """NDCG over lists with a hit / NDCG over all lists, ideal from the truth"""
+    completeness: float | None
+    """ideal from the hits / ideal from the truth, in effect: what is found of what could be"""
+    order: float | None
+    """NDCG over lists with a hit, ideal from the hits: how well the hits are ordered"""
+    ranks: Ranks
+    reference: ReferenceCheck | None
+    verdict: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The diagnosis for JSON."""
+        return {"format": "rectitude.diagnosis", "version": 1, **asdict(self)}
+
+    def to_json(self) -> str:
+        """The diagnosis as JSON text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False)
+
+    def __str__(self) -> str:
+        return text(self)
 
 
 def text(found: Diagnosis) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.convention import SWITCHES
 from rectitude.errors import BadName
-from rectitude.explanation.explain.text import (
+from rectitude.explanation.explain.result import (
     Change,
     decimals,
     formula_change,

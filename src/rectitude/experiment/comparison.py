@@ -1,4 +1,4 @@
-"""What becomes of the models under other conventions: their order, and the widest gap explained."""
+"""The models side by side: compared with each other, and under other conventions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 import polars as pl
 
 from rectitude.candidates.value import Candidates
+from rectitude.comparison.compare import compare
+from rectitude.errors import BadName
+from rectitude.experiment.events import Report
+from rectitude.experiment.pipeline import Entries, ModelEntry, Work
 from rectitude.experiment.stages import (
     Stage,
+    StagePart,
     against_facts,
     against_of,
     asked_of,
@@ -19,15 +24,37 @@ from rectitude.experiment.stages import (
     tables_of,
 )
 from rectitude.experiment.store import Output, json_file, known_of, read_json
-from rectitude.experiment.watching import Report
-from rectitude.experiment.work import ModelEntry, Work
 from rectitude.explanation.explain import explain
 from rectitude.explanation.robustness import Robustness, robustness
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse, parse_all
 from rectitude.profiles import PROFILES
 
-Entries = Mapping[str, Sequence[ModelEntry]]
+
+def compared(work: Work, entries: Entries, parts: Sequence[StagePart]) -> Mapping[str, Any] | None:
+    """The models that have numbers for every split, side by side; None for fewer than two."""
+    chosen = work.loaded.config.compare
+    whole = {name: every for name, every in entries.items() if len(every) == len(parts)}
+    if len(whole) < 2:
+        return None
+    if chosen.baseline and chosen.baseline not in whole:
+        raise BadName(f"the baseline {chosen.baseline!r} has no numbers.", "a model that ran.")
+    folder = work.obtain(_compare_stage(work, whole))
+    return None if folder is None else read_json(folder / "comparison.json")
+
+
+def _compare_stage(work: Work, entries: Entries) -> Stage:
+    chosen, seed = work.loaded.config.compare, work.loaded.config.seeds[0]
+    keys = {name: [entry.stage.key for entry in every] for name, every in entries.items()}
+    facts = {"evaluations": keys, "order": list(keys), **chosen.model_dump(), "seed": seed}
+
+    def make(report: Report) -> Output:
+        options: dict[str, Any] = chosen.model_dump(exclude={"baseline"})
+        runs = {name: [entry.numbers() for entry in every] for name, every in entries.items()}
+        found = compare(runs, baseline=chosen.baseline or None, seed=seed, **options)
+        return {"comparison.json": json_file(found.as_dict())}
+
+    return Stage("compare", facts, make)
 
 
 def explained(work: Work, entries: Entries) -> Mapping[str, Any]:
@@ -35,7 +62,7 @@ def explained(work: Work, entries: Entries) -> Mapping[str, Any]:
     first = {name: every[0] for name, every in entries.items() if every}
     if work.loaded.config.explain.mode == "off" or len(first) < 2:
         return {}
-    folder = work.obtain(_stage(work, first))
+    folder = work.obtain(_explain_stage(work, first))
     found: Mapping[str, Any] = {} if folder is None else read_json(folder / "explain.json")
     return found
 
@@ -46,7 +73,7 @@ def metric_of(work: Work) -> str:
     return chosen or str(parse_all(asked_of(work.loaded)["metrics"])[0])
 
 
-def _stage(work: Work, entries: Mapping[str, ModelEntry]) -> Stage:
+def _explain_stage(work: Work, entries: Mapping[str, ModelEntry]) -> Stage:
     loaded, metric = work.loaded, metric_of(work)
     against = against_of(loaded)
     facts = {

@@ -1,37 +1,30 @@
 """What people look at: results, ledger, manifest, values and lists, put together at the end.
 
 Nothing in these files says when or how fast they were made, so that equal runs give equal bytes;
-times are in log.jsonl and environment.json.
-
-A run in MLflow: one run for the experiment, and below it one for each model.
+times are in log.jsonl and environment.json. If asked for, MLflow is told the same.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rectitude._version import __version__
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.comparison.compare import compare
-from rectitude.errors import BadName, MissingExtra
-from rectitude.experiment import stages
+from rectitude.errors import MissingExtra
 from rectitude.experiment.fingerprints import environment, file_digest
-from rectitude.experiment.results import FORMAT, FORMAT_VERSION, Run, headline, restored
+from rectitude.experiment.pipeline import Entries, ModelEntry, Work
+from rectitude.experiment.results import FORMAT, FORMAT_VERSION, Run, finite, headline
 from rectitude.experiment.stages import StagePart, bare
 from rectitude.experiment.store import Store, facts_of, read_json
 from rectitude.experiment.windows import Windows
-from rectitude.experiment.work import ModelEntry, Work
 from rectitude.metrics import METRICS
+from rectitude.reports.page import report
 
 SHOWN = {"values": "values.parquet", "predictions": "predictions.parquet"}
-Entries = Mapping[str, Sequence[ModelEntry]]
-"""The entries of each model, one for each split."""
 
 
 @dataclass
@@ -91,8 +84,6 @@ def manifest_of(work: Work) -> dict[str, Any]:
 
 def _reported(work: Work) -> None:
     """The page, if there is one to be written."""
-    from rectitude.reports.page import report
-
     chosen, folder = work.loaded.config.report, work.store.folder
     stage = bare("report")
     if chosen.mode == "off" or not work.chosen(stage):
@@ -107,35 +98,8 @@ def _tracked(work: Work, results: Mapping[str, Any]) -> None:
     chosen, stage = work.loaded.config.mlflow, bare("mlflow")
     if chosen is None or not work.chosen(stage):
         return
-
     with work.watch.working("mlflow"):
         tracked(work.store, results, chosen.uri, chosen.experiment or work.loaded.name)
-
-
-def compared(work: Work, entries: Entries, parts: Sequence[StagePart]) -> Mapping[str, Any] | None:
-    """The models that have numbers for every split, side by side; None for fewer than two."""
-    chosen = work.loaded.config.compare
-    whole = {name: every for name, every in entries.items() if len(every) == len(parts)}
-    if len(whole) < 2:
-        return None
-    if chosen.baseline and chosen.baseline not in whole:
-        raise BadName(f"the baseline {chosen.baseline!r} has no numbers.", "a model that ran.")
-
-    def make() -> Mapping[str, Any]:
-        options: dict[str, Any] = chosen.model_dump(exclude={"baseline"})
-        runs = {
-            name: [_restored(entry.evaluation) for entry in every] for name, every in whole.items()
-        }
-        seed = work.loaded.config.seeds[0]
-        return compare(runs, baseline=chosen.baseline or None, seed=seed, **options).as_dict()
-
-    evaluated = {name: [entry.stage for entry in every] for name, every in whole.items()}
-    folder = work.obtain(stages.compare_stage(work.loaded, evaluated, make))
-    return None if folder is None else read_json(folder / "comparison.json")
-
-
-def _restored(folder: Path) -> Any:
-    return restored(read_json(folder / "evaluation.json"), folder / "values.parquet")
 
 
 def shown_files(entry: ModelEntry) -> dict[str, str]:
@@ -147,9 +111,7 @@ def shown_files(entry: ModelEntry) -> dict[str, str]:
 def results_of(work: Work, found: Published) -> dict[str, Any]:
     """Everything that was found, for results.json."""
     config, entries = work.loaded.config, found.entries
-    evaluations = {
-        name: [_restored(entry.evaluation) for entry in every] for name, every in entries.items()
-    }
+    evaluations = {name: [entry.numbers() for entry in every] for name, every in entries.items()}
     failures = [*work.failures, *_metric_failures(entries)]
     metrics = {
         name: METRICS[one.metric].best
@@ -193,16 +155,12 @@ def _windows(
         if len(every) == len(names):
             whole = Windows(dict(zip(names, every, strict=True)))
             found[model] = {
-                name: {"macro": _finite(whole.macro(name)), "micro": _finite(whole.micro(name)),
-                       "running": {k: _finite(v) for k, v in whole.running(name).items()}}
+                name: {"macro": finite(whole.macro(name)), "micro": finite(whole.micro(name)),
+                       "running": {k: finite(v) for k, v in whole.running(name).items()}}
                 for name in whole.names
                 if all(name in one and one.result(name).state for one in every)
             }  # fmt: skip
     return found
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _summary(found: Published) -> str:
@@ -271,7 +229,7 @@ def ledger_of(work: Work, found: Published) -> dict[str, Any]:
     return ledger
 
 
-NAME = "mlflow.json"
+TRACKED = "mlflow.json"
 ARTIFACTS = ("config.*", "environment.json", "manifest.json", "ledger.json", "results.json",
              "report.html")  # fmt: skip
 _PARENT = "mlflow.parentRunId"
@@ -279,13 +237,13 @@ _LONGEST_TAG = 4_900
 
 
 def tracked(store: Store, results: Mapping[str, Any], uri: str, experiment: str) -> None:
-    """Log a run, unless the same results were logged there before.
+    """Log a run in MLflow, with one below it for each model, unless it was logged there before.
 
     Metrics carry their definitions as tags; `@`, which MLflow does not take, becomes `_at_`.
     """
     told = {"uri": uri, "experiment": experiment}
     told["results"] = file_digest(store.folder / "results.json")
-    known = store.folder / NAME
+    known = store.folder / TRACKED
     before = read_json(known) if known.is_file() else {}
     if {name: before.get(name) for name in told} == told:
         return
@@ -299,7 +257,7 @@ def tracked(store: Store, results: Mapping[str, Any], uri: str, experiment: str)
     for model, facts in results["models"].items():
         _log_model(client, place, parent, model, facts, results)
     client.set_terminated(parent, "FAILED" if results["failures"] else "FINISHED")
-    store.write_json(NAME, {**told, "run": parent})
+    store.write_json(TRACKED, {**told, "run": parent})
 
 
 def _log_model(
