@@ -36,7 +36,7 @@ from rectitude.torch.scored import (
     scored,
     without_scores,
 )
-from rectitude.torch.tensors import Arrays, Cells, Layout, TakenTensor, as_tensors, cells_of
+from rectitude.torch.tensors import Arrays, Layout, TakenTensor, TensorCells, as_tensors, cells_of
 
 Key = tuple[object, ...]
 """What a reading depends on: see `rectitude.judge.dense.reading`."""
@@ -160,7 +160,7 @@ def _with_names(
 
 def _wanted(
     predictions: Predictions, truth: object, more: Mapping[str, Any], held: Scored
-) -> Cells:
+) -> TensorCells:
     """The cells of the truth, on the device."""
     scores, logits = held.scores, isinstance(predictions, Logits)
     if logits and not isinstance(truth, Tensor):
@@ -174,7 +174,7 @@ def _wanted(
     return _moved(cells, scores.device)
 
 
-def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> Cells:
+def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> TensorCells:
     train, scores = more["train"], held.scores
     rows, columns = scores.shape
     if isinstance(train, Tensor):
@@ -184,7 +184,7 @@ def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> C
 
 def _named_cells(
     made: Dense, given: object, what: Any, more: Mapping[str, Any], device: torch.device
-) -> Cells:
+) -> TensorCells:
     """The cells that a table or a sparse matrix of main memory names."""
     if hasattr(given, "tocsr"):
         coo = given.tocsr().tocoo()
@@ -192,10 +192,10 @@ def _named_cells(
     else:
         keys = named_by(made, read(given, what, hints=more.get("columns")))
     row, column = (torch.from_numpy(part) for part in np.divmod(keys, made.columns))
-    return _moved(Cells(row, column, None, "sparse"), device)
+    return _moved(TensorCells(row, column, None, "sparse"), device)
 
 
-def _moved(cells: Cells, device: torch.device) -> Cells:
+def _moved(cells: TensorCells, device: torch.device) -> TensorCells:
     row, column = (part.to(device, non_blocking=True) for part in (cells.row, cells.column))
     return cells._replace(row=row, column=column)
 
@@ -204,8 +204,8 @@ def _reading(
     number: int,
     key: Key,
     scores: Tensor,
-    wanted: Cells,
-    train: Cells | None,
+    wanted: TensorCells,
+    train: TensorCells | None,
     padding: int | None,
 ) -> dict[str, Tensor]:
     seen, precision, _, hits = key
