@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
+from rectitude.convention import Convention
 from rectitude.errors import BadScores
 from rectitude.rowkernels.rows import Chances
 from rectitude.rowkernels.standings import MASKED
@@ -42,6 +43,24 @@ class Firsts(NamedTuple):
     last_best: Integers
     loss: Floats | None
     chances: Chances | None = None
+
+
+class ReadingKey(NamedTuple):
+    """The choices on which a reading depends: conventions that share them share the reading."""
+
+    seen: str
+    precision: str
+    hit_scores: str
+    by_item: bool
+    """whether equal scores stand in an order of ids that is not that of the columns"""
+
+    @staticmethod
+    def of(convention: Convention, ascending: bool = True) -> ReadingKey:
+        """The key of a convention, where columns stand in the order of item ids, or do not."""
+        by_item = convention.ties.startswith("item") and not ascending
+        return ReadingKey(
+            convention.seen, convention.score_precision, convention.hit_scores, by_item
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +177,8 @@ class Dense:
     want_chances: Literal["chances", "none"] = "none"
     progress: Callable[[int, int], None] | None = None
     """told after each block how many rows are done, and of how many"""
-    known: Mapping[tuple[object, ...], Known] | None = None
-    """what was counted ahead, by what the counting depends on (see `reading`), if it was"""
+    known: Mapping[ReadingKey, Known] | None = None
+    """what was counted ahead, if it was"""
 
     @property
     def source(self) -> str:

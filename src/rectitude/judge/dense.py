@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
-from rectitude.data.dense import Block, Cells, Dense, Firsts, Holes, Known
+from rectitude.data.dense import Block, Cells, Dense, Firsts, Holes, Known, ReadingKey
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadName
 from rectitude.judge.align import Aligned
@@ -70,25 +70,22 @@ def keeping_scores(convention: Convention, needs: tuple[str, ...]) -> Convention
 def reading(sides: Aligned, dense: Dense, convention: Convention) -> Reading:
     """The reading that a convention needs, made once."""
     codes = sides.items.codes["predictions"].whole
-    by_item = convention.ties.startswith("item") and not np.all(codes[1:] > codes[:-1])
-    key = (convention.seen, convention.score_precision, by_item, convention.hit_scores)
+    key = ReadingKey.of(convention, bool(np.all(codes[1:] > codes[:-1])))
     if key not in sides.readings:
         known = None if dense.known is None else dense.known[key]
-        sides.readings[key] = _read(sides, dense, convention, by_item, known)
+        sides.readings[key] = _read(sides, dense, key, known)
     made: Reading = sides.readings[key]
     return made
 
 
-def _read(
-    sides: Aligned, dense: Dense, convention: Convention, by_item: bool, known: Known | None
-) -> Reading:
+def _read(sides: Aligned, dense: Dense, key: ReadingKey, known: Known | None) -> Reading:
     row, owner, at, asked = _pairs(sides, dense)
-    seen = None if convention.seen == "kept" else sides.sources.seen
+    seen = None if key.seen == "kept" else sides.sources.seen
     masked = with_padding(dense, seen)
-    scan = _Scan(dense, asked, masked, convention.score_precision)
-    if by_item:
+    scan = _Scan(dense, asked, masked, key.precision)
+    if key.by_item:
         scan.sequence = sides.items.codes["predictions"].whole
-    if convention.hit_scores == "positive":
+    if key.hit_scores == "positive":
         scan.score = np.full(len(asked.column), np.nan)
     firsts = None
     if known is not None:
@@ -101,7 +98,7 @@ def _read(
     ranked = np.full(dense.rows, dense.columns)
     if masked is not None:
         ranked -= np.diff(masked.start)
-    if convention.seen == "last" and seen is not None:
+    if key.seen == "last" and seen is not None:
         ranked = _masked_last(scan, ranked, seen)
     size, unscored = len(asked.column), int((asked.column < 0).sum())
     hidden = int((scan.found[0] == MASKED).sum())

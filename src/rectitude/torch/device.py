@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from rectitude.convention import Convention
-from rectitude.data.dense import Dense, Firsts, Known
+from rectitude.data.dense import Dense, Firsts, Known, ReadingKey
 from rectitude.data.read import read
 from rectitude.evaluation.restrict import named_by
 from rectitude.judge.dense import keeping_scores
@@ -38,9 +38,6 @@ from rectitude.torch.scored import (
 )
 from rectitude.torch.tensors import Arrays, Layout, TakenTensor, TensorCells, as_tensors, cells_of
 
-Key = tuple[object, ...]
-"""What a reading depends on: see `rectitude.judge.dense.reading`."""
-
 
 @dataclass(frozen=True)
 class DevicePlan:
@@ -60,10 +57,9 @@ class DevicePlan:
         own = [keeping_scores(one.convention, one.metric.requires) for one in wanted]
         return DevicePlan([convention, *own], loss, shown, padding)
 
-    def keys(self) -> list[Key]:
-        """The readings, each once."""
-        every = [(c.seen, c.score_precision, False, c.hit_scores) for c in self.conventions]
-        return list(dict.fromkeys(every))
+    def keys(self) -> list[ReadingKey]:
+        """The readings, each once; a device takes columns in their own order (see `must_move`)."""
+        return list(dict.fromkeys(map(ReadingKey.of, self.conventions)))
 
 
 class Job(NamedTuple):
@@ -202,21 +198,20 @@ def _moved(cells: TensorCells, device: torch.device) -> TensorCells:
 
 def _reading(
     number: int,
-    key: Key,
+    key: ReadingKey,
     scores: Tensor,
     wanted: TensorCells,
     train: TensorCells | None,
     padding: int | None,
 ) -> dict[str, Tensor]:
-    seen, precision, _, hits = key
-    compared = scores.float() if precision == "float32" else scores
-    plain, masks = compared, None if seen == "kept" else train
+    compared = scores.float() if key.precision == "float32" else scores
+    plain, masks = compared, None if key.seen == "kept" else train
     if masks is not None or padding is not None:
         row, column = (None, None) if masks is None else (masks.row, masks.column)
         compared = hidden(compared, row, column, padding)
     found = count(compared, wanted.row, wanted.column)
     parts = {f"{number}/standings": torch.stack(found).to(torch.int32)}
-    if hits == "positive":  # masked or not
+    if key.hit_scores == "positive":  # masked or not
         own = own_scores(plain, wanted.row, wanted.column)
         parts[f"{number}/score"] = own.double()
     return parts
@@ -225,8 +220,8 @@ def _reading(
 def _firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tensor]:
     """What stands first, in each precision in which scores are compared."""
     parts: dict[str, Tensor] = {}
-    for number, (_, precision, *_) in enumerate(plan.keys()):
-        compared = scores.float() if precision == "float32" else scores
+    for number, key in enumerate(plan.keys()):
+        compared = scores.float() if key.precision == "float32" else scores
         first = first_places(compared, target, plan.loss)
         named = first._asdict().items()
         parts |= {f"{number}/{name}": part for name, part in named if part is not None}
@@ -235,7 +230,7 @@ def _firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tenso
 
 def _known(
     arrays: Arrays, plan: DevicePlan, shape: tuple[int, int], logits: bool
-) -> dict[Key, Known]:
+) -> dict[ReadingKey, Known]:
     row, column = arrays["truth/row"], arrays["truth/column"]
     inside = np.flatnonzero((column >= 0) & (column < shape[1]))
     cells = (row * shape[1] + column)[inside]
