@@ -124,34 +124,6 @@ Block = NDArray[Any]
 VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
 _EXACT = 2**53
-_CACHED = 1 << 16  # columns that are counted without leaving the cache
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Some cells of every row, columns ascending: row r has `column[start[r]:start[r + 1]]`."""
-
-    start: Integers
-    column: Integers
-
-    def rows(self) -> Integers:
-        """The row of each cell."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-
-    def columns(self, size: int) -> Integers:
-        """The columns, out of so many, that have a cell in some row."""
-        step = max(_CACHED, size)
-        there = np.zeros(size, np.int64)
-        for first in range(0, len(self.column), step):
-            there += np.bincount(self.column[first : first + step], minlength=size)
-            if there.all():
-                break
-        return np.flatnonzero(there)
-
-    def within(self, first: int, last: int) -> Cells:
-        """The cells of some rows."""
-        low, high = self.start[first], self.start[last]
-        return Cells(self.start[first : last + 1] - low, self.column[low:high])
 
 
 @dataclass(frozen=True, slots=True)

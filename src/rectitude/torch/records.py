@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers
-from rectitude.data.dense import Cells, Dense, Firsts, Known, ReadingKey
+from rectitude.arrays import Flags, Integers, Ragged
+from rectitude.data.dense import Dense, Firsts, Known, ReadingKey
 from rectitude.data.ids import has_128_bits, kind_of
 from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Entry, Ledger
@@ -36,7 +36,7 @@ from rectitude.torch.scored import gone
 
 _CLASSES: dict[str, type[Any]] = {
     one.__name__: one
-    for one in (Cells, Chances, Dense, Entry, Firsts, Known, Ledger, Inputs, ReadingKey, Table)
+    for one in (Chances, Dense, Entry, Firsts, Inputs, Known, Ledger, Ragged, ReadingKey, Table)
 }
 _LEFT_OUT = {"blocks": gone, "progress": None}
 """What is the same in all that is kept: the scores are gone."""
@@ -276,7 +276,7 @@ def _without(sources: Inputs, keys: pl.Series) -> Inputs:
     rows = np.flatnonzero(~_among(dense.table.frame["list"], keys))
     known = {key: one.of_rows(rows, dense.columns) for key, one in (dense.known or {}).items()}
     table = replace(dense.table, frame=dense.table.frame[rows])
-    seen = None if sources.seen is None else _cells_of_rows(sources.seen, rows)
+    seen = None if sources.seen is None else sources.seen.of(rows)
     recorded = None if sources.recorded is None else sources.recorded[rows]
     left = replace(dense, rows=len(rows), table=table, known=known)
     return replace(sources, **tables, dense=left, seen=seen, recorded=recorded, left="some")
@@ -296,9 +296,3 @@ def _table_without(table: Table | None, keys: pl.Series) -> Table | None:
 def _among(ids: pl.Series, keys: pl.Series) -> Flags:
     """Which ids are among some keys."""
     return _plain(ids).is_in(_plain(keys).implode()).to_numpy()
-
-
-def _cells_of_rows(cells: Cells, rows: Integers) -> Cells:
-    parts = [cells.column[cells.start[row] : cells.start[row + 1]] for row in rows]
-    start = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-    return Cells(start.astype(np.int64), np.concatenate([cells.column[:0], *parts]))
