@@ -43,6 +43,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/identify.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/data.py
+	$(BIN)/python benchmarks/streaming.py
 	$(BIN)/python benchmarks/torch_updates.py
 	$(BIN)/python benchmarks/report.py
 

@@ -63,7 +63,7 @@ class Ragged:
     """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`."""
 
     offsets: Integers
-    values: Floats
+    values: NDArray[Any]
 
     @property
     def lengths(self) -> Integers:
@@ -73,6 +73,22 @@ class Ragged:
     def rows(self) -> Integers:
         """To which row each value belongs."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+
+    def pairs(self) -> tuple[Integers, NDArray[Any]]:
+        """The row of each value, and the value."""
+        return self.rows(), self.values
+
+    def block(self, first: int, last: int) -> Ragged:
+        """The rows from one up to another, numbered from 0."""
+        low, high = self.offsets[first], self.offsets[last]
+        return Ragged(self.offsets[first : last + 1] - low, self.values[low:high])
+
+    def of(self, rows: Integers) -> Ragged:
+        """Some rows, in any order, numbered from 0."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        before = np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Ragged(offsets, self.values[np.arange(offsets[-1]) + before])
 
 
 def totals(group: Integers, size: int, values: Floats | None = None) -> Floats:
@@ -95,6 +111,7 @@ def running(flags: Flags, group: Integers) -> Integers:
 
 
 _FEW = 32
+_CACHED = 1 << 16  # numbers that are counted without leaving the cache
 
 
 def accumulated(combine: np.ufunc, values: Floats, group: Integers) -> Floats:
@@ -137,6 +154,17 @@ def distinct(*parts: Integers) -> Integers:
         return np.flatnonzero(there) + low
     ordered = np.sort(some[0] if len(some) == 1 else np.concatenate(some), kind="stable")
     return ordered[run_starts(ordered)]
+
+
+def occurring(numbers: NDArray[Any], size: int) -> Integers:
+    """The numbers below `size` that occur, ascending. Where all of them do, that soon shows."""
+    step = max(_CACHED, size)
+    there = np.zeros(size, np.int64)
+    for first in range(0, len(numbers), step):
+        there += np.bincount(numbers[first : first + step], minlength=size)
+        if there.all():
+            break
+    return np.flatnonzero(there)
 
 
 def _ascends(codes: Integers) -> bool:

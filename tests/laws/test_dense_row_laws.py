@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import environment
 
+from rectitude.arrays import Ragged
 from rectitude.rowkernels import rows
-from rectitude.rowkernels.standings import Wanted
 
 WAYS = ("numpy", "numba")
 KINDS: dict[str, Any] = {
@@ -31,8 +31,8 @@ KINDS: dict[str, Any] = {
 
 class Case(NamedTuple):
     scores: NDArray[Any]
-    wanted: Wanted
-    masked: Wanted | None
+    wanted: Ragged
+    masked: Ragged | None
 
 
 @st.composite
@@ -47,27 +47,28 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(scores.astype(kind), _wanted(random, shape), masked)
 
 
-def _drawn(random: np.random.Generator, shape: tuple[int, int], most: int) -> Wanted:
+def _drawn(random: np.random.Generator, shape: tuple[int, int], most: int) -> Ragged:
     """Up to so many columns of each row, ascending."""
     parts = [
         np.sort(random.permutation(shape[1])[: random.integers(0, most + 1)])
         for _ in range(shape[0])
     ]
     start = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-    return Wanted(start, np.concatenate(parts))
+    return Ragged(start, np.concatenate(parts))
 
 
-def _wanted(random: np.random.Generator, shape: tuple[int, int]) -> Wanted:
+def _wanted(random: np.random.Generator, shape: tuple[int, int]) -> Ragged:
     """Some columns in any order, and some that do not exist."""
-    start, column = _drawn(random, shape, min(shape[1], 12))
+    drawn = _drawn(random, shape, min(shape[1], 12))
+    start, column = drawn.offsets, drawn.values
     column[random.random(len(column)) < 0.1] = -1
     for first, last in pairwise(start):
         column[first:last] = random.permutation(column[first:last])
-    return Wanted(start, column)
+    return Ragged(start, column)
 
 
-def _row(of: Wanted | None, row: int) -> list[int]:
-    return [] if of is None else of.column[of.start[row] : of.start[row + 1]].tolist()
+def _row(of: Ragged | None, row: int) -> list[int]:
+    return [] if of is None else of.values[of.offsets[row] : of.offsets[row + 1]].tolist()
 
 
 def _ordered(case: Case, row: int) -> list[int]:

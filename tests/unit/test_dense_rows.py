@@ -9,20 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Integers, Ragged
 from rectitude.rowkernels import rows
-from rectitude.rowkernels.standings import Wanted
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
 
-def wanted(*columns: list[int]) -> Wanted:
+def wanted(*columns: list[int]) -> Ragged:
     start = np.cumsum([0, *map(len, columns)])
-    return Wanted(start, np.array([column for row in columns for column in row], np.int64))
+    return Ragged(start, np.array([column for row in columns for column in row], np.int64))
 
 
 def places(
-    scores: object, asked: Wanted, masked: Wanted | None = None, depth: int | None = None
+    scores: object, asked: Ragged, masked: Ragged | None = None, depth: int | None = None
 ) -> list[tuple[int, ...]]:
     found, broken = rows.count(np.array(scores, np.float32), asked, masked, depth)
     assert not broken.any()
@@ -159,7 +158,7 @@ def test_the_best_of_a_long_row(k: int) -> None:
     scores, order = long_row()
     masked = np.sort(order[[0, 2, 7000]])
     left = order[~np.isin(order, masked)]
-    found = rows.best(scores, Wanted(np.array([0, 3]), masked), k)
+    found = rows.best(scores, Ragged(np.array([0, 3]), masked), k)
     assert found[0, : len(left)].tolist() == left[:k].tolist()
     assert set(found[0, len(left) :].tolist()) <= {-1}
 
@@ -176,7 +175,7 @@ def test_columns_may_be_32_or_64_bits_wide_and_scores_read_only(tmp_path: Path) 
     np.save(tmp_path / "scores.npy", scores)
     mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
     asked, masked = wanted([1, 2], [3]), wanted([4], [5, 6])
-    narrow = [Wanted(each.start, each.column.astype(np.int32)) for each in (asked, masked)]
+    narrow = [Ragged(each.offsets, each.values.astype(np.int32)) for each in (asked, masked)]
     before = scores.copy()
     one, _ = rows.count(scores, asked, masked, 20)
     two, _ = rows.count(mapped, *narrow, 20)
@@ -186,7 +185,7 @@ def test_columns_may_be_32_or_64_bits_wide_and_scores_read_only(tmp_path: Path) 
 
 
 def test_no_rows_are_no_work() -> None:
-    nothing = Wanted(np.zeros(1, np.int64), np.empty(0, np.int64))
+    nothing = Ragged(np.zeros(1, np.int64), np.empty(0, np.int64))
     found, broken = rows.count(np.empty((0, 5), np.float32), nothing, nothing, 3)
     assert len(found.above) == len(broken) == 0
     assert rows.best(np.empty((0, 5), np.float32), None, 3).shape == (0, 3)
@@ -201,7 +200,7 @@ def test_arrays_of_every_kind_share_the_machine_code() -> None:
     for flag in (True, False):
         scores.setflags(write=flag)
         for width in (np.int32, np.int64):
-            asked = Wanted(np.array([0, 1]), np.array([3], width))
+            asked = Ragged(np.array([0, 1]), np.array([3], width))
             rows.count(scores, asked, asked, 5)
     signatures = kernel(count_kernel).signatures  # type: ignore[attr-defined]
     assert len([each for each in signatures if "float32" in str(each[0])]) == 1
@@ -210,8 +209,9 @@ def test_arrays_of_every_kind_share_the_machine_code() -> None:
 @pytest.mark.parametrize("kernels", ["numpy"], indirect=True)
 def test_small_work_does_not_import_numba() -> None:
     code = (
-        "import sys, numpy as np; from rectitude.rowkernels import rows; x = np.ones((5, 5));"
-        "w = rows.Wanted(np.arange(6), np.arange(5)); rows.count(x, w, w, 2);"
+        "import sys, numpy as np; from rectitude.arrays import Ragged;"
+        "from rectitude.rowkernels import rows; x = np.ones((5, 5));"
+        "w = Ragged(np.arange(6), np.arange(5)); rows.count(x, w, w, 2);"
         "rows.single(x, np.arange(5), 'loss'); rows.best(x, w, 3); sys.exit('numba' in sys.modules)"
     )
     environment = {"RECTITUDE_KERNELS": "", "PATH": ""}

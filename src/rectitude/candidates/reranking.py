@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Floats, Integers
+from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.data.dense import ready
 from rectitude.data.matrices import matrix
 from rectitude.errors import BadName, BadScores
 from rectitude.rowkernels.rows import best
-from rectitude.rowkernels.standings import Wanted
 
 
 class Pool(NamedTuple):
@@ -40,7 +39,7 @@ def pooled(scores: object, k: int, padding: int | None = None) -> Pool:
         raise BadScores(f"the best {k} of scores, {int(np.isnan(flat).sum())} of them NaN.")
     masked = None
     if padding is not None:
-        masked = Wanted(np.arange(len(flat) + 1), np.full(len(flat), padding, np.int32))
+        masked = Ragged(np.arange(len(flat) + 1), np.full(len(flat), padding, np.int32))
     items = best(flat, masked, k)
     found = np.take_along_axis(flat, np.maximum(items, 0), axis=1)
     return merged(items.reshape(len(array), -1), found.reshape(len(array), -1))

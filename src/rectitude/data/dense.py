@@ -22,6 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
+from rectitude.convention import Convention
 from rectitude.data.table import Table
 from rectitude.errors import BadScores
 from rectitude.rowkernels.rows import Chances
@@ -39,6 +40,24 @@ class Firsts(NamedTuple):
     last_best: Integers
     loss: Floats | None
     chances: Chances | None = None
+
+
+class ReadingKey(NamedTuple):
+    """The choices on which a reading depends: conventions that share them share the reading."""
+
+    seen: str
+    precision: str
+    hit_scores: str
+    by_item: bool
+    """whether equal scores stand in an order of ids that is not that of the columns"""
+
+    @staticmethod
+    def of(convention: Convention, ascending: bool = True) -> ReadingKey:
+        """The key of a convention, where columns stand in the order of item ids, or do not."""
+        by_item = convention.ties.startswith("item") and not ascending
+        return ReadingKey(
+            convention.seen, convention.score_precision, convention.hit_scores, by_item
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,34 +121,6 @@ Block = NDArray[Any]
 VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
 _EXACT = 2**53
-_CACHED = 1 << 16  # columns that are counted without leaving the cache
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """Some cells of every row, columns ascending: row r has `column[start[r]:start[r + 1]]`."""
-
-    start: Integers
-    column: Integers
-
-    def rows(self) -> Integers:
-        """The row of each cell."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-
-    def columns(self, size: int) -> Integers:
-        """The columns, out of so many, that have a cell in some row."""
-        step = max(_CACHED, size)
-        there = np.zeros(size, np.int64)
-        for first in range(0, len(self.column), step):
-            there += np.bincount(self.column[first : first + step], minlength=size)
-            if there.all():
-                break
-        return np.flatnonzero(there)
-
-    def within(self, first: int, last: int) -> Cells:
-        """The cells of some rows."""
-        low, high = self.start[first], self.start[last]
-        return Cells(self.start[first : last + 1] - low, self.column[low:high])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +146,8 @@ class Dense:
     want_chances: Literal["chances", "none"] = "none"
     progress: Callable[[int, int], None] | None = None
     """told after each block how many rows are done, and of how many"""
-    known: Mapping[tuple[object, ...], Known] | None = None
-    """what was counted ahead, by what the counting depends on (see `reading`), if it was"""
+    known: Mapping[ReadingKey, Known] | None = None
+    """what was counted ahead, if it was"""
 
     @property
     def source(self) -> str:

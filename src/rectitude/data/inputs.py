@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rectitude.arrays import Floats, Integers
-from rectitude.data.dense import Cells, Dense
+from rectitude.arrays import Floats, Integers, Ragged
+from rectitude.data.dense import Dense
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Table, What
 
@@ -24,7 +24,7 @@ class Inputs:
     weights: Table | None = None
     dense: Dense | None = None
     """the scores, if they are dense; `predictions` then has one row for each of theirs"""
-    seen: Cells | None = None
+    seen: Ragged | None = None
     """the cells of the scores that training held"""
     recorded: Integers | None = None
     """(rows, places) the columns in an order that was recorded, in place of the logits' own"""

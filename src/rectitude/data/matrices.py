@@ -109,14 +109,46 @@ def matrix(source: object, what: str, dimensions: tuple[int, ...] = (2,)) -> NDA
             "an array of numbers.",
             "blocks that are made one after the other: hand over the function that makes them.",
         )
-    shapes = " or ".join({1: "(rows,)", 2: "(rows, columns)", 3: "(rows, interests, columns)"}[d]
-                         for d in dimensions)  # fmt: skip
-    if array.ndim not in dimensions:
-        raise BadScores(f"{what} has the shape {array.shape}.", f"{shapes}.")
-    if array.dtype.kind not in "fiub":
-        raise BadScores(f"{what} has the type {array.dtype}.", "floats or integers.")
-    if 0 in array.shape:
-        raise BadScores(
-            f"{what} is empty: its shape is {array.shape}.", "at least one row and one column."
-        )
+    require_dimensions(array.shape, what, dimensions)
+    require_numbers(array.shape, what, None if array.dtype.kind in "fiub" else str(array.dtype))
     return array
+
+
+_SHAPES = {1: "(rows,)", 2: "(rows, columns)", 3: "(rows, interests, columns)"}
+
+
+def require_dimensions(shape: tuple[int, ...], what: str, allowed: tuple[int, ...]) -> None:
+    """An error if a shape has not as many dimensions as it may have."""
+    if len(shape) not in allowed:
+        shapes = " or ".join(_SHAPES[number] for number in allowed)
+        raise BadScores(f"{what} has the shape {shape}.", f"{shapes}.")
+
+
+def require_numbers(shape: tuple[int, ...], what: str, unreal: str | None) -> None:
+    """An error if an array holds nothing, or something else than real numbers: its type."""
+    if unreal is not None:
+        raise BadScores(f"{what} has the type {unreal}.", "floats or integers.")
+    if 0 in shape:
+        raise BadScores(
+            f"{what} is empty: its shape is {shape}.", "at least one row and one column."
+        )
+
+
+def require_same_dimensions(users: int, items: int) -> None:
+    """An error if vectors of users and of items cannot be multiplied."""
+    if users != items:
+        raise BadScores(
+            f"user vectors have {users} dimensions and item vectors {items}.",
+            "the same number of dimensions.",
+        )
+
+
+def require_finite_vectors(finite: NDArray[np.bool_], whose: str) -> None:
+    """An error if a vector of a user or an item is not finite."""
+    bad = np.flatnonzero(~finite)
+    if len(bad):
+        raise BadScores(
+            f"{len(bad)} of {len(finite)} {whose} vectors are not finite "
+            f"(first: vector {int(bad[0])}).",
+            "finite numbers.",
+        )

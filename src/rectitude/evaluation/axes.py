@@ -584,5 +584,5 @@ def train_of(sources: Inputs) -> Table:
             "train= with the training data; a table where there are candidates.",
         )
     cells, dense = sources.seen, sources.dense
-    ids = names_of(dense, cells.rows(), cells.column)
+    ids = names_of(dense, *cells.pairs())
     return table_made({"list": ids.get("user", ids["list"]), "item": ids["item"]}, "train")

@@ -17,10 +17,10 @@ from typing import Any, TypedDict, get_args
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Integers, Ragged
 from rectitude.candidates.value import Candidates, stored
 from rectitude.convention import Convention
-from rectitude.data.dense import Block, Cells, Dense
+from rectitude.data.dense import Block, Dense
 from rectitude.data.inputs import Inputs
 from rectitude.data.matrices import load, matrix
 from rectitude.data.read import read
@@ -266,8 +266,8 @@ def _dense(
 
 
 def _still_seen(
-    dense: Dense, seen: Cells | None, truth: Table, convention: Convention
-) -> Cells | None:
+    dense: Dense, seen: Ragged | None, truth: Table, convention: Convention
+) -> Ragged | None:
     """What counts as seen, where that depends on the truth."""
     if seen is None or convention.seen_items == "all":
         return seen

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, places
+from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, places
 from rectitude.candidates.value import Candidates
 from rectitude.convention import Convention
-from rectitude.data.dense import Block, Cells, Dense
+from rectitude.data.dense import Block, Dense
 from rectitude.data.ids import Column, align
 from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
@@ -270,13 +270,13 @@ def _example(frame: pl.DataFrame, flags: Flags) -> str:
     return f"item {row['item']!r}" if owner is None else f"{owner!r}, item {row['item']!r}"
 
 
-def outside(dense: Dense, given: Cells, table: Table) -> Cells:
+def outside(dense: Dense, given: Ragged, table: Table) -> Ragged:
     """The cells that a table does not name."""
     left = np.setdiff1d(keys_of(dense, given), named_by(dense, table), assume_unique=True)
     return with_keys(dense, left)
 
 
-def competing(sources: Inputs, offered: Offered | Cells, convention: Convention) -> Inputs:
+def competing(sources: Inputs, offered: Offered | Ragged, convention: Convention) -> Inputs:
     """Scores of which nothing but candidates competes: some of the columns where these are the same
     for all, otherwise the cells as lists."""
     dense, seen, truth, ledger = sources.dense, sources.seen, sources.truth, Ledger()
@@ -284,7 +284,7 @@ def competing(sources: Inputs, offered: Offered | Cells, convention: Convention)
         return sources
     given = offered if isinstance(offered, Offered) else None
     adds = convention.candidates == "with_truth" if given is None else given.adds_truth(convention)
-    facts = _facts_of(offered) if isinstance(offered, Cells) else offered.facts()
+    facts = _facts_of(offered) if isinstance(offered, Ragged) else offered.facts()
     kept = replace(sources, offered=facts, ledger=ledger)
     if given is not None:
         warn(ledger, given, dense.rows)
@@ -292,10 +292,10 @@ def competing(sources: Inputs, offered: Offered | Cells, convention: Convention)
         dense, seen = narrowed(dense, seen, _shared_columns(dense, given, ledger))
         account_for_cells(dense, None, truth, ledger, adds)
         return replace(kept, dense=dense, seen=seen)
-    cells = offered if isinstance(offered, Cells) else offered_cells(dense, offered, ledger)
+    cells = offered if isinstance(offered, Ragged) else offered_cells(dense, offered, ledger)
     account_for_cells(dense, cells, truth, ledger, adds)
     chosen = ranked(dense, cells, truth, seen, convention, adds)
-    if not len(chosen.column):
+    if not len(chosen.values):
         raise NothingToEvaluate(
             f"no candidate belongs to any row of {dense.source}.",
             "candidates for the users of the scores.",
@@ -305,11 +305,11 @@ def competing(sources: Inputs, offered: Offered | Cells, convention: Convention)
     return replace(kept, predictions=lists, dense=None, seen=None, lists="complete")
 
 
-def _facts_of(cells: Cells) -> dict[str, Any]:
-    return {"source": "sparse matrix", "rows": len(cells.column), "columns": {}}
+def _facts_of(cells: Ragged) -> dict[str, Any]:
+    return {"source": "sparse matrix", "rows": len(cells.values), "columns": {}}
 
 
-def offered_cells(dense: Dense, offered: Offered, ledger: Ledger) -> Cells:
+def offered_cells(dense: Dense, offered: Offered, ledger: Ledger) -> Ragged:
     """The cells that candidates stand for, those shared by all in every row.
 
     A table must name items of the scores only. Candidates made for many models may hold items that
@@ -317,7 +317,7 @@ def offered_cells(dense: Dense, offered: Offered, ledger: Ledger) -> Cells:
     """
     if offered.shared:
         column = _shared_columns(dense, offered, ledger)
-        return Cells(np.arange(dense.rows + 1) * len(column), np.tile(column, dense.rows))
+        return Ragged(np.arange(dense.rows + 1) * len(column), np.tile(column, dense.rows))
     if offered.value is None:
         return from_table(dense, offered.table, "candidates")
     # Training goes by users, and so do candidates that were made from a split.
@@ -342,7 +342,7 @@ def _with_scores(dense: Dense, offered: Offered, ledger: Ledger) -> Table:
     return replace(table, frame=table.frame.filter(scored))
 
 
-def narrowed(dense: Dense, seen: Cells | None, column: Integers) -> tuple[Dense, Cells | None]:
+def narrowed(dense: Dense, seen: Ragged | None, column: Integers) -> tuple[Dense, Ragged | None]:
     """Scores of some columns alone, and what was seen of them."""
     if len(column) == dense.columns:
         return dense, seen
@@ -359,12 +359,12 @@ def narrowed(dense: Dense, seen: Cells | None, column: Integers) -> tuple[Dense,
     )  # fmt: skip
     if seen is None:
         return few, None
-    there = number[seen.column] >= 0
-    return few, with_keys(few, seen.rows()[there] * len(column) + number[seen.column[there]])
+    there = number[seen.values] >= 0
+    return few, with_keys(few, seen.rows()[there] * len(column) + number[seen.values[there]])
 
 
 def account_for_cells(
-    dense: Dense, cells: Cells | None, truth: Table, ledger: Ledger, adds: bool
+    dense: Dense, cells: Ragged | None, truth: Table, ledger: Ledger, adds: bool
 ) -> None:
     """Count what candidates mean for the truth of these rows; all cells are, if none are given."""
     if "list" not in truth.frame.columns:
@@ -376,14 +376,14 @@ def account_for_cells(
     inside, has = column >= 0, np.ones(len(row), bool)
     if cells is not None:
         inside &= places(keys_of(dense, cells), row * dense.columns + column) >= 0
-        has = np.diff(cells.start)[row] > 0
+        has = cells.lengths[row] > 0
     account(ledger, told, row, has, inside, adds)
 
 
 def ranked(
-    dense: Dense, offered: Cells, truth: Table, seen: Cells | None, convention: Convention,
+    dense: Dense, offered: Ragged, truth: Table, seen: Ragged | None, convention: Convention,
     adds: bool,
-) -> Cells:  # fmt: skip
+) -> Ragged:  # fmt: skip
     """The cells to be ranked: the candidates, and the truth if it goes with them, less what was
     seen."""
     chosen = keys_of(dense, offered)
@@ -404,7 +404,7 @@ def named_by(dense: Dense, table: Table) -> Integers:
     return keys_of(dense, from_table(dense, inside, "candidates"))
 
 
-def scores_beside(dense: Dense, seen: Cells | None, table: Table) -> Floats:
+def scores_beside(dense: Dense, seen: Ragged | None, table: Table) -> Floats:
     """(rows of a table) the scores of its lists and items, minus infinity where masked and NaN
     where there are none."""
     row = located(*codes_of(_owners(dense, "list"), table, "list"))
@@ -416,18 +416,18 @@ def scores_beside(dense: Dense, seen: Cells | None, table: Table) -> Floats:
     return found
 
 
-def gathered(dense: Dense, chosen: Cells) -> Table:
+def gathered(dense: Dense, chosen: Ragged) -> Table:
     """The scores of some cells as lists."""
-    score = np.empty(len(chosen.column))
+    score = np.empty(len(chosen.values))
     rows = chosen.rows()
     for first, last, block in dense.spans():
-        here = slice(int(chosen.start[first]), int(chosen.start[last]))
-        score[here] = block[rows[here] - first, chosen.column[here]]
+        here = slice(int(chosen.offsets[first]), int(chosen.offsets[last]))
+        score[here] = block[rows[here] - first, chosen.values[here]]
         if dense.progress is not None:
             dense.progress(last, dense.rows)
     largest = np.finfo(np.float64).max  # lists have finite scores; the order stays the same
     score = np.clip(score, -largest, largest)
-    columns = {**named(dense, rows, chosen.column), "score": score}
+    columns = {**named(dense, rows, chosen.values), "score": score}
     table = table_made(columns, f"candidates of {dense.source}")
     return replace(table, handed=dense.table.frame["list"])
 

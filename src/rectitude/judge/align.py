@@ -27,6 +27,7 @@ from rectitude.arrays import (
     distinct,
     distinct_codes,
     group,
+    occurring,
     places,
     run_starts,
 )
@@ -315,7 +316,7 @@ def _known(
         return None
     known = lists.length > 0
     rows = lists.rows(lists.start[known])
-    known[known] = np.diff(sources.seen.start)[rows] > 0
+    known[known] = sources.seen.lengths[rows] > 0
     return known
 
 
@@ -376,7 +377,7 @@ def _items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int | None]
         return items, items.columns["truth"].is_in(known_ids).to_numpy(), int(unknown.sum())
     known = items.codes[reference].whole
     if reference == "predictions" and sources.seen is not None:
-        known = known[sources.seen.columns(len(known))]
+        known = known[occurring(sources.seen.values, len(known))]
     known = np.sort(known)
     foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
     return items, places(known, items.codes["truth"].whole) >= 0, foreign

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.convention import Convention
-from rectitude.data.dense import Block, Cells, Dense, Firsts, Holes, Known
+from rectitude.data.dense import Block, Dense, Firsts, Holes, Known, ReadingKey
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadName
 from rectitude.judge.align import Aligned
@@ -28,13 +28,12 @@ from rectitude.judge.truth import Truth
 from rectitude.predictions.masks import (
     keys_of,
     located,
-    wanted,
     with_keys,
     with_padding,
     without_padding,
 )
 from rectitude.rowkernels.rows import Chances, chances, count, single
-from rectitude.rowkernels.standings import MASKED, Wanted
+from rectitude.rowkernels.standings import MASKED
 
 
 class Reading(NamedTuple):
@@ -70,26 +69,23 @@ def keeping_scores(convention: Convention, needs: tuple[str, ...]) -> Convention
 def reading(sides: Aligned, dense: Dense, convention: Convention) -> Reading:
     """The reading that a convention needs, made once."""
     codes = sides.items.codes["predictions"].whole
-    by_item = convention.ties.startswith("item") and not np.all(codes[1:] > codes[:-1])
-    key = (convention.seen, convention.score_precision, by_item, convention.hit_scores)
+    key = ReadingKey.of(convention, bool(np.all(codes[1:] > codes[:-1])))
     if key not in sides.readings:
         known = None if dense.known is None else dense.known[key]
-        sides.readings[key] = _read(sides, dense, convention, by_item, known)
+        sides.readings[key] = _read(sides, dense, key, known)
     made: Reading = sides.readings[key]
     return made
 
 
-def _read(
-    sides: Aligned, dense: Dense, convention: Convention, by_item: bool, known: Known | None
-) -> Reading:
+def _read(sides: Aligned, dense: Dense, key: ReadingKey, known: Known | None) -> Reading:
     row, owner, at, asked = _pairs(sides, dense)
-    seen = None if convention.seen == "kept" else sides.sources.seen
+    seen = None if key.seen == "kept" else sides.sources.seen
     masked = with_padding(dense, seen)
-    scan = _Scan(dense, asked, masked, convention.score_precision)
-    if by_item:
+    scan = _Scan(dense, asked, masked, key.precision)
+    if key.by_item:
         scan.sequence = sides.items.codes["predictions"].whole
-    if convention.hit_scores == "positive":
-        scan.score = np.full(len(asked.column), np.nan)
+    if key.hit_scores == "positive":
+        scan.score = np.full(len(asked.values), np.nan)
     firsts = None
     if known is not None:
         firsts = scan.recalled(known)
@@ -100,17 +96,17 @@ def _read(
     scan.broken.require_none()
     ranked = np.full(dense.rows, dense.columns)
     if masked is not None:
-        ranked -= np.diff(masked.start)
-    if convention.seen == "last" and seen is not None:
+        ranked -= masked.lengths
+    if key.seen == "last" and seen is not None:
         ranked = _masked_last(scan, ranked, seen)
-    size, unscored = len(asked.column), int((asked.column < 0).sum())
+    size, unscored = len(asked.values), int((asked.values < 0).sum())
     hidden = int((scan.found[0] == MASKED).sum())
     kept = slice(None) if firsts is not None else np.flatnonzero(scan.found[0] >= 0)
     column, above, tied, before = (
-        values[kept].astype(np.int64) for values in (asked.column, *scan.found)
+        values[kept].astype(np.int64) for values in (asked.values, *scan.found)
     )
-    places = np.arange(len(asked.column))[kept]
-    rows = np.repeat(np.arange(dense.rows, dtype=np.int32), np.diff(asked.start))[kept]
+    places = np.arange(len(asked.values))[kept]
+    rows = np.repeat(np.arange(dense.rows, dtype=np.int32), asked.lengths)[kept]
     score = None if scan.score is None else scan.score[kept]
     truth = places if at is None else at[kept]
     return Reading(
@@ -119,7 +115,7 @@ def _read(
     )  # fmt: skip
 
 
-def _pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integers | None, Wanted]:
+def _pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integers | None, Ragged]:
     """Rows by list, and lists by row; truth rows and columns of the pairs, by row.
 
     Truth rows are None where pair number n has truth row n, as in a truth that stands in the order
@@ -136,9 +132,9 @@ def _pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integers |
     column = located(codes["predictions"].whole, codes["truth"].whole).astype(np.int32)
     in_place = np.array_equal(mine.start[mine.length > 0], start[:-1][mine.length > 0])
     if in_place and mine.order is None and start[-1] == len(column):
-        return row, owner, None, Wanted(start, column)
+        return row, owner, None, Ragged(start, column)
     at = mine.rows(mine.expand()[1])
-    return row, owner, at, Wanted(start, column[at])
+    return row, owner, at, Ragged(start, column[at])
 
 
 def compared(block: Block, precision: str) -> Block:
@@ -162,8 +158,8 @@ class _Scan:
     """One pass over the blocks, which fills `found`: above, tied and before of every pair."""
 
     dense: Dense
-    asked: Wanted
-    masked: Cells | None
+    asked: Ragged
+    masked: Ragged | None
     precision: str
     sequence: Integers | None = None
     score: Floats | None = None
@@ -171,35 +167,34 @@ class _Scan:
     broken: Holes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.found = np.zeros((3, len(self.asked.column)), np.int32)
+        self.found = np.zeros((3, len(self.asked.values)), np.int32)
         self.broken = Holes(self.dense)
 
-    def blocks(self) -> Iterator[tuple[int, int, Block, slice, Wanted]]:
+    def blocks(self) -> Iterator[tuple[int, int, Block, slice, Ragged]]:
         """Each block with its first and last row, and its pairs."""
-        start = self.asked.start
+        ends = self.asked.offsets
         for first, last, given in self.dense.spans():
-            block = compared(given, self.precision)
-            here = slice(int(start[first]), int(start[last]))
-            mine = Wanted(start[first : last + 1] - start[first], self.asked.column[here])
-            yield first, last, block, here, mine
+            here = slice(int(ends[first]), int(ends[last]))
+            mine = self.asked.block(first, last)
+            yield first, last, compared(given, self.precision), here, mine
             if self.dense.progress is not None:
                 self.dense.progress(last, self.dense.rows)
 
     def recalled(self, known: Known) -> Firsts | None:
         """Take over what was counted ahead."""
-        rows = np.repeat(np.arange(self.dense.rows), np.diff(self.asked.start))
-        cells = np.where(self.asked.column < 0, -1, rows * self.dense.columns + self.asked.column)
+        rows = self.asked.rows()
+        cells = np.where(self.asked.values < 0, -1, rows * self.dense.columns + self.asked.values)
         hidden = None if self.masked is None else keys_of(self.dense, self.masked)
         depth = None if self.dense.kind == "logits" else self.dense.depth
         self.found[:], own = known.at(cells, hidden, depth)
         if self.score is not None and own is not None:
-            self.score[:] = np.where(self.asked.column < 0, np.nan, own)
+            self.score[:] = np.where(self.asked.values < 0, np.nan, own)
         return known.firsts
 
     def scores(self) -> None:
         """Count in every row."""
         for first, last, block, here, mine in self.blocks():
-            masked = wanted(self.masked, first, last)
+            masked = None if self.masked is None else self.masked.block(first, last)
             standings, broken = count(block, mine, masked, self.dense.depth)
             self.found[:, here] = standings
             self.broken.note(first, block, broken)
@@ -214,11 +209,11 @@ class _Scan:
         loss = np.empty(size) if asked == "loss" else None
         sure = np.empty((3, size if self.dense.want_chances == "chances" else 0))
         for first, last, block, here, mine in self.blocks():
-            has: Flags | slice = np.diff(mine.start) > 0
-            target = np.asarray(mine.column, np.int64)
+            has: Flags | slice = mine.lengths > 0
+            target = np.asarray(mine.values, np.int64)
             if len(target) < last - first:  # some rows have no target
                 target = np.full(last - first, -1)
-                target[has] = mine.column[mine.start[:-1][has]]
+                target[has] = mine.values[mine.offsets[:-1][has]]
             else:
                 has = slice(None)
             singles, broken = single(block, target, asked)
@@ -236,11 +231,10 @@ class _Scan:
         known = Chances(*sure) if self.dense.want_chances == "chances" else None
         return Firsts(best, second, last_best, loss, known)
 
-    def _own_scores(self, block: Block, here: slice, mine: Wanted) -> None:
+    def _own_scores(self, block: Block, here: slice, mine: Ragged) -> None:
         if self.score is not None:
-            rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
-            own = block[rows, np.maximum(mine.column, 0)]
-            self.score[here] = np.where(mine.column >= 0, own, np.nan)
+            own = block[mine.rows(), np.maximum(mine.values, 0)]
+            self.score[here] = np.where(mine.values >= 0, own, np.nan)
 
 
 def _last_best(block: Block, best: Integers, tied: Integers) -> Integers:
@@ -254,21 +248,21 @@ def _last_best(block: Block, best: Integers, tied: Integers) -> Integers:
 def _by_id(
     found: NDArray[np.int32],
     block: Block,
-    mine: Wanted,
-    masked: Wanted | None,
+    mine: Ragged,
+    masked: Ragged | None,
     sequence: Integers,
 ) -> None:
     """Count again which equals come before, where columns do not stand in the order of ids."""
-    rows = np.repeat(np.arange(len(block)), np.diff(mine.start))
+    rows = mine.rows()
     for pair in np.flatnonzero(found[1] > 1):
-        row, column = rows[pair], mine.column[pair]
+        row, column = rows[pair], mine.values[pair]
         equal = block[row] == block[row, column]
         if masked is not None:
-            equal[masked.column[masked.start[row] : masked.start[row + 1]]] = False
+            equal[masked.values[masked.offsets[row] : masked.offsets[row + 1]]] = False
         found[2, pair] = (sequence[equal] < sequence[column]).sum()
 
 
-def _masked_last(scan: _Scan, ranked: Integers, seen: Cells) -> Integers:
+def _masked_last(scan: _Scan, ranked: Integers, seen: Ragged) -> Integers:
     """Put seen items after all others, equal among themselves; how many are ranked then.
 
     The padding stays out.
@@ -276,17 +270,17 @@ def _masked_last(scan: _Scan, ranked: Integers, seen: Cells) -> Integers:
     dense, sequence = scan.dense, scan.sequence
     seen = with_keys(dense, without_padding(dense, keys_of(dense, seen)))
     nth = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
-    keys, start = np.sort(seen.rows() * dense.columns + nth[seen.column]), seen.start
-    rows = np.repeat(np.arange(dense.rows), np.diff(scan.asked.start))
-    mine = rows * dense.columns + nth[scan.asked.column]
-    there = (scan.asked.column >= 0) & np.isin(mine, keys)
+    keys, start = np.sort(seen.rows() * dense.columns + nth[seen.values]), seen.offsets
+    rows = scan.asked.rows()
+    mine = rows * dense.columns + nth[scan.asked.values]
+    there = (scan.asked.values >= 0) & np.isin(mine, keys)
     if dense.depth is not None:
         there &= ranked[rows] < dense.depth
     rows, mine = rows[there], mine[there]
     scan.found[0, there] = ranked[rows]
-    scan.found[1, there] = np.diff(start)[rows]
+    scan.found[1, there] = seen.lengths[rows]
     scan.found[2, there] = np.searchsorted(keys, mine) - start[rows]
-    return ranked + np.diff(start)
+    return ranked + seen.lengths
 
 
 _CELLS = 1 << 22
@@ -368,7 +362,7 @@ def _account_for_scores(
         return
     fate = {"last": "ranked last", "kept": "ranked like all others"}
     about = f"scores belong to items seen in training: {fate.get(convention.seen, 'not ranked')}"
-    ledger.count("scores_seen", len(seen.column), about)
+    ledger.count("scores_seen", len(seen.values), about)
     about = "truth rows name an item that the user had in training: masked, so they are misses"
     ledger.count("truth_masked", found.hidden, about, found.pairs, weight="warning")
 

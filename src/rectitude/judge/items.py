@@ -271,7 +271,7 @@ def _seen(sides: Aligned) -> Integers:
     counts = np.zeros(len(sides.keys), np.int64)
     if seen is not None:
         there = sides.lists.length > 0
-        counts[there] = np.diff(seen.start)[sides.lists.rows(sides.lists.start[there])]
+        counts[there] = seen.lengths[sides.lists.rows(sides.lists.start[there])]
     if seen is not None or train is None:
         return counts
     owner = located(*codes_of(Column(sides.users, "lists"), train, "list"))

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Grouped, Integers, distinct, run_starts
-from rectitude.data.dense import Cells
+from rectitude.arrays import Flags, Floats, Grouped, Integers, Ragged, distinct, run_starts
 from rectitude.data.ids import looked_up
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import Once, in_blocks
@@ -114,15 +113,15 @@ def _found(lists: Grouped, number: Integers, shown: Integers) -> Integers:
     return np.append(where[order], -1)[at]
 
 
-def filled(columns: Integers, cells: Cells) -> Integers:
+def filled(columns: Integers, cells: Ragged) -> Integers:
     """Empty places at the end, filled with the cells of the row."""
     k = columns.shape[1]
     free = (columns >= 0).sum(axis=1)
     owner = cells.rows()
-    place = np.arange(len(owner)) - cells.start[owner] + free[owner]
+    place = np.arange(len(owner)) - cells.offsets[owner] + free[owner]
     inside = place < k
     filled = columns.copy()
-    filled[owner[inside], place[inside]] = cells.column[inside]
+    filled[owner[inside], place[inside]] = cells.values[inside]
     return filled
 
 

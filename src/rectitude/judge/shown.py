@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, Grouped, Integers
+from rectitude.arrays import Floats, Grouped, Integers, Ragged
 from rectitude.convention import Convention
-from rectitude.data.dense import Cells, Dense
+from rectitude.data.dense import Dense
 from rectitude.judge.align import Aligned
 from rectitude.judge.dense import compared, reading
 from rectitude.judge.layout import filled, in_order, inserted, laid_out, scored
 from rectitude.judge.match import Matches, Ranking
-from rectitude.predictions.masks import keys_of, wanted, with_keys, with_padding, without_padding
+from rectitude.predictions.masks import keys_of, with_keys, with_padding, without_padding
 from rectitude.rowkernels.rows import best
 
 
@@ -35,7 +35,7 @@ def shown_in_scores(
     if convention.seen == "last" and seen is not None:
         left = np.setdiff1d(without_padding(dense, keys_of(dense, seen)), judged)
         rest = _turned(with_keys(dense, left), np.argsort(order))
-        others = filled(others, Cells(rest.start, order[rest.column]))
+        others = filled(others, Ragged(rest.offsets, order[rest.values]))
     row = np.maximum(found.row, 0)
     others = np.where((found.row >= 0)[:, None], others[row], -1)
     return inserted(others, matches.list, rank, matches.position)
@@ -58,7 +58,7 @@ def _order(sides: Aligned, convention: Convention) -> Integers:
 
 
 def _best_others(
-    dense: Dense, masked: Cells, order: Integers, convention: Convention, k: int
+    dense: Dense, masked: Ragged, order: Integers, convention: Convention, k: int
 ) -> Integers:
     """(rows, k) the best columns that are not masked, in the order that the tie rule gives."""
     as_they_are = bool(np.all(order[1:] > order[:-1]))
@@ -67,15 +67,15 @@ def _best_others(
     for first, last, given in dense.spans():
         block = compared(given, convention.score_precision)
         block = block if as_they_are else np.ascontiguousarray(block[:, order])
-        top = best(block, wanted(turned, first, last), k)
+        top = best(block, turned.block(first, last), k)
         columns[first:last] = np.where(top >= 0, order[top], -1)
     return columns
 
 
-def _turned(cells: Cells, places: Integers) -> Cells:
+def _turned(cells: Ragged, places: Integers) -> Ragged:
     """The cells with their columns renamed, ascending again in every row."""
-    columns = places[cells.column]
-    return Cells(cells.start, columns[np.lexsort((columns, cells.rows()))])
+    columns = places[cells.values]
+    return Ragged(cells.offsets, columns[np.lexsort((columns, cells.rows()))])
 
 
 def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -> Integers:

@@ -31,6 +31,7 @@ from rectitude.arrays import (
     Flags,
     Floats,
     Integers,
+    Ragged,
     distinct,
     offsets_of,
     places,
@@ -53,13 +54,6 @@ FEW = 64
 _CELLS = 1 << 20
 
 
-class GroupRows(NamedTuple):
-    """The rows of train, by user."""
-
-    offsets: Integers
-    item: Integers
-
-
 class Few(NamedTuple):
     """The group of each row of train and of each listed item; their number stands for none."""
 
@@ -77,11 +71,11 @@ class GroupTable(NamedTuple):
     """how many rows of train a user may have"""
 
 
-def few(rows: GroupRows, members: Memberships, listed: Integers, items: int) -> Few:
+def few(rows: Ragged, members: Memberships, listed: Integers, items: int) -> Few:
     """The groups of rows and items, of which none has several."""
     of_item = np.full(items + 1, len(members.names), np.int8)
     of_item[members.entry] = members.number
-    return Few(frozen(rows.offsets), frozen(of_item[rows.item]), frozen(of_item[listed]))
+    return Few(frozen(rows.offsets), frozen(of_item[rows.values]), frozen(of_item[listed]))
 
 
 def table(groups: Few, shown: Integers, terms: Sequence[Terms]) -> GroupTable:
@@ -305,26 +299,26 @@ def summed(
 def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Floats]:
     """For each cutoff, (lists,) how many different groups the items of each list have."""
     nobody = np.zeros(len(shown), np.int64)
-    nothing = GroupRows(np.zeros(2, np.int64), nobody[:0])
+    nothing = Ragged(np.zeros(2, np.int64), nobody[:0])
     found = _over(stock, nobody, nothing, by, [lambda _, listed: np.sign(listed)], shown, ends)
     return [sums[0] for sums, _ in found]
 
 
-def _trained(stock: Stock) -> GroupRows:
+def _trained(stock: Stock) -> Ragged:
     """The rows of train by user, found once for all metrics."""
     if stock.pairs[1] is stock.item:  # no row repeats another
-        return GroupRows(stock.offsets, stock.item)
+        return Ragged(stock.offsets, stock.item)
 
-    def found() -> GroupRows:
+    def found() -> Ragged:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
-        return GroupRows(offsets_of(stock.user, stock.people), item)
+        return Ragged(offsets_of(stock.user, stock.people), item)
 
     return stock.kept("by user", found)
 
 
 def _over(
-    stock: Stock, owner: Integers, rows: GroupRows, by: str, terms: Sequence[Terms],
+    stock: Stock, owner: Integers, rows: Ragged, by: str, terms: Sequence[Terms],
     shown: Integers, ends: Ends,
 ) -> Sums:  # fmt: skip
     """What groups add up to in each list, and whether rows and list have anything."""
@@ -334,7 +328,8 @@ def _over(
     compiled = repay(shown.size) and len(members.names) * most <= _CELLS_mixtures
     few_of_one = compiled and most == 1 and len(members.names) <= FEW
     groups = _few(stock, rows, by) if few_of_one else None
-    known = groups or tuple(map(frozen, (*rows, start, members.number, stock.listed)))
+    entries = (rows.offsets, rows.values, start, members.number, stock.listed)
+    known = groups or tuple(map(frozen, entries))
     can = table(groups, shown, terms) if groups else None
     sums = np.zeros((len(ends), len(terms), len(owner)))
     both = np.zeros((len(ends), len(owner)), bool)
@@ -367,23 +362,23 @@ def _over(
     return list(zip(sums, both, strict=True))
 
 
-def _few(stock: Stock, rows: GroupRows, by: str) -> Few:
+def _few(stock: Stock, rows: Ragged, by: str) -> Few:
     """The group of each row and item, found once for all metrics."""
 
     def found() -> Few:
         return few(rows, stock.memberships(by), stock.listed, len(stock.ids))
 
     # without rows there is no telling whose they would be, and little to be found
-    return stock.kept(("few", by), found) if len(rows.item) else found()
+    return stock.kept(("few", by), found) if len(rows.values) else found()
 
 
 def _pair(
-    rows: GroupRows, members: Memberships, listed: Integers, owner: Integers, shown: Integers
+    rows: Ragged, members: Memberships, listed: Integers, owner: Integers, shown: Integers
 ) -> tuple[GroupPair, Flags]:
     """The shares of groups in training and list, and who has both; the twin of `pair_kernel`."""
     whose, where = expanded(rows.offsets, owner)
     place = np.repeat(np.arange(len(shown)), shown.shape[1])
-    trained = shares(whose, rows.item[where], members, len(owner))
+    trained = shares(whose, rows.values[where], members, len(owner))
     in_list = shares(place, listed[shown].reshape(-1), members, len(owner))
     has = (np.bincount(side.owner, minlength=len(owner)) > 0 for side in (trained, in_list))
     return paired(trained, in_list), np.logical_and(*has)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, run_starts
+from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, offsets_of, run_starts
 from rectitude.candidates.value import Candidates, stored
 from rectitude.data.ids import fitted, fitting, ids_alone
 from rectitude.data.log import Log, chosen
@@ -188,33 +188,12 @@ def order_of(log: Log) -> Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """Some items for each user, by number: those of user u are `item[start[u]:start[u + 1]]`."""
-
-    start: Integers
-    item: Integers
-    """ascending within a user, each once"""
-
-    @property
-    def sizes(self) -> Integers:
-        """(users) how many items each has."""
-        return np.diff(self.start)
-
-    def of(self, places: Integers) -> tuple[Integers, Integers]:
-        """The pairs of some users: their place among these, and the item."""
-        sizes = self.sizes[places]
-        row = np.repeat(np.arange(len(places)), sizes)
-        first = np.repeat(self.start[places] - np.cumsum(sizes) + sizes, sizes)
-        return row, self.item[np.arange(len(row)) + first]
-
-
-@dataclass(frozen=True, slots=True)
 class Offer:
     """Candidates in numbers."""
 
     shared: Integers | None
     """items that everybody may be recommended, ascending"""
-    own: Pairs | None
+    own: Ragged | None
     """the items of each user, where they differ"""
     owner: Flags
     """(users) who has candidates"""
@@ -223,14 +202,15 @@ class Offer:
     example: str
 
 
-def pairs_of(user: Integers, item: Integers, size: tuple[int, int]) -> Pairs:
-    """Pairs in any order, possibly repeated; those with a number below 0 are left out."""
+def pairs_of(user: Integers, item: Integers, size: tuple[int, int]) -> Ragged:
+    """(users) the items of each, ascending and each once, from pairs in any order; those with a
+    number below 0 are left out."""
     both = (user >= 0) & (item >= 0)
     key = distinct(user[both] * size[1] + item[both])
-    return Pairs(offsets_of(key // size[1], size[0]), key % size[1])
+    return Ragged(offsets_of(key // size[1], size[0]), key % size[1])
 
 
-def pairs_in(table: object, users: pl.Series, items: pl.Series) -> Pairs:
+def pairs_in(table: object, users: pl.Series, items: pl.Series) -> Ragged:
     """The pairs of a table, by their places among users and items."""
     frame = fitting(read(table, "train"), _model(users, items))
     user, item = numbers_in(frame["user"], users), numbers_in(frame["item"], items)

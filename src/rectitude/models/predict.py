@@ -171,8 +171,7 @@ def _account_for_checks(
     _count(ledger, lists, "items_not_known", unknown, "recommended items were never met", "warning")
     if seen is not None:
         held = frame["item"].unique().sort()
-        pairs = pairs_in(seen, users, held)
-        row, item = pairs.of(np.arange(len(users)))
+        row, item = pairs_in(seen, users, held).pairs()
         again = among(
             row * len(held) + item, lists.user * len(held) + numbers_in(frame["item"], held)
         )

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, run_starts
+from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts
 from rectitude.candidates.sampling import among
 from rectitude.kernels import repay
-from rectitude.models.matrix import Offer, Pairs
+from rectitude.models.matrix import Offer
 from rectitude.rowkernels.rows import best as dense_best
-from rectitude.rowkernels.standings import Wanted
 
 _PRODUCTS = 1 << 22
 _ROUNDING = 2.0**-53
@@ -80,7 +79,7 @@ class Limits:
     places: Integers
     """the places of the block's users among all"""
     items: int
-    banned: Pairs
+    banned: Ragged
     offer: Offer | None
     cells: int = 0
     """scores of all blocks together: compiled code is worth its making where they are many"""
@@ -95,21 +94,21 @@ class Limits:
 
     def allows(self, cells: Cells) -> Flags:
         """Which cells may be recommended."""
-        row, item = self.banned.of(self.places)
+        row, item = self.banned.of(self.places).pairs()
         fine = ~among(row * self.items + item, self.key(cells))
         if self.offer is None:
             return fine
         fine &= self.offer.owner[self.places][cells.row]
         if self.offer.own is None:
             return fine & _flags(self.offer.shared, self.items)[cells.item]
-        row, item = self.offer.own.of(self.places)
+        row, item = self.offer.own.of(self.places).pairs()
         return fine & among(row * self.items + item, self.key(cells))
 
     def own(self) -> tuple[Integers, Integers] | None:
         """The candidates of the block's users, where each has his own."""
         if self.offer is None or self.offer.own is None:
             return None
-        return self.offer.own.of(self.places)
+        return self.offer.own.of(self.places).pairs()
 
 
 def _flags(items: Integers | None, size: int) -> Flags:
@@ -164,7 +163,7 @@ def _(scores: Common, k: int, limits: Limits) -> Cells:
     if limits.offer is not None:
         order = order[_flags(limits.offer.shared, limits.items)[order]]
     # So many of the best that enough are left when the banned ones are gone.
-    sizes = np.minimum(k + limits.banned.sizes[limits.places], len(order))
+    sizes = np.minimum(k + limits.banned.lengths[limits.places], len(order))
     row = np.repeat(np.arange(scores.users), sizes)
     item = order[np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
     return _allowed(Cells(row, item, scores.scores[item]), k, limits)
@@ -183,8 +182,7 @@ def _kept(scores: Floats, k: int, slack: Floats, limits: Limits) -> tuple[Intege
         scores[~limits.offer.owner[limits.places]] = -np.inf
     if not repay(limits.cells // _CELLS_PER_ROW):
         return _above(scores, k, slack, limits)
-    start = np.concatenate(([0], np.cumsum(limits.banned.sizes[limits.places])))
-    banned = Wanted(start, limits.banned.of(limits.places)[1])
+    banned = limits.banned.of(limits.places)
     item = dense_best(scores, banned, k + (_SPARE if slack.any() else 0))
     row = np.broadcast_to(np.arange(len(item))[:, None], item.shape)
     values = np.where(item >= 0, scores[row, item], -np.inf)
@@ -203,7 +201,7 @@ def _kept(scores: Floats, k: int, slack: Floats, limits: Limits) -> tuple[Intege
 def _above(scores: Floats, k: int, slack: Floats, limits: Limits) -> tuple[Integers, Integers]:
     """The cells of rows that are not below the k-th best of what is allowed."""
     scores = np.array(scores, np.float64)
-    scores[limits.banned.of(limits.places)] = -np.inf
+    scores[limits.banned.of(limits.places).pairs()] = -np.inf
     least = np.full(len(scores), -np.inf)
     if k < limits.items:
         least = kth(scores, k) - 2 * slack

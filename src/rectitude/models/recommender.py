@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.candidates.sampling import among
 from rectitude.data.frames import series
 from rectitude.data.ids import fitted
@@ -22,7 +22,6 @@ from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.models.matrix import (
     Matrix,
     Offer,
-    Pairs,
     UserProfiles,
     matrix_of,
     numbers_in,
@@ -51,7 +50,7 @@ class Request:
     profiles: UserProfiles
     items: pl.Series
     """that can be recommended, sorted"""
-    banned: Pairs
+    banned: Ragged
     offer: Offer | None
     k: int
     block_cells: int
@@ -259,7 +258,7 @@ def asked_for(users: object, known: pl.Series) -> pl.Series:
     return fitted(ids, known.dtype, "users").unique(maintain_order=True)
 
 
-def _banned(profiles: UserProfiles, matrix: Matrix, items: pl.Series) -> Pairs:
+def _banned(profiles: UserProfiles, matrix: Matrix, items: pl.Series) -> Ragged:
     """What users had, in the numbers of the items that can be recommended."""
     row = np.repeat(np.arange(len(profiles)), np.diff(profiles.met.indptr))
     at = numbers_in(matrix.items, items)[profiles.met.indices]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats
 from rectitude.data.frames import series
 from rectitude.data.ids import fitted
-from rectitude.data.matrices import load, matrix
+from rectitude.data.matrices import load, matrix, require_same_dimensions
 from rectitude.errors import BadIds, BadScores, BadTable
 from rectitude.models.matrix import Matrix, UserProfiles, numbers_in
 from rectitude.models.ranking import Products
@@ -126,11 +126,7 @@ def embeddings(
     if users is None:
         return _averaged(train, names, right, likeness)
     owners, left = _scaled(vectors_of(users, user_ids, train.users.dtype, "user"), likeness)
-    if left.shape[1] != right.shape[1]:
-        raise BadScores(
-            f"user vectors have {left.shape[1]} dimensions and item vectors {right.shape[1]}.",
-            "the same number of dimensions.",
-        )
+    require_same_dimensions(left.shape[1], right.shape[1])
 
     def knows(profiles: UserProfiles) -> Flags:
         return numbers_in(profiles.users, owners) >= 0

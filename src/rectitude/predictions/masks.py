@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers, Pieces, distinct, group, places
-from rectitude.data.dense import Cells, Dense
+from rectitude.arrays import Flags, Integers, Pieces, Ragged, distinct, group, places
+from rectitude.data.dense import Dense
 from rectitude.data.ids import Column, align
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable
 from rectitude.rowkernels.rows import best
-from rectitude.rowkernels.standings import Wanted
 
 
 def top(dense: Dense, k: int, train: object = None) -> Integers:
@@ -24,19 +23,12 @@ def top(dense: Dense, k: int, train: object = None) -> Integers:
     masked = with_padding(dense, None if train is None else cells(dense, train, "train"))
     found = np.full((dense.rows, k), -1, np.int64)
     for first, last, block in dense.spans():
-        found[first:last] = best(block, wanted(masked, first, last), k)
+        mine = None if masked is None else masked.block(first, last)
+        found[first:last] = best(block, mine, k)
     return found
 
 
-def wanted(given: Cells | None, first: int, last: int) -> Wanted | None:
-    """The cells of some rows, as the counting takes them."""
-    if given is None:
-        return None
-    mine = given.within(first, last)
-    return Wanted(mine.start, mine.column)
-
-
-def with_padding(dense: Dense, given: Cells | None) -> Cells | None:
+def with_padding(dense: Dense, given: Ragged | None) -> Ragged | None:
     """The cells, and that of the padding column in every row."""
     if dense.padding is None:
         return given
@@ -45,18 +37,19 @@ def with_padding(dense: Dense, given: Cells | None) -> Cells | None:
     return with_keys(dense, np.concatenate((known, padding)))
 
 
-def keys_of(dense: Dense, given: Cells) -> Integers:
+def keys_of(dense: Dense, given: Ragged) -> Integers:
     """A number for each cell of the matrix, ascending row by row."""
-    return given.rows() * dense.columns + given.column
+    keys: Integers = given.rows() * dense.columns + given.values
+    return keys
 
 
-def with_keys(dense: Dense, keys: Integers) -> Cells:
+def with_keys(dense: Dense, keys: Integers) -> Ragged:
     """The cells that have these numbers, each once."""
     if not np.all(keys[1:] > keys[:-1]):
         keys = np.unique(keys)
     rows = keys // dense.columns
     start = np.searchsorted(rows, np.arange(dense.rows + 1))
-    return Cells(start, keys - rows * dense.columns)
+    return Ragged(start, keys - rows * dense.columns)
 
 
 def without_padding(dense: Dense, keys: Integers) -> Integers:
@@ -64,7 +57,7 @@ def without_padding(dense: Dense, keys: Integers) -> Integers:
     return keys if dense.padding is None else keys[keys % dense.columns != dense.padding]
 
 
-def cells(dense: Dense, given: object, what: What) -> Cells:
+def cells(dense: Dense, given: object, what: What) -> Ragged:
     """The cells that a sparse matrix or a table of users and items names."""
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(given):
@@ -83,7 +76,7 @@ def by_position(dense: Dense, given: Any, what: str) -> Any:
     return given.tocsr()
 
 
-def _from_sparse(dense: Dense, given: Any, what: str) -> Cells:
+def _from_sparse(dense: Dense, given: Any, what: str) -> Ragged:
     matrix = by_position(dense, given, what)
     if matrix.nnz and not matrix.data.all():
         matrix = matrix.copy()
@@ -91,10 +84,10 @@ def _from_sparse(dense: Dense, given: Any, what: str) -> Cells:
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    return Cells(matrix.indptr.astype(np.int64), matrix.indices)
+    return Ragged(matrix.indptr.astype(np.int64), matrix.indices)
 
 
-def from_table(dense: Dense, table: Table, what: What) -> Cells:
+def from_table(dense: Dense, table: Table, what: What) -> Ragged:
     """The cells of the users (for candidates: the lists) and items that a table names.
 
     Users without a row say nothing; a user with several rows has the same cells in each.

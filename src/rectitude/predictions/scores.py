@@ -17,16 +17,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers
+from rectitude.arrays import Integers
 from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks, ready
 from rectitude.data.frames import series
-from rectitude.data.matrices import load, matrix
+from rectitude.data.matrices import (
+    load,
+    matrix,
+    require_finite_vectors,
+    require_same_dimensions,
+)
 from rectitude.data.table import ROW_NUMBER, Table
 from rectitude.errors import BadIds, BadScores
 from rectitude.predictions.masks import top
 
 Kind = Literal["scores", "logits"]
-_SHAPES: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
+DIMENSIONS: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
 
 
 class Rows(NamedTuple):
@@ -41,7 +46,7 @@ class Rows(NamedTuple):
 def rows_of(held: object, announced: int | None, kind: Kind, asked: str) -> Rows:
     """The rows of an array, or of a function, which must be announced: `asked` says where."""
     if not callable(held):
-        array = matrix(held, kind, _SHAPES[kind])
+        array = matrix(held, kind, DIMENSIONS[kind])
         shape = " x ".join(map(str, array.shape))
         words = f"{kind} ({shape}, {array.dtype})"
         return Rows(array_blocks(array), len(array), array.shape[-1], words)
@@ -71,7 +76,7 @@ def first_columns(function: Callable[[], object], what: Kind) -> int:
     first = next(called(function, what), None)
     if first is None:
         raise BadScores(f"the function of {what} returned no block.", "at least one block.")
-    return int(matrix(first, f"the first block of {what}", _SHAPES[what]).shape[-1])
+    return int(matrix(first, f"the first block of {what}", DIMENSIONS[what]).shape[-1])
 
 
 def checked_blocks(
@@ -80,7 +85,7 @@ def checked_blocks(
     """The blocks that a function returns, or an error where they do not fit."""
     seen = 0
     for number, given in enumerate(called(function, what)):
-        block = matrix(given, f"block {number} of the {what}", _SHAPES[what])
+        block = matrix(given, f"block {number} of the {what}", DIMENSIONS[what])
         if block.shape[-1] != columns:
             raise BadScores(
                 f"block {number} of the {what} has {block.shape[-1]} columns, the first {columns}.",
@@ -267,19 +272,9 @@ class Embeddings:
     def _vectors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         sides = {"user": self.user_vectors, "item": self.item_vectors}
         left, right = (_vectors(side, f"{name} vectors") for name, side in sides.items())
-        if left.shape[1] != right.shape[1]:
-            raise BadScores(
-                f"user vectors have {left.shape[1]} dimensions and item vectors {right.shape[1]}.",
-                "the same number of dimensions.",
-            )
+        require_same_dimensions(left.shape[1], right.shape[1])
         for name, vectors in zip(sides, (left, right), strict=True):
-            bad: Flags = ~np.asarray(np.isfinite(vectors).all(axis=1))
-            if bad.any():
-                raise BadScores(
-                    f"{int(bad.sum())} of {len(bad)} {name} vectors are not finite "
-                    f"(first: vector {int(np.flatnonzero(bad)[0])}).",
-                    "finite numbers.",
-                )
+            require_finite_vectors(np.isfinite(vectors).all(axis=1), name)
         return left, right
 
 

@@ -20,14 +20,15 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import thread_count, together
 from rectitude.rowkernels import twins
-from rectitude.rowkernels.standings import MASKED, Scores, Singles, Standings, Wanted
+from rectitude.rowkernels.standings import MASKED, Scores, Singles, Standings
 
-__all__ = ["MASKED", "Singles", "Standings", "Wanted", "best", "count", "single"]
+__all__ = ["MASKED", "Singles", "Standings", "best", "count", "single"]
 
 BLOCK = 1 << 18  # scores that are worth a task, and whose copies in NumPy take little memory
 LONGEST = 1024  # a kernel sorts so many best columns; more are for NumPy
@@ -37,7 +38,7 @@ Way = Literal["numpy", "compiled"]
 
 
 def count(
-    scores: Scores, wanted: Wanted, masked: Wanted | None, depth: int | None
+    scores: Scores, wanted: Ragged, masked: Ragged | None, depth: int | None
 ) -> tuple[Standings, Flags]:
     """Where each wanted item stands in its row, and which rows hold a NaN.
 
@@ -46,7 +47,7 @@ def count(
     rows, columns = scores.shape
     masks = _none(rows) if masked is None else masked
     limit = columns if depth is None else min(depth, columns)
-    standings = Standings(*np.empty((3, len(wanted.column)), np.int64))
+    standings = Standings(*np.empty((3, len(wanted.values)), np.int64))
     broken = np.empty(rows, np.bool_)
     way: Way = "compiled" if repay(scores.size) else "numpy"
     count_rows: Work = twins.count_rows
@@ -56,8 +57,8 @@ def count(
         count_rows = kernel(count_kernel)
 
     def work(first: int, last: int) -> None:
-        here = slice(wanted.start[first], wanted.start[last])
-        parts = (scores[first:last], *wanted.of_rows(first, last), *masks.of_rows(first, last))
+        here = slice(wanted.offsets[first], wanted.offsets[last])
+        parts = (scores[first:last], *_narrow(wanted, first, last), *_narrow(masks, first, last))
         answers = (values[here] for values in standings)
         count_rows(*map(frozen, parts), limit, *answers, broken[first:last])
 
@@ -94,7 +95,7 @@ def single(
     return Singles._make(answers), broken
 
 
-def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
+def best(scores: Scores, masked: Ragged | None, k: int) -> Integers:
     """The columns of the k best unmasked scores of each row, best first; -1 where none is left.
 
     Among equal scores the lower column comes first. A NaN is never among the best.
@@ -109,16 +110,22 @@ def best(scores: Scores, masked: Wanted | None, k: int) -> Integers:
         best_rows = kernel(best_kernel)
 
     def work(first: int, last: int) -> None:
-        parts = (scores[first:last], *masks.of_rows(first, last))
+        parts = (scores[first:last], *_narrow(masks, first, last))
         best_rows(*map(frozen, parts), columns[first:last])
 
     _by_rows(work, scores, way)
     return columns
 
 
-def _none(rows: int) -> Wanted:
+def _none(rows: int) -> Ragged:
     """No column in any row."""
-    return Wanted(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
+    return Ragged(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
+
+
+def _narrow(columns: Ragged, first: int, last: int) -> tuple[Integers, NDArray[np.int32]]:
+    """The columns of some rows as kernels take them."""
+    mine = columns.block(first, last)
+    return mine.offsets, np.asarray(mine.values, np.int32)
 
 
 def _by_rows(work: Callable[[int, int], None], scores: Scores, way: Way) -> None:

@@ -18,22 +18,6 @@ Columns = NDArray[np.signedinteger[Any]]
 MASKED = -2
 
 
-class Wanted(NamedTuple):
-    """Columns asked about, or masked, in each row: row i has `column[start[i]:start[i + 1]]`.
-
-    A wanted item may have no column, which is written -1. Masked columns ascend strictly.
-    """
-
-    start: Integers
-    column: Columns
-
-    def of_rows(self, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The part of some rows, with its own start and narrow columns, as kernels take it."""
-        low, high = self.start[first], self.start[last]
-        column = np.asarray(self.column[low:high], np.int32)
-        return self.start[first : last + 1] - low, column
-
-
 class Standings(NamedTuple):
     """Where each wanted item stands in its row.
 

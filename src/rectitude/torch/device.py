@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from rectitude.convention import Convention
-from rectitude.data.dense import Dense, Firsts, Known
+from rectitude.data.dense import Dense, Firsts, Known, ReadingKey
 from rectitude.data.read import read
 from rectitude.evaluation.restrict import named_by
 from rectitude.judge.dense import keeping_scores
@@ -36,10 +36,7 @@ from rectitude.torch.scored import (
     scored,
     without_scores,
 )
-from rectitude.torch.tensors import Arrays, Cells, Layout, TakenTensor, as_tensors, cells_of
-
-Key = tuple[object, ...]
-"""What a reading depends on: see `rectitude.judge.dense.reading`."""
+from rectitude.torch.tensors import Arrays, Layout, TakenTensor, TensorCells, as_tensors, cells_of
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,9 @@ class DevicePlan:
         own = [keeping_scores(one.convention, one.metric.requires) for one in wanted]
         return DevicePlan([convention, *own], loss, shown, padding)
 
-    def keys(self) -> list[Key]:
-        """The readings, each once."""
-        every = [(c.seen, c.score_precision, False, c.hit_scores) for c in self.conventions]
-        return list(dict.fromkeys(every))
+    def keys(self) -> list[ReadingKey]:
+        """The readings, each once; a device takes columns in their own order (see `must_move`)."""
+        return list(dict.fromkeys(map(ReadingKey.of, self.conventions)))
 
 
 class Job(NamedTuple):
@@ -160,7 +156,7 @@ def _with_names(
 
 def _wanted(
     predictions: Predictions, truth: object, more: Mapping[str, Any], held: Scored
-) -> Cells:
+) -> TensorCells:
     """The cells of the truth, on the device."""
     scores, logits = held.scores, isinstance(predictions, Logits)
     if logits and not isinstance(truth, Tensor):
@@ -174,7 +170,7 @@ def _wanted(
     return _moved(cells, scores.device)
 
 
-def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> Cells:
+def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> TensorCells:
     train, scores = more["train"], held.scores
     rows, columns = scores.shape
     if isinstance(train, Tensor):
@@ -184,7 +180,7 @@ def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> C
 
 def _named_cells(
     made: Dense, given: object, what: Any, more: Mapping[str, Any], device: torch.device
-) -> Cells:
+) -> TensorCells:
     """The cells that a table or a sparse matrix of main memory names."""
     if hasattr(given, "tocsr"):
         coo = given.tocsr().tocoo()
@@ -192,31 +188,30 @@ def _named_cells(
     else:
         keys = named_by(made, read(given, what, hints=more.get("columns")))
     row, column = (torch.from_numpy(part) for part in np.divmod(keys, made.columns))
-    return _moved(Cells(row, column, None, "sparse"), device)
+    return _moved(TensorCells(row, column, None, "sparse"), device)
 
 
-def _moved(cells: Cells, device: torch.device) -> Cells:
+def _moved(cells: TensorCells, device: torch.device) -> TensorCells:
     row, column = (part.to(device, non_blocking=True) for part in (cells.row, cells.column))
     return cells._replace(row=row, column=column)
 
 
 def _reading(
     number: int,
-    key: Key,
+    key: ReadingKey,
     scores: Tensor,
-    wanted: Cells,
-    train: Cells | None,
+    wanted: TensorCells,
+    train: TensorCells | None,
     padding: int | None,
 ) -> dict[str, Tensor]:
-    seen, precision, _, hits = key
-    compared = scores.float() if precision == "float32" else scores
-    plain, masks = compared, None if seen == "kept" else train
+    compared = scores.float() if key.precision == "float32" else scores
+    plain, masks = compared, None if key.seen == "kept" else train
     if masks is not None or padding is not None:
         row, column = (None, None) if masks is None else (masks.row, masks.column)
         compared = hidden(compared, row, column, padding)
     found = count(compared, wanted.row, wanted.column)
     parts = {f"{number}/standings": torch.stack(found).to(torch.int32)}
-    if hits == "positive":  # masked or not
+    if key.hit_scores == "positive":  # masked or not
         own = own_scores(plain, wanted.row, wanted.column)
         parts[f"{number}/score"] = own.double()
     return parts
@@ -225,8 +220,8 @@ def _reading(
 def _firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tensor]:
     """What stands first, in each precision in which scores are compared."""
     parts: dict[str, Tensor] = {}
-    for number, (_, precision, *_) in enumerate(plan.keys()):
-        compared = scores.float() if precision == "float32" else scores
+    for number, key in enumerate(plan.keys()):
+        compared = scores.float() if key.precision == "float32" else scores
         first = first_places(compared, target, plan.loss)
         named = first._asdict().items()
         parts |= {f"{number}/{name}": part for name, part in named if part is not None}
@@ -235,7 +230,7 @@ def _firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tenso
 
 def _known(
     arrays: Arrays, plan: DevicePlan, shape: tuple[int, int], logits: bool
-) -> dict[Key, Known]:
+) -> dict[ReadingKey, Known]:
     row, column = arrays["truth/row"], arrays["truth/column"]
     inside = np.flatnonzero((column >= 0) & (column < shape[1]))
     cells = (row * shape[1] + column)[inside]

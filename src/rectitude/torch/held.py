@@ -18,10 +18,19 @@ from torch import Tensor
 
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
 from rectitude.data.frames import series
+from rectitude.data.matrices import require_dimensions
 from rectitude.errors import BadLists, BadName, BadScores
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits
-from rectitude.predictions.scores import Embeddings, Kind, Scores, dense, names_of, table_of
+from rectitude.predictions.scores import (
+    DIMENSIONS,
+    Embeddings,
+    Kind,
+    Scores,
+    dense,
+    names_of,
+    table_of,
+)
 from rectitude.torch.tensors import EMPTY, array, name_of, plain
 
 
@@ -171,17 +180,10 @@ def shape_of(predictions: object) -> tuple[int, int] | None:
     if isinstance(predictions, (Scores, Logits)):
         source = predictions.source
         if isinstance(source, (Tensor, np.ndarray)):
-            _require_rows(tuple(source.shape), isinstance(predictions, Scores))
+            kind: Kind = "scores" if isinstance(predictions, Scores) else "logits"
+            require_dimensions(tuple(source.shape), kind, DIMENSIONS[kind])
             return len(source), int(source.shape[-1])
     return None
-
-
-def _require_rows(shape: tuple[int, ...], interests: bool) -> None:
-    allowed = (2, 3) if interests else (2,)
-    if len(shape) not in allowed:
-        what = "scores" if interests else "logits"
-        more = " or (rows, interests, columns)" if interests else ""
-        raise BadScores(f"{what} has the shape {shape}.", f"(rows, columns){more}.")
 
 
 def in_memory(predictions: object) -> object:

@@ -14,7 +14,7 @@ from torch import Tensor
 from rectitude.errors import BadName, BadTruth
 from rectitude.predictions.logits import Logits
 from rectitude.torch.held import Ranked, in_memory, lists_of, names, shape_of
-from rectitude.torch.tensors import EMPTY, array, cells_of, on_host, plain
+from rectitude.torch.tensors import EMPTY, array, on_host, plain
 
 Batch = tuple[object, object, dict[str, Any]]
 """Predictions, truth, and what else was handed over, as `evaluate` takes them."""
@@ -35,7 +35,7 @@ def on_host_inputs(predictions: object, truth: object, more: Mapping[str, Any]) 
 def targets(given: Tensor, shape: tuple[int, int]) -> NDArray[np.int64]:
     """One target a row, each of them a class."""
     require_targets(given)
-    taken = on_host("targets", cells_of(given, *shape, "targets"))
+    taken = on_host(given, *shape, "targets")
     taken.require_inside(shape[1], "targets")
     return taken.column
 
@@ -58,7 +58,7 @@ def _cells(given: object, shape: tuple[int, int] | None, what: str) -> object:
             f"{what} is a tensor, whose columns are those of scores, and these are not known.",
             "scores in a tensor or an array.",
         )
-    return on_host(what, cells_of(given, *shape, what)).matrix(*shape, what)
+    return on_host(given, *shape, what).matrix(*shape, what)
 
 
 def ranked_inputs(predictions: Ranked, truth: object, more: Mapping[str, Any]) -> Batch:
@@ -99,7 +99,7 @@ def _table(truth: Tensor, keys: Mapping[str, pl.Series]) -> pl.DataFrame:
     """A truth of items by row, as a table."""
     rows = len(next(iter(keys.values())))
     width = 0 if truth.layout == torch.strided else truth.shape[1]  # dense ones name items
-    taken = on_host("truth", cells_of(truth, rows, width, "truth"))
+    taken = on_host(truth, rows, width, "truth")
     wrong = taken.column < (EMPTY if taken.layout == "padded" else 0)
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])

@@ -14,15 +14,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers
-from rectitude.data.dense import Cells, Dense, Firsts, Known
+from rectitude.arrays import Flags, Integers, Ragged
+from rectitude.data.dense import Dense, Firsts, Known, ReadingKey
 from rectitude.data.ids import has_128_bits, kind_of
 from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Entry, Ledger
@@ -36,7 +36,7 @@ from rectitude.torch.scored import gone
 
 _CLASSES: dict[str, type[Any]] = {
     one.__name__: one
-    for one in (Cells, Chances, Dense, Entry, Firsts, Known, Ledger, Inputs, Table)
+    for one in (Chances, Dense, Entry, Firsts, Inputs, Known, Ledger, Ragged, ReadingKey, Table)
 }
 _LEFT_OUT = {"blocks": gone, "progress": None}
 """What is the same in all that is kept: the scores are gone."""
@@ -62,7 +62,7 @@ def unpack(packed: bytes) -> Any:
 def _packed(value: Any, archive: ZipFile) -> Any:
     if isinstance(value, (pl.Series, pl.DataFrame, np.ndarray, bytes)):
         return _member(value, archive)
-    if dataclasses.is_dataclass(value) or isinstance(value, (Chances, Firsts)):
+    if dataclasses.is_dataclass(value) or isinstance(value, (Chances, Firsts, ReadingKey)):
         names = _fields(value) if dataclasses.is_dataclass(value) else value._fields
         inside = {name: _packed(getattr(value, name), archive) for name in names}
         return {"class": type(value).__name__, "fields": inside}
@@ -242,7 +242,7 @@ def _marks(sides: Aligned) -> NDArray[np.uint64]:
     return marks
 
 
-def _known(sides: Aligned, dense: Dense, evaluator: Evaluator) -> dict[tuple[object, ...], Known]:
+def _known(sides: Aligned, dense: Dense, evaluator: Evaluator) -> dict[ReadingKey, Known]:
     """Everything that any metric reads in the scores."""
     every = evaluator.wanted.values()
     wanted = [keeping_scores(one.convention, one.metric.requires) for one in every]
@@ -250,7 +250,8 @@ def _known(sides: Aligned, dense: Dense, evaluator: Evaluator) -> dict[tuple[obj
         reading(sides, dense, convention)
         if convention.score_precision == "logistic":  # compared with ranks by plain scores
             reading(sides, dense, convention.replace(score_precision="float32"))
-    return {key: _of_reading(found, dense) for key, found in sides.readings.items()}
+    found = sides.readings.items()
+    return {cast("ReadingKey", key): _of_reading(one, dense) for key, one in found}
 
 
 def _of_reading(found: Reading, dense: Dense) -> Known:
@@ -275,7 +276,7 @@ def _without(sources: Inputs, keys: pl.Series) -> Inputs:
     rows = np.flatnonzero(~_among(dense.table.frame["list"], keys))
     known = {key: one.of_rows(rows, dense.columns) for key, one in (dense.known or {}).items()}
     table = replace(dense.table, frame=dense.table.frame[rows])
-    seen = None if sources.seen is None else _cells_of_rows(sources.seen, rows)
+    seen = None if sources.seen is None else sources.seen.of(rows)
     recorded = None if sources.recorded is None else sources.recorded[rows]
     left = replace(dense, rows=len(rows), table=table, known=known)
     return replace(sources, **tables, dense=left, seen=seen, recorded=recorded, left="some")
@@ -295,9 +296,3 @@ def _table_without(table: Table | None, keys: pl.Series) -> Table | None:
 def _among(ids: pl.Series, keys: pl.Series) -> Flags:
     """Which ids are among some keys."""
     return _plain(ids).is_in(_plain(keys).implode()).to_numpy()
-
-
-def _cells_of_rows(cells: Cells, rows: Integers) -> Cells:
-    parts = [cells.column[cells.start[row] : cells.start[row + 1]] for row in rows]
-    start = np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-    return Cells(start.astype(np.int64), np.concatenate([cells.column[:0], *parts]))

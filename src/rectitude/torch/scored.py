@@ -18,9 +18,16 @@ import torch
 from torch import Tensor
 
 from rectitude.data.dense import Block, Dense, Holes
+from rectitude.data.matrices import (
+    require_dimensions,
+    require_finite_vectors,
+    require_numbers,
+    require_same_dimensions,
+)
 from rectitude.errors import BadScores
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import (
+    DIMENSIONS,
     Embeddings,
     Kind,
     Scores,
@@ -53,13 +60,6 @@ class First(NamedTuple):
     loss: Tensor | None
 
 
-class DeviceHoles(NamedTuple):
-    """How many NaN each row holds, and the column of the first."""
-
-    cells: Tensor
-    first: Tensor
-
-
 def comparable(scores: Tensor) -> Tensor:
     """(rows, columns) floats that compare as the scores do: interests merged by the best score."""
     if not scores.is_floating_point():
@@ -69,13 +69,14 @@ def comparable(scores: Tensor) -> Tensor:
     return scores.amax(dim=1) if scores.ndim == 3 else scores
 
 
-def holes(scores: Tensor) -> DeviceHoles:
-    """Where rows hold NaN."""
+def holes(scores: Tensor) -> dict[str, Tensor]:
+    """How many NaN each row holds, and the column of the first; `require_sound` reads them."""
     parts = []
     for block in torch.split(scores, _rows(scores)):
         missing = block.isnan()
-        parts.append(DeviceHoles(missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
-    return DeviceHoles(*(torch.cat(part) for part in zip(*parts, strict=True)))
+        parts.append((missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
+    cells, first = (torch.cat(part) for part in zip(*parts, strict=True))
+    return {"holes/cells": cells, "holes/first": first}
 
 
 def hidden(
@@ -177,25 +178,21 @@ def scored(predictions: Predictions) -> Scored:
     if isinstance(predictions, Embeddings):
         return _products(predictions)
     kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
-    source = _real(predictions.source, kind, (2,) if kind == "logits" else (2, 3))
+    source = _real(predictions.source, kind, DIMENSIONS[kind])
     scores = comparable(source)
     words = (tuple(source.shape), name_of(source.dtype), kind)
 
     def made(named: Predictions) -> Dense:
         return opened(named, *words, gone)
 
-    return Scored(scores, _holes(scores), made)
+    return Scored(scores, holes(scores), made)
 
 
 def _products(predictions: Embeddings) -> Scored:
     """The products, in the precision of the vectors, whatever autocast would make of them."""
     sides = {"user": predictions.user_vectors, "item": predictions.item_vectors}
     left, right = (_wide(_real(side, f"{name} vectors", (2,))) for name, side in sides.items())
-    if left.shape[1] != right.shape[1]:
-        raise BadScores(
-            f"user vectors have {left.shape[1]} dimensions and item vectors {right.shape[1]}.",
-            "the same number of dimensions.",
-        )
+    require_same_dimensions(left.shape[1], right.shape[1])
     kind = torch.promote_types(left.dtype, right.dtype)
     with torch.autocast(left.device.type, enabled=False):
         scores = left.to(kind) @ right.to(kind).T
@@ -204,7 +201,7 @@ def _products(predictions: Embeddings) -> Scored:
     words = f"embeddings ({len(left)} x {len(right)}, {left.shape[1]} dimensions)"
     shape = (len(left), len(right))
     made = partial(_opened_products, shape=shape, words=words)
-    return Scored(scores, {**checks, **_holes(scores)}, made)
+    return Scored(scores, {**checks, **holes(scores)}, made)
 
 
 def _opened_products(predictions: Predictions, shape: tuple[int, int], words: str) -> Dense:
@@ -219,14 +216,10 @@ def _real(given: object, what: str, dimensions: tuple[int, ...]) -> Tensor:
     if not isinstance(given, Tensor):
         raise BadScores(f"{what} is a {type(given).__name__}.", "a tensor, like the others.")
     shape = tuple(given.shape)
-    if given.ndim not in dimensions or given.layout != torch.strided:
+    if given.layout != torch.strided:
         raise BadScores(f"{what} has the shape {shape}.", "(rows, columns).")
-    if 0 in shape:
-        raise BadScores(
-            f"{what} is empty: its shape is {shape}.", "at least one row and one column."
-        )
-    if given.is_complex():
-        raise BadScores(f"{what} has the type {name_of(given.dtype)}.", "floats or integers.")
+    require_dimensions(shape, what, dimensions)
+    require_numbers(shape, what, name_of(given.dtype) if given.is_complex() else None)
     return given.detach()
 
 
@@ -241,21 +234,11 @@ def gone() -> Iterator[Block]:
     raise BadScores("the scores were not kept.", "what was counted in them.")
 
 
-def _holes(scores: Tensor) -> dict[str, Tensor]:
-    found = holes(scores)
-    return {"holes/cells": found.cells, "holes/first": found.first}
-
-
 def require_sound(made: Dense, arrays: Arrays) -> None:
     """An error if a vector is not finite, or a score NaN."""
     for name in ("user", "item"):
-        bad = ~arrays.get(f"finite/{name}", np.ones(1, bool))
-        if bad.any():
-            raise BadScores(
-                f"{int(bad.sum())} of {len(bad)} {name} vectors are not finite "
-                f"(first: vector {int(np.flatnonzero(bad)[0])}).",
-                "finite numbers.",
-            )
+        if f"finite/{name}" in arrays:
+            require_finite_vectors(arrays[f"finite/{name}"], name)
     cells, first = arrays["holes/cells"], arrays["holes/first"]
     rows = np.flatnonzero(cells)
     if len(rows):

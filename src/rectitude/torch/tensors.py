@@ -9,7 +9,7 @@ unless very many batches are on their way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from rectitude.arrays import offsets_of
 from rectitude.errors import BadScores, BadTruth, RectitudeError
 
 Layout = Literal["targets", "padded", "sparse", "marked"]
@@ -26,7 +27,7 @@ EMPTY = -1
 """A place of a padded tensor that holds no column."""
 
 
-class Cells(NamedTuple):
+class TensorCells(NamedTuple):
     """Cells of the scores that a tensor names, row after row, with a value each or 1 for all."""
 
     row: Tensor
@@ -70,66 +71,78 @@ def device_of(tensors: Mapping[str, object]) -> torch.device:
     return places[first]
 
 
-def cells_of(given: Tensor, rows: int, columns: int, what: str) -> Cells:
-    """The cells that a tensor names.
+def layout_of(given: Tensor, rows: int, columns: int, what: str) -> Layout:
+    """How a tensor names cells of the scores, or an error if it cannot.
 
     One dimension: the column of each row. The shape of the scores: a value for every cell, 0 for
     none. Any other width: whole numbers of columns, -1 for an empty place. Sparse: as it is.
     """
-    given = given.detach()
+    shape = tuple(given.shape)
     if given.layout != torch.strided:
-        return _sparse_cells(given, rows, columns, what)
+        _require_sparse(given, rows, columns, what)
+        return "sparse"
     if given.ndim not in (1, 2) or len(given) != rows:
         raise BadScores(
-            f"{what} is a tensor of shape {tuple(given.shape)}, and there are {rows} rows of "
-            f"{columns} columns.",
+            f"{what} is a tensor of shape {shape}, and there are {rows} rows of {columns} columns.",
             f"({rows},) columns, ({rows}, any) columns with -1 for empty places, or ({rows}, "
             f"{columns}) values.",
         )
-    if given.ndim == 2 and given.shape[1] == columns:
-        return _marked_cells(given, what)
+    if shape == (rows, columns):
+        return "marked"
     if given.is_floating_point() or given.dtype == torch.bool or given.is_complex():
         raise BadScores(
-            f"{what} is a tensor of shape {tuple(given.shape)} and type {name_of(given.dtype)}.",
+            f"{what} is a tensor of shape {shape} and type {name_of(given.dtype)}.",
             f"whole numbers of columns, or the shape ({rows}, {columns}) of the scores.",
         )
-    layout: Layout = "targets" if given.ndim == 1 else "padded"
-    wide = given.unsqueeze(1) if given.ndim == 1 else given.flatten(1)
-    row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
-    return Cells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
+    return "targets" if given.ndim == 1 else "padded"
 
 
-def _marked_cells(given: Tensor, what: str) -> Cells:
-    """The cells that are not 0. Whole numbers with -1 could also be padded columns."""
-    whole = not given.is_floating_point() and given.dtype != torch.bool
-    if whole and given.dtype != torch.uint8 and bool((given == EMPTY).any()):
-        raise BadTruth(
-            f"{what} is a tensor of whole numbers with the shape of the scores, and holds -1: it "
-            "may name columns, with -1 for empty places, or give grades.",
-            "something that can be told.",
-            "grades: make them floats; columns: hand over a sparse tensor.",
-        )
-    row, column = given.nonzero(as_tuple=True)
-    return Cells(row, column, given[row, column], "marked")
-
-
-def _sparse_cells(given: Tensor, rows: int, columns: int, what: str) -> Cells:
+def _require_sparse(given: Tensor, rows: int, columns: int, what: str) -> None:
     if tuple(given.shape) != (rows, columns):
         raise BadScores(
             f"{what} is a sparse tensor of shape {tuple(given.shape)}, and the scores are "
             f"{rows} x {columns}.",
             "the shape of the scores: rows and columns are matched by position.",
         )
+    if given.layout not in (torch.sparse_coo, torch.sparse_csr):
+        raise BadScores(f"{what} is a tensor with the layout {given.layout}.", "CSR or COO.")
+
+
+def _require_grades(given: Tensor, what: str) -> None:
+    """Refuse whole numbers with -1 in the shape of the scores: they could be padded columns."""
+    whole = not given.is_floating_point() and given.dtype not in (torch.bool, torch.uint8)
+    if whole and bool((given == EMPTY).any()):
+        raise BadTruth(
+            f"{what} is a tensor of whole numbers with the shape of the scores, and holds -1: it "
+            "may name columns, with -1 for empty places, or give grades.",
+            "something that can be told.",
+            "grades: make them floats; columns: hand over a sparse tensor.",
+        )
+
+
+def cells_of(given: Tensor, rows: int, columns: int, what: str) -> TensorCells:
+    """The cells that a tensor names, where it lies."""
+    layout, given = layout_of(given, rows, columns, what), given.detach()
+    if layout == "sparse":
+        return _sparse_cells(given, rows)
+    if layout == "marked":
+        _require_grades(given, what)
+        row, column = given.nonzero(as_tuple=True)
+        return TensorCells(row, column, given[row, column], layout)
+    wide = given.reshape(rows, -1)
+    row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
+    return TensorCells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
+
+
+def _sparse_cells(given: Tensor, rows: int) -> TensorCells:
     if given.layout == torch.sparse_coo:
         own = given.coalesce()
         row, column = own.indices()
-        return Cells(row, column, own.values(), "sparse")
-    if given.layout != torch.sparse_csr:
-        raise BadScores(f"{what} is a tensor with the layout {given.layout}.", "CSR or COO.")
+        return TensorCells(row, column, own.values(), "sparse")
     column, lengths = given.col_indices().long(), given.crow_indices().diff()
     numbers = torch.arange(rows, device=given.device)
     row = torch.repeat_interleave(numbers, lengths, output_size=len(column))
-    return Cells(row, column, given.values(), "sparse")
+    return TensorCells(row, column, given.values(), "sparse")
 
 
 class TakenTensor(NamedTuple):
@@ -151,8 +164,10 @@ class TakenTensor(NamedTuple):
         """The cells as a sparse matrix, in their own order, or an error if one lies outside."""
         self.require_inside(columns, what)
         there = self.column >= 0
-        start = np.concatenate(([0], np.cumsum(np.bincount(self.row[there], minlength=rows))))
-        return csr_array((self.value[there], self.column[there], start), shape=(rows, columns))
+        row, column, value = self.row, self.column, self.value
+        if not there.all():
+            row, column, value = row[there], column[there], value[there]
+        return csr_array((value, column, offsets_of(row, rows)), shape=(rows, columns))
 
     def require_inside(self, columns: int, what: str) -> None:
         """An error if a column does not exist."""
@@ -170,21 +185,30 @@ class TakenTensor(NamedTuple):
         )
 
 
-def as_tensors(name: str, cells: Cells) -> dict[str, Tensor]:
+def as_tensors(name: str, cells: TensorCells) -> dict[str, Tensor]:
     """The cells by name, to be copied together with others."""
     parts = {f"{name}/row": cells.row, f"{name}/column": cells.column}
     return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
 
 
-def on_host(name: str, cells: Cells) -> TakenTensor:
-    """The cells as arrays, at once."""
-    arrays = {key: array(tensor) for key, tensor in as_tensors(name, cells).items()}
-    return TakenTensor.of(arrays, name, cells.layout)
+def on_host(given: Tensor, rows: int, columns: int, what: str) -> TakenTensor:
+    """The cells that a tensor names, as arrays.
 
-
-def any_tensor(values: Iterable[object]) -> bool:
-    """Whether a tensor is among some values."""
-    return any(isinstance(value, Tensor) for value in values)
+    NumPy makes them: torch would start threads for so little work, which keep the processors busy
+    while scores are counted.
+    """
+    layout = layout_of(given, rows, columns, what)
+    if layout == "sparse":
+        parts = as_tensors(what, _sparse_cells(given.detach(), rows))
+        return TakenTensor.of({key: array(part) for key, part in parts.items()}, what, layout)
+    if layout == "marked":
+        _require_grades(given, what)
+        values = array(given)
+        row, column = np.nonzero(values != 0)
+        return TakenTensor(row, column, values[row, column].astype(np.float64), layout)
+    column = array(given).reshape(-1).astype(np.int64, copy=False)
+    row = np.repeat(np.arange(rows), len(column) // max(rows, 1))
+    return TakenTensor(row, column, np.ones(len(column)), layout)
 
 
 MOST = 64

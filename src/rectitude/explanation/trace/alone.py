@@ -122,7 +122,7 @@ def _one_row(sources: Inputs, dense: Dense, lists: Grouped) -> tuple[Inputs, Gro
     one = replace(
         dense, rows=1, blocks=lambda: iter([block]), table=table, depth=None, progress=None
     )
-    seen = None if sources.seen is None else sources.seen.within(row, row + 1)
+    seen = None if sources.seen is None else sources.seen.block(row, row + 1)
     recorded = None if sources.recorded is None else sources.recorded[row : row + 1]
     narrowed = replace(sources, predictions=table, dense=one, seen=seen, recorded=recorded)
     return narrowed, Grouped(np.zeros(len(there), np.int64), there.astype(np.int64))
