@@ -35,6 +35,8 @@ from rectitude.kernels import HASH, frozen, kernel, repay
 from rectitude.parallel import Task
 from rectitude.profiles import Profile
 
+_PYTHON = platform.python_version()
+
 
 def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger) -> None:
     """Count users, lists and items on both sides, and name the columns that were used."""
@@ -173,7 +175,7 @@ def manifest_of(sides: Aligned, profile: Profile, prints: Mapping[str, str]) -> 
         "profile_versions": list(profile.versions),
         "inputs": inputs,
         "lists": len(sides.keys),
-        "python": platform.python_version(),
+        "python": _PYTHON,
         "numpy": np.__version__,
         "polars": pl.__version__,
     }

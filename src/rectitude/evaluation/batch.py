@@ -17,7 +17,6 @@ from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed, RectitudeError, TiedItems
 from rectitude.evaluation.account import account, account_for_attributes
-from rectitude.evaluation.inputs import require_settled
 from rectitude.evaluation.plan import Plan, own_judging, places_shown
 from rectitude.judge.align import Aligned, align_inputs, label_of
 from rectitude.judge.judge import Judging, Verdict, join_verdicts, judge
@@ -117,11 +116,15 @@ def judge_batch(plan: Plan, inputs: Inputs) -> Batch:
     aligned = _aligned(batch)
     first = judged_for_all(plan, batch)
     account(aligned, first, max(plan.cutoffs, default=None), batch.ledger)
+    offered = inputs.offered is not None
+    unsettled = plan.unsettled(offered) if inputs.dense is not None or offered else {}
     for name, asked in plan.measured.items():
         try:
             _judge_for(plan, batch, asked)
-            _require_settled(plan, inputs, asked)
-            require_measurable(plan, batch, asked)
+            if name in unsettled:
+                raise unsettled[name]
+            if name in plan.demanding:
+                require_measurable(plan, batch, asked)
         except RectitudeError as error:
             batch.failures[name] = error
     account_for_attributes(batch.verdicts.values(), batch.ledger)
@@ -197,12 +200,6 @@ def view_of(plan: Plan, batch: Batch, asked: Asked, lists: Judged) -> Judged:
         return view
     others = plan.shown_upto.get(asked.metric.name, ())
     return batch.views((*key, places, others), lambda: view.showing(places, others))
-
-
-def _require_settled(plan: Plan, inputs: Inputs, asked: Asked) -> None:
-    offered = inputs.offered is not None
-    if inputs.dense is not None or offered:
-        require_settled(asked, plan.convention, offered)
 
 
 def require_measurable(plan: Plan, batch: Batch, asked: Asked) -> None:

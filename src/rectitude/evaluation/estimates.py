@@ -13,7 +13,7 @@ from rectitude.candidates.value import Candidates, stored
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed
 from rectitude.evaluation.evaluate import plan_of
-from rectitude.evaluation.inputs import Arguments, given_of, opened
+from rectitude.evaluation.inputs import Arguments, Reach, given_of, opened
 from rectitude.judge.align import align_inputs
 from rectitude.judge.judge import Judging, judge
 from rectitude.judge.judged import Judged
@@ -37,7 +37,7 @@ def estimates(
     plan = plan_of(predictions, metrics, convention)
     candidates = _sample(stored(inputs.get("candidates")))
     given = given_of(predictions, truth, {**inputs, "candidates": candidates}, plan.profile.padding)
-    aligned = align_inputs(opened(given, plan.asked, plan.convention), exact_items=True)
+    aligned = align_inputs(opened(given, Reach.of(plan.asked), plan.convention), exact_items=True)
     worst = plan.convention.replace(ties="pessimistic")
     aligned, verdict = judge(aligned, Judging.of(worst), Ledger())
     lists = verdict.judged.at_threshold(worst.relevant_from)

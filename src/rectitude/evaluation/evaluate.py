@@ -82,7 +82,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
         plan.profile.padding,
     )  # fmt: skip
     given = replace(given, progress=progress, keep=columns_kept(plan))
-    inputs = opened(given, [*plan.measured.values()], plan.convention)
+    inputs = opened(given, plan.reach, plan.convention)
     return evaluate_inputs(plan, inputs)
 
 

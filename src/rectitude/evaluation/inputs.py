@@ -8,11 +8,11 @@ It is settled while inputs are opened, for all metrics alike: other columns make
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 import polars as pl
@@ -131,6 +131,36 @@ def _without_column(dense: Dense, truth: Table) -> pl.Series:
     return items.cast(dense.items.dtype)
 
 
+class Reach(NamedTuple):
+    """How far metrics look into dense scores."""
+
+    depth: int | None
+    """the deepest rank; None for all"""
+    loss: Literal["loss", "ranks"]
+    chances: Literal["chances", "none"]
+
+    @staticmethod
+    def of(asked: Collection[Asked]) -> Reach:
+        """What metrics look at, all together."""
+        depths = [_depth(one) for one in asked]
+        known = [depth for depth in depths if depth is not None]
+        loss, sure = (any(w in one.metric.requires for one in asked) for w in ("logits", "chances"))
+        return Reach(
+            max(known) if len(known) == len(depths) else None,
+            "loss" if loss else "ranks",
+            "chances" if sure else "none",
+        )
+
+
+def _depth(asked: Asked) -> int | None:
+    """The deepest rank that a metric looks at; None for all."""
+    metric = asked.metric
+    hits_anywhere = asked.convention.ideal == "listed" and "ideal" in metric.obeys
+    whole = "scores" in metric.requires or metric.reach == "list" or hits_anywhere
+    whole |= asked.convention.score_precision == "logistic"  # two readings, pair by pair
+    return None if whole else asked.cutoff
+
+
 class Arguments(TypedDict, total=False):
     """What may be handed over beside predictions and truth, as `evaluate` takes it."""
 
@@ -173,16 +203,14 @@ def given_of(
     return Given({**both, **tables}, ranking, list_key, columns, padding=padding)
 
 
-def opened(given: Given, asked: Sequence[Asked], convention: Convention) -> Inputs:
-    """Everything that was handed over, ready to be brought together.
-
-    `asked` are the metrics that will be computed: they say how deep dense scores are looked into.
-    """
-    known = stored(given.inputs["candidates"])
-    given = replace(given, inputs={**given.inputs, "candidates": known})
+def opened(given: Given, reach: Reach, convention: Convention) -> Inputs:
+    """Everything that was handed over, ready to be brought together."""
+    if given.inputs["candidates"] is not None:
+        known = stored(given.inputs["candidates"])
+        given = replace(given, inputs={**given.inputs, "candidates": known})
     predictions = given.inputs["predictions"]
     if isinstance(predictions, (Scores, Logits, Embeddings)):
-        return _dense(given, predictions, asked, convention)
+        return _dense(given, predictions, reach, convention)
     if given.ranking is not None:
         raise BadName(
             "ranking= was given, and the predictions are lists.",
@@ -227,10 +255,16 @@ def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
 def _dense(
     given: Given,
     predictions: Scores | Logits | Embeddings,
-    asked: Sequence[Asked],
+    reach: Reach,
     convention: Convention,
 ) -> Inputs:
-    dense = _asked_of(_padded(predictions.opened(), given), asked, given)
+    dense = replace(
+        _padded(predictions.opened(), given),
+        depth=reach.depth,
+        want_loss=reach.loss,
+        want_chances=reach.chances,
+        progress=given.progress,
+    )
     _require_fitting(dense, given, convention)
     inputs = dict(given.inputs)
     ready = {"predictions": dense.table}
@@ -279,29 +313,6 @@ def _padded(dense: Dense, given: Given) -> Dense:
     if dense.padding is not None or given.padding is None or dense.kind == "logits":
         return dense
     return replace(dense, padding=column_of(dense.items, given.padding))
-
-
-def _asked_of(dense: Dense, asked: Sequence[Asked], given: Given) -> Dense:
-    """The scores with what is wanted of them: how deep, with the loss or without, and progress."""
-    depths = [_depth(one) for one in asked]
-    known = [depth for depth in depths if depth is not None]
-    loss, sure = (any(w in one.metric.requires for one in asked) for w in ("logits", "chances"))
-    return replace(
-        dense,
-        depth=max(known) if len(known) == len(depths) else None,
-        want_loss="loss" if loss else "ranks",
-        want_chances="chances" if sure else "none",
-        progress=given.progress,
-    )
-
-
-def _depth(asked: Asked) -> int | None:
-    """The deepest rank that a metric looks at; None for all."""
-    metric = asked.metric
-    hits_anywhere = asked.convention.ideal == "listed" and "ideal" in metric.obeys
-    whole = "scores" in metric.requires or metric.reach == "list" or hits_anywhere
-    whole |= asked.convention.score_precision == "logistic"  # two readings, pair by pair
-    return None if whole else asked.cutoff
 
 
 def _require_fitting(dense: Dense, given: Given, convention: Convention) -> None:

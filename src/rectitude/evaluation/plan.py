@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rectitude.convention import Convention
-from rectitude.errors import BadName
+from rectitude.errors import BadName, RectitudeError
+from rectitude.evaluation.inputs import Reach, require_settled
 from rectitude.judge.judge import NEEDS, Judging
 from rectitude.metrics.names import Name, parse_all
 from rectitude.profiles import Asked, Profile
@@ -93,14 +94,51 @@ class Plan:
         needs = {need for one in wants if not set(one.needs) & set(APART) for need in one.needs}
         return Judging.of(self.convention, shown, needs)
 
+    @cached_property
+    def reach(self) -> Reach:
+        """How far the measured metrics look into dense scores."""
+        return Reach.of(self.measured.values())
+
     def judging_for(self, asked: Asked) -> Judging:
         """How lists are judged for a metric: metrics that need anything beyond ranks share what all
         of them need."""
+        if id(asked) not in self._judgings:
+            self._judgings[id(asked)] = (asked, self._judging_for(asked))
+        return self._judgings[id(asked)][1]
+
+    @cached_property
+    def _judgings(self) -> dict[int, tuple[Asked, Judging]]:
+        """The ways of judging that were found, with the metrics, so that their ids stay theirs."""
+        return {}
+
+    def _judging_for(self, asked: Asked) -> Judging:
         own, all_of_them = own_judging(asked), self.judging
         if not (own.shown or own.needs) or set(own.needs) & set(APART):
             return own
         shown = max(own.shown or 0, all_of_them.shown or 0) or None
         return Judging.of(asked.convention, shown, {*own.needs, *all_of_them.needs})
+
+    def unsettled(self, offered: bool) -> Mapping[str, RectitudeError]:
+        """The metrics that want a choice for themselves that opening makes for all, and why that
+        cannot be; `offered` says whether candidates were handed over."""
+        if offered not in self._unsettled:
+            found: dict[str, RectitudeError] = {}
+            for name, asked in self.measured.items():
+                try:
+                    require_settled(asked, self.convention, offered)
+                except RectitudeError as error:
+                    found[name] = error
+            self._unsettled[offered] = found
+        return self._unsettled[offered]
+
+    @cached_property
+    def _unsettled(self) -> dict[bool, Mapping[str, RectitudeError]]:
+        return {}
+
+    @cached_property
+    def demanding(self) -> Mapping[str, Asked]:
+        """The measured metrics that need more than ranks, so that lists may not do for them."""
+        return {n: one for n, one in self.measured.items() if _is_demanding(one)}
 
     @cached_property
     def exact_items(self) -> bool:
@@ -192,6 +230,12 @@ def parts_of(asked: Asked, profile: Profile) -> dict[str, Asked]:
         convention = part.convention.replace(**{s: new for s, (_, new) in changed.items()})
         parts[key] = replace(part, convention=convention, by=by)
     return parts
+
+
+def _is_demanding(asked: Asked) -> bool:
+    metric, averaged = asked.metric, asked.convention.ties == "average"
+    plain = metric.kind == "list" and not (metric.requires or metric.needs or asked.by)
+    return not plain or (averaged and not metric.can_average)
 
 
 def own_judging(asked: Asked) -> Judging:

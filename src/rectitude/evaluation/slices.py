@@ -231,7 +231,7 @@ def slices(
     plan = plan_of(predictions, metrics, convention, intervals)
     given = given_of(predictions, truth, inputs, plan.profile.padding)
     given = replace(given, progress=progress, keep=kept_columns([axes]))
-    tables = opened(given, [*plan.measured.values()], plan.convention)
+    tables = opened(given, plan.reach, plan.convention)
     require_axes([axes], tables)
     batch = judge_batch(plan, tables)
     state = measure_whole(plan, batch, tables)

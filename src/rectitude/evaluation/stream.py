@@ -145,7 +145,7 @@ class Evaluator:
     def opened(self, given: Given) -> Inputs:
         """A batch as it is judged."""
         self._require_named(given.inputs["predictions"])
-        return opened(given, [*self.wanted.values()], self.plan.convention)
+        return opened(given, self._batch_plan.reach, self.plan.convention)
 
     def add(self, inputs: Inputs) -> None:
         """Judge a batch that was opened, and keep it to be measured with others."""

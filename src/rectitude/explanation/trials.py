@@ -21,7 +21,7 @@ from rectitude.data.inputs import Inputs
 from rectitude.errors import BadName, RectitudeError
 from rectitude.evaluation.batch import Batch, judged_for, view_of
 from rectitude.evaluation.evaluate import results_of
-from rectitude.evaluation.inputs import Given, opened, settled_when_opened
+from rectitude.evaluation.inputs import Given, Reach, opened, settled_when_opened
 from rectitude.evaluation.measure import has_values, total_of
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.state import State
@@ -102,7 +102,7 @@ class Trials:
 
     def inputs(self, asked: Asked) -> Inputs:
         """The inputs, as they were opened for a metric."""
-        return opened(self.given, self.deepest, asked.convention)
+        return opened(self.given, Reach.of(self.deepest), asked.convention)
 
     def forget(self) -> None:
         """Drop judged lists where many are held."""
@@ -117,7 +117,7 @@ class Trials:
         offered = self.given.inputs.get("candidates") is not None
         key = tuple(settled_when_opened(convention, offered).values())
         if key not in self.batches:
-            inputs = opened(self.given, self.deepest, convention)
+            inputs = opened(self.given, Reach.of(self.deepest), convention)
             self.batches[key] = Batch.of(align_inputs(inputs, exact_items=True), bounds=False)
         return self.batches[key]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rectitude.errors import BadName
 
@@ -17,6 +18,12 @@ LARGEST_CUTOFF = 10_000_000
 _NAME = re.compile(r"(?P<base>[A-Za-z_]\w*)(\[(?P<variants>[^\[\]]*)\])?(@(?P<at>.+))?\Z")
 _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
 _VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>[^=,\s]+))?\Z")
+
+
+@lru_cache
+def _whole_number(text: str) -> int:
+    """A whole number from 1 on; 0 for any other text."""
+    return int(text) if re.fullmatch(r"[1-9][0-9]{0,17}", text) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class Name:
         """The cutoff, a whole number from 1 on; None for the whole list."""
         if self.at is None:
             return None
-        number = int(self.at) if re.fullmatch(r"[1-9][0-9]{0,17}", self.at) else 0
+        number = _whole_number(self.at)
         if not 1 <= number <= LARGEST_CUTOFF:
             raise BadName(
                 f"the cutoff of {str(self)!r} is {self.at!r}.",

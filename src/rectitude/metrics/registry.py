@@ -161,6 +161,8 @@ class Metric:
     @property
     def requires(self) -> tuple[str, ...]:
         """What it needs beyond ranks: itself, and its parts if it is derived."""
+        if not self.of:
+            return self.needs
         parts = (METRICS[name].requires for name in self.of)
         return tuple(dict.fromkeys([*self.needs, *(need for part in parts for need in part)]))
 

@@ -13,7 +13,7 @@ from rectitude.aggregate.definition import choice_in_words, formula
 from rectitude.aggregate.sums import UNDEFINED, counted
 from rectitude.errors import BadName
 from rectitude.evaluation.batch import Batch, judged_for, require_closed_form, view_of
-from rectitude.evaluation.inputs import Arguments, given_of, opened
+from rectitude.evaluation.inputs import Arguments, Reach, given_of, opened
 from rectitude.evaluation.measure import (
     counts_of,
     ratio_of,
@@ -101,7 +101,7 @@ def trace(
     asked = profile.resolve(one_name(metric))
     _require_lists(asked)
     given = given_of(predictions, truth, inputs, profile.padding)
-    sources = opened(given, [asked], profile.convention)
+    sources = opened(given, Reach.of([asked]), profile.convention)
     sides = align_inputs(sources, exact_items=True)
     one = alone(sides, number_of(sides, user))
     return _traced(Plan.of([asked], profile), Batch.of(one.sides), one, profile.label)
