@@ -10,8 +10,9 @@ from experiments import SMALL, write
 
 import rectitude as rt
 from rectitude.errors import BadName, RectitudeError, UnknownName, UnreadableFile
-from rectitude.experiment.reading import load, schema, starter_text, toml_lines
+from rectitude.experiment.reading import load, schema, starter_text
 from rectitude.experiment.run import plan
+from rectitude.options import toml_lines
 
 YAML = """\
 data:
@@ -181,7 +182,7 @@ def test_the_schema_is_the_one_in_docs_and_names_models_and_splits() -> None:
     tables = schema()["$defs"]
     assert "time_ratio" in tables["SplitBy"]["properties"]["how"]["enum"]
     assert "item-knn" in tables["Entrant"]["properties"]["model"]["enum"]
-    assert all("description" in one for one in tables["Measured"]["properties"].values())
+    assert all("description" in one for one in tables["MeasuredTable"]["properties"].values())
 
 
 def test_the_starter_runs_as_it_is(tmp_path: Path) -> None:

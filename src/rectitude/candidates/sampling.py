@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,8 @@ from rectitude.candidates.estimators import warning
 from rectitude.candidates.sets import SplitParts, numbers_of, parts_of
 from rectitude.candidates.value import Candidates
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadName, unknown_name
-from rectitude.options import require_fitting
+from rectitude.errors import BadName
+from rectitude.options import Option, options_of, require_option
 from rectitude.prepare.draws import numbers
 from rectitude.splits.split import Split
 
@@ -306,11 +306,9 @@ def _repeats(frame: pl.DataFrame, plan: SamplingPlan, ledger: Ledger) -> None:
 
 def plan_of(count: int, choices: Mapping[str, Any]) -> SamplingPlan:
     """A plan that makes sense, or an error that says what does not."""
-    hints = get_type_hints(SamplingPlan)
+    known = {"count": Option(int), **options_of(SamplingPlan)}
     for name, value in {"count": count, **choices}.items():
-        if name not in hints:
-            raise unknown_name("setting", name, hints, where="sampled candidates")
-        require_fitting(value, hints[name], f"{name} of sampled candidates")
+        require_option(name, value, known, "sampled candidates", word="setting")
     plan = SamplingPlan(count, **choices)
     if plan.count < 1:
         raise BadName(f"{plan.count} candidates were asked for.", "a number from 1 on.")

@@ -1,35 +1,26 @@
-"""What can be known to be wrong before anything runs: names, parameters, files, packages.
-
-What can be known to be wrong with models before anything runs.
-
-Errors that name the line of a key, and what several checks ask for.
-"""
+"""What can be known to be wrong with an experiment before anything runs: names, parameters, files
+and packages, each told with the line of its key."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
+from typing import Any
 
-from rectitude.errors import BadName, MissingExtra, RectitudeError, UnreadableFile, unknown_name
+from rectitude.errors import BadName, MissingExtra, UnreadableFile, unknown_name
 from rectitude.experiment.config import NAME, STREAM, WORDS_OF_NAME, Entrant, SplitBy
 from rectitude.experiment.models import Fielded
-from rectitude.experiment.reading import At, Loaded
+from rectitude.experiment.reading import Loaded
 from rectitude.models import MODELS
 from rectitude.models.protocol import Plugins
+from rectitude.options import At, Options, options_of, require_option, require_options, told_at
 
 
-@contextmanager
-def placed(loaded: Loaded, *at: str | int) -> Iterator[None]:
+def placed(loaded: Loaded, *at: str | int) -> AbstractContextManager[None]:
     """Errors inside name the line of a key."""
-    try:
-        yield
-    except RectitudeError as error:
-        where = loaded.places.where(at)
-        found = error.found if error.found.startswith(where) else f"{where}: {error.found}"
-        raise type(error)(found, error.expected, error.advice) from None
+    return told_at(loaded.places.where(at))
 
 
 def require_keys(
@@ -40,6 +31,15 @@ def require_keys(
         if key not in known:
             where = loaded.places.where((*table, key))
             raise unknown_name("parameter", key, known, where=f"{where}: {what}")
+
+
+def require_values(
+    loaded: Loaded, table: At, given: Mapping[str, Any], known: Options, what: str
+) -> None:
+    """An error at the line of the first parameter that has the wrong type."""
+    for name, value in given.items():
+        with placed(loaded, *table, name):
+            require_option(name, value, known, what)
 
 
 def require_file(loaded: Loaded, at: At, name: str) -> None:
@@ -104,13 +104,9 @@ def _require_shipped(loaded: Loaded, fielded: Fielded) -> None:
         note = "a model of your own is named by its import path: python = 'package.module:Object'."
         raise unknown_name("model", fielded.kind, MODELS, where=f"{where}: rectitude", note=note)
     entry = MODELS[fielded.kind]
-    own = fielded.entrant.parameters
-    known = [*entry.parameters, *Entrant.model_fields]
-    require_keys(loaded, table, own, known, f"model {fielded.kind!r}")
-    missing = {name: value for name, value in own.items() if entry.parameters[name] is ...}
-    for name, value in own.items():
-        with placed(loaded, *table, name):
-            entry.require({**missing, name: value})
+    own, what = fielded.entrant.parameters, f"model {fielded.kind!r}"
+    require_keys(loaded, table, own, [*entry.options, *Entrant.model_fields], what)
+    require_values(loaded, table, own, entry.options, what)
     if fielded.entrant.tune is None:
         with placed(loaded, *table):
             entry.require(own)
@@ -202,7 +198,7 @@ def _require_recipe(loaded: Loaded) -> None:
 def _require_split(loaded: Loaded) -> None:
     from rectitude.splits.protocols import resolve
     from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
-    from rectitude.splits.split import SPLITTERS, parameters, require_known
+    from rectitude.splits.split import SPLITTERS, parameters
 
     chosen = loaded.config.split
     own = chosen.parameters
@@ -223,14 +219,11 @@ def _require_split(loaded: Loaded) -> None:
         if how not in SPLITTERS:
             raise unknown_name("split", how, [*SPLITTERS, STREAM])
         known = parameters(how)
-    every = [*known, *SplitBy.model_fields]
-    require_keys(loaded, ("split",), own, every, f"split {how!r}")
-    for name, value in own.items():
-        with placed(loaded, "split", name):
-            rest = {one: value for one in known if known[one].default is known[one].empty}
-            require_known(SPLITTERS[how], {**rest, name: value}, f"split {how!r}")
+    what = f"split {how!r}"
+    require_keys(loaded, ("split",), own, [*known, *SplitBy.model_fields], what)
+    require_values(loaded, ("split",), own, known, what)
     with placed(loaded, "split"):
-        require_known(SPLITTERS[how], own, f"split {how!r}")
+        require_options(own, known, what)
     _require_inner(loaded)
 
 
@@ -239,8 +232,7 @@ def _require_stream(loaded: Loaded) -> None:
 
     chosen = loaded.config.split
     own = chosen.parameters
-    taken = [name for name in inspect.signature(prequential).parameters if name != "source"]
-    require_keys(loaded, ("split",), own, taken, "split 'prequential'")
+    require_keys(loaded, ("split",), own, options_of(prequential), "split 'prequential'")
     for name in ("validation", "unknown"):
         if getattr(chosen, name):
             where = loaded.places.where(("split", name))
@@ -249,7 +241,7 @@ def _require_stream(loaded: Loaded) -> None:
 
 def _require_inner(loaded: Loaded) -> None:
     """The split of train, and what happens to the unknown."""
-    from rectitude.splits.split import SPLITTERS, parameters, require_known
+    from rectitude.splits.split import parameters
     from rectitude.splits.unknown import unknown
 
     chosen = loaded.config.split
@@ -262,10 +254,10 @@ def _require_inner(loaded: Loaded) -> None:
             known = parameters(how)
         require_keys(loaded, ("split", "validation"), inner, known, f"split {how!r}")
         with placed(loaded, "split", "validation"):
-            require_known(SPLITTERS[how], inner, f"split {how!r}")
+            require_options(inner, known, f"split {how!r}")
     policies = {str(side): policy for side, policy in chosen.unknown.items()}
     with placed(loaded, "split", "unknown"):
-        require_known(unknown, policies, "unknown")
+        require_options(policies, options_of(unknown), "unknown")
 
 
 def _require_candidates(loaded: Loaded) -> None:

@@ -27,7 +27,7 @@ from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.experiment.config import STREAM
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
-from rectitude.experiment.reading import At, Loaded
+from rectitude.experiment.reading import Loaded
 from rectitude.experiment.store import (
     Output,
     json_file,
@@ -42,6 +42,7 @@ from rectitude.experiment.watching import Report
 from rectitude.experiment.windows import prequential
 from rectitude.metrics.names import parse_all
 from rectitude.models import Predicted
+from rectitude.options import At
 from rectitude.profiles import is_file, profile_of
 from rectitude.splits.split import Split
 

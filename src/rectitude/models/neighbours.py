@@ -9,7 +9,8 @@ import numpy as np
 from rectitude.arrays import Flags, Floats, Integers, offsets_of
 from rectitude.models.matrix import Matrix, Sparse, UserProfiles, last_items, order_of
 from rectitude.models.ranking import Cells, first, kth
-from rectitude.models.registry import Learnt, Progress, model, positive
+from rectitude.models.registry import Learnt, Progress, model
+from rectitude.options import require_from
 from rectitude.prepare.order import in_time, ordered
 
 _CELLS = 1 << 22
@@ -28,8 +29,8 @@ def item_knn(
 
     `shrinkage` is added to the product of the lengths, so that few common users prove little.
     """
-    positive(neighbours, "neighbours")
-    positive(shrinkage, "shrinkage", 0)
+    require_from(neighbours, "neighbours")
+    require_from(shrinkage, "shrinkage", 0)
     columns = train.weighted.T.tocsr()
     near = _nearest(columns, columns, neighbours, shrinkage, progress, "others")
     return Learnt(lambda profiles: _cells(profiles.rows @ near))
@@ -41,8 +42,8 @@ def user_knn(train: Matrix, *, neighbours: int = 100, shrinkage: float = 0.0) ->
 
     `shrinkage` is added to the product of the lengths, so that few common items prove little.
     """
-    positive(neighbours, "neighbours")
-    positive(shrinkage, "shrinkage", 0)
+    require_from(neighbours, "neighbours")
+    require_from(shrinkage, "shrinkage", 0)
 
     def score(profiles: UserProfiles) -> Cells:
         near = _nearest(profiles.rows, train.weighted, neighbours + 1, shrinkage)

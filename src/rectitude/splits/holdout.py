@@ -12,7 +12,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.times import span as length
 from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Level, Order, RowStanding, Ties, by_time, ends_of
 from rectitude.splits import shares
@@ -80,7 +80,7 @@ def _drawn(log: Log, level: Level, seed: int, validation: float, *given: Any) ->
     every = np.array([log.frame.height])
     held = also = _held(every, *given)
     if validation:
-        shares.require_ratio(validation, "validation")
+        require_ratio(validation, "validation")
         also = held + _validated(every, validation, held, *given[2:])
     return cut_at_random(log, [int(held[0]), int(also[0])], seed)
 
@@ -251,7 +251,7 @@ def _by_share(
     held = shares.by_size(standing.size, held_of)
     tuned = None
     if validation:
-        shares.require_ratio(validation, "validation")
+        require_ratio(validation, "validation")
         also = shares.by_size(
             standing.size, lambda sizes: _validated(sizes, validation, held_of(sizes), *given[2:])
         )
@@ -267,7 +267,7 @@ def _held(
     if size is not None:
         require_whole(size, "size")
         return np.minimum(sizes, size)
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     held = shares.held_out(sizes, ratio, rounding, of, arithmetic)
     return shares.limited(held, sizes, minimum, keep)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.options import options_of, require_options
 from rectitude.splits import folds, holdout, timeline, users
 from rectitude.splits.protocols import SplitPlan, resolve
 from rectitude.splits.split import (
@@ -20,7 +21,6 @@ from rectitude.splits.split import (
     apply,
     holds_rows,
     parameters,
-    require_known,
     require_rows,
     single,
 )
@@ -144,7 +144,7 @@ def _finished(made: Split, plan: SplitPlan, seed: int) -> Split:
         made = replace(made, validation=single(plan.validation, made.train, seed))
         account_parts(made)
     if plan.unknown:
-        require_known(with_policy, plan.unknown, "unknown")
+        require_options(plan.unknown, options_of(with_policy), "unknown")
         made = with_policy(made, **plan.unknown)
     words = dict(plan.options)
     if "seed" in parameters(plan.how):

@@ -55,13 +55,6 @@ def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
     return function(sizes.astype(np.int64))
 
 
-def require_ratio(ratio: object, name: str = "ratio") -> None:
-    """A share that leaves something on both sides."""
-    number = isinstance(ratio, float | int | np.number) and not isinstance(ratio, bool)
-    if not number or not 0 < float(ratio) < 1:  # type: ignore[arg-type]
-        raise BadName(f"{name} is {ratio!r}.", "a number between 0 and 1, such as 0.2.")
-
-
 def _portion(sizes: Numbers, ratio: float, rounding: str, arithmetic: str) -> Numbers:
     if arithmetic == "binary":
         counts: Numbers = _BINARY[rounding](sizes * float(ratio)).astype(np.int64)

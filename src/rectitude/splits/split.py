@@ -13,11 +13,10 @@ The ways of splitting by name, so that recipes, protocols and commands can name 
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -27,7 +26,7 @@ from rectitude.data.blocks import flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, parts_of
 from rectitude.errors import BadName, NothingToEvaluate, unknown_name
-from rectitude.options import require_fitting
+from rectitude.options import Options, options_of, require_options
 from rectitude.prepare.draws import STEP, mixed, words
 
 if TYPE_CHECKING:
@@ -183,18 +182,18 @@ def splitter(function: Given) -> Given:
     return function
 
 
-def parameters(how: str) -> Mapping[str, inspect.Parameter]:
+def parameters(how: str) -> Options:
     """What a way of splitting takes beside the log."""
     if how not in SPLITTERS:
         raise unknown_name("split", how, SPLITTERS)
-    return dict(list(inspect.signature(SPLITTERS[how]).parameters.items())[1:])
+    return options_of(SPLITTERS[how])
 
 
 def apply(how: str, log: Log, options: Mapping[str, Any], seed: int) -> Split | list[Split]:
     """Split a log, with a clear error for a name or choice that does not exist."""
     known = parameters(how)
     given = {"seed": seed, **options} if "seed" in known else dict(options)
-    require_known(SPLITTERS[how], given, f"split {how!r}")
+    require_options(given, known, f"split {how!r}")
     return SPLITTERS[how](log, **given)
 
 
@@ -208,16 +207,3 @@ def single(how: Mapping[str, Any], log: Log, seed: int) -> Split:
     if isinstance(found, list):
         raise BadName(f"split {name!r} gives a series of {len(found)} splits.", "one split.")
     return found
-
-
-def require_known(function: Callable[..., Any], options: Mapping[str, Any], where: str) -> None:
-    """Options that a function takes, of the right types, and nothing missing, or a clear error."""
-    taken = dict(list(inspect.signature(function).parameters.items())[1:])
-    hints = get_type_hints(function)
-    for name, value in options.items():
-        if name not in taken:
-            raise unknown_name("parameter", name, taken, where=where)
-        require_fitting(value, hints[name], f"{name} of {where}")
-    missing = [n for n, one in taken.items() if one.default is one.empty and n not in options]
-    if missing:
-        raise BadName(f"{where} was given no {' and no '.join(missing)}.", "a value for it.")

@@ -19,7 +19,7 @@ from rectitude.data.log import Log
 from rectitude.data.times import SECONDS, SPAN, moment, ticks
 from rectitude.data.times import span as length_of
 from rectitude.errors import BadName
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.order import Ties, by_time
 from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
@@ -136,12 +136,12 @@ def time_ratio(
     percentile of the timestamps; `boundary` is the part that rows exactly there belong to.
     """
     log.require("timestamp", "time_ratio")
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     every = np.array([log.frame.height])
     held = int(shares.held_out(every, ratio, rounding, of, arithmetic)[0])
     more = 0
     if validation:
-        shares.require_ratio(validation, "validation")
+        require_ratio(validation, "validation")
         more = int(shares.held_out(every, validation, rounding, "truth", arithmetic)[0])
     if cut == "position":
         after = by_time(log, "all", ties).after
@@ -186,7 +186,7 @@ def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
     """Hold out as many rows of each user as he has in the latest share of time, but his last ones
     in the file. It leaks, and is here because RecBole does so unless it was told to sort."""
     log.require("timestamp", "late_share_in_file_order")
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
     held = log.frame.with_columns(late).select(pl.col("late").sum().over("user"))["late"]
     return parted(log, by_time(log, "user", order="file").after < held.to_numpy())

@@ -14,7 +14,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.times import span
 from rectitude.errors import BadName
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.draws import places
 from rectitude.prepare.order import Ties, by_time, ends_of
 from rectitude.splits import shares, timeline
@@ -113,7 +113,7 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
     """
 
     log.require("timestamp", "new_users")
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     begins, users = ends_of(log, "user", "first")
     starts = begins.filter(counts(users, len(begins)) > 0)
     counted = starts.value_counts().sort("timestamp", descending=True)
@@ -190,7 +190,7 @@ def _drawn(
     """The rows of the users that are set apart: the first of a random order, `among` some."""
     place, users = places(log.frame["user"], seed)
     if size is None:
-        shares.require_ratio(ratio)
+        require_ratio(ratio)
         size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
     size = users if size == "all" else size
     require_whole(size, "size")
