@@ -25,10 +25,10 @@ from rectitude.options import (
 )
 from rectitude.prepare.steps import STEPS
 
-_NEAR = 1 << 16
-"""So many rows at a time are looked through for the first that was removed: it is mostly near."""
 Place = Callable[[int, str], str]
 """Where step i, or one of its parameters, stands: in words."""
+_NEAR = 1 << 16
+"""So many rows at a time are looked through for the first that was removed: it is mostly near."""
 
 
 @dataclass(frozen=True, slots=True)

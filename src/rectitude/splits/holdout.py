@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.ids import looked_up
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
@@ -18,9 +19,6 @@ from rectitude.prepare.order import Level, Order, RowStanding, Ties, by_time, en
 from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, parted, splitter
-
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Short = Literal["some", "all", "none", "error"]
 NoShare = Literal["none", "all"]
@@ -225,7 +223,7 @@ def _number(sizes: Any, n: int, keep: int, short: Short) -> Any:
     return np.where(few, np.clip(some.get(short, sizes), 0, n), n)
 
 
-def _account_short(ledger: Ledger, log: Log, last: Mask, needed: int, level: str) -> None:
+def _account_short(ledger: Ledger, log: Log, last: Flags, needed: int, level: str) -> None:
     """Count the groups that have fewer rows than are asked for; `last` marks one row of each."""
     count = int(last.sum())
     example = str(log.frame[level][int(last.argmax())]) if count else ""

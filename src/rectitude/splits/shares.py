@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rectitude.arrays import Integers
 from rectitude.errors import BadName
 
 Rounding = Literal["floor", "ceil", "round", "half_even", "above"]
 Arithmetic = Literal["decimal", "binary", "thousandths"]
 Part = Literal["truth", "train"]
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _BINARY: Mapping[str, Callable[[Any], Any]] = {
     "floor": np.floor,
@@ -25,12 +25,12 @@ _BINARY: Mapping[str, Callable[[Any], Any]] = {
 
 
 def held_out(
-    sizes: Numbers,
+    sizes: Integers,
     ratio: float,
     rounding: Rounding = "half_even",
     of: Part = "truth",
     arithmetic: Arithmetic = "decimal",
-) -> Numbers:
+) -> Integers:
     """How many rows of groups of these sizes are held out.
 
     `of` is the part that the ratio is of and whose number is rounded; the other gets the rest.
@@ -44,7 +44,7 @@ def held_out(
     return counts if of == "truth" else sizes - counts
 
 
-def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
+def by_size(sizes: Any, function: Callable[[Integers], Any]) -> Any:
     """What a function of a group's size gives for each row, computed once for each size."""
     some = sizes[:1] if sizes.strides == (0,) else sizes
     low, high = (int(some.min()), int(some.max())) if len(some) else (0, 0)
@@ -55,9 +55,9 @@ def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
     return function(sizes.astype(np.int64))
 
 
-def _portion(sizes: Numbers, ratio: float, rounding: str, arithmetic: str) -> Numbers:
+def _portion(sizes: Integers, ratio: float, rounding: str, arithmetic: str) -> Integers:
     if arithmetic == "binary":
-        counts: Numbers = _BINARY[rounding](sizes * float(ratio)).astype(np.int64)
+        counts: Integers = _BINARY[rounding](sizes * float(ratio)).astype(np.int64)
         return counts
     exact = Fraction(str(float(ratio))).limit_denominator(10**9)
     above, below = sizes * exact.numerator, exact.denominator
@@ -74,17 +74,17 @@ def _portion(sizes: Numbers, ratio: float, rounding: str, arithmetic: str) -> Nu
     return up
 
 
-def _thousandths(sizes: Numbers, ratio: float) -> Numbers:
+def _thousandths(sizes: Integers, ratio: float) -> Integers:
     """The train part ends with the last place whose rounded fraction is not above 1 - ratio."""
     train = round(1 - ratio, 3)
-    kept: Numbers = np.floor(sizes * (train + 0.0005)).astype(np.int64) + 1
+    kept: Integers = np.floor(sizes * (train + 0.0005)).astype(np.int64) + 1
     while (over := (kept > 0) & (np.round(kept / np.maximum(sizes, 1), 3) > train)).any():
         kept = kept - over
-    left: Numbers = sizes - np.minimum(kept, sizes)
+    left: Integers = sizes - np.minimum(kept, sizes)
     return left
 
 
-def limited(held: Numbers, sizes: Numbers, minimum: int, keep: int) -> Numbers:
+def limited(held: Integers, sizes: Integers, minimum: int, keep: int) -> Integers:
     """At least `minimum` rows held out where at least `keep` then stay in train."""
     if minimum:
         held = np.where((held < minimum) & (sizes - minimum >= keep), minimum, held)

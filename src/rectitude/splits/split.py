@@ -1,13 +1,6 @@
-"""`Split`: the parts of a log, where they came from, and a fingerprint of what they hold.
+"""`Split`: the parts of a log, made from masks over its rows, and the ways of splitting by name.
 
-A hash of what a table holds, whatever the order of its rows, without sorting them.
-
-Each row becomes a 64-bit number that all its values decide; the sums of two scrambles of these
-numbers do not depend on their order, and tell tables apart in which any row differs.
-
-From masks over the rows of a log to a `Split` whose ledger says where every row went.
-
-The ways of splitting by name, so that recipes, protocols and commands can name them.
+The ledger of a split says where every row went, and its fingerprint what the parts hold.
 """
 
 from __future__ import annotations
@@ -32,22 +25,9 @@ from rectitude.prepare.draws import STEP, mixed, words
 if TYPE_CHECKING:
     from rectitude.data.blocks import Mask
 
-
 _OTHER = np.uint64(0xD1B54A32D192ED03)
 ROWS = 1_000_000
 """How many rows are looked at together, so that little memory is needed beside the table."""
-
-
-def digest(frame: pl.DataFrame) -> bytes:
-    """The hash of a table: its columns' names, how many rows it has, and their contents."""
-    sums = np.zeros(2, np.uint64)
-    for block in frame.iter_slices(ROWS):
-        state = np.zeros(block.height, np.uint64)
-        for column in block:
-            state = mixed(state + words(column) + STEP)
-        sums += np.array([mixed(state).sum(), mixed(state ^ _OTHER).sum()], np.uint64)
-    said = f"{frame.columns} {frame.height} {sums[0]} {sums[1]}"
-    return hashlib.blake2b(said.encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +73,23 @@ class Split:
 def _size(log: Log) -> str:
     rows, users, items = log.size
     return f"{rows:>12,} rows {users:>10,} users {items:>10,} items"
+
+
+def digest(frame: pl.DataFrame) -> bytes:
+    """The hash of a table, whatever the order of its rows: its columns' names, how many rows it
+    has, and their contents.
+
+    Each row becomes a 64-bit number that all its values decide; the sums of two scrambles of these
+    numbers do not depend on their order, and tell tables apart in which any row differs.
+    """
+    sums = np.zeros(2, np.uint64)
+    for block in frame.iter_slices(ROWS):
+        state = np.zeros(block.height, np.uint64)
+        for column in block:
+            state = mixed(state + words(column) + STEP)
+        sums += np.array([mixed(state).sum(), mixed(state ^ _OTHER).sum()], np.uint64)
+    said = f"{frame.columns} {frame.height} {sums[0]} {sums[1]}"
+    return hashlib.blake2b(said.encode(), digest_size=16).digest()
 
 
 def parted(

@@ -1,18 +1,16 @@
-"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows.
-
-Moments at which a log can be split, and the borders of days and hours.
-"""
+"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.blocks import compared, flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
@@ -25,50 +23,8 @@ from rectitude.splits import shares
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, parted, splitter
 
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
-
-
-def next_border(log: Log, value: object) -> Any:
-    """The first border of the unit of a span (a day for 10D) after the last timestamp."""
-    found = SPAN.fullmatch(str(value))
-    if found is None:
-        raise BadName(f"span is {value!r}.", "a length with a unit, such as 10D, to end at one.")
-    last: Any = log.frame["timestamp"].max()
-    unit = SECONDS[found[2].lower()]
-    if not log.frame["timestamp"].dtype.is_temporal():
-        whole = unit * ticks(log)
-        return (last // whole + 1) * whole
-    start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-    length = timedelta(seconds=unit)
-    return start + ((last - start) // length + 1) * length
-
-
-def just_after(moment: Any) -> Any:
-    """The next moment that a timestamp of this kind can have."""
-    if isinstance(moment, float):
-        return math.nextafter(moment, math.inf)
-    if isinstance(moment, int):
-        return moment + 1
-    return moment + (timedelta(microseconds=1) if isinstance(moment, datetime) else timedelta(1))
-
-
-def inside(log: Log, written: object, name: str = "t") -> Any:
-    """A moment as a value that compares with the timestamps: some before it, some from it on."""
-    log.require("timestamp", "a moment")
-    value = moment(log, written, name)
-    times = log.frame["timestamp"]
-    first: Any = times.min()
-    last: Any = times.max()
-    if first is None or not first < value <= last:
-        raise BadName(
-            f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
-            "a moment with rows before it and rows from it on.",
-        )
-    return value
-
-
 Cut = Literal["timestamp", "position", "percentile"]
+_MOST_WINDOWS = 10_000
 
 
 @splitter
@@ -114,6 +70,34 @@ def _at_times(log: Log, starts: list[Any], delta_in: object, end: object) -> lis
     stops = [*starts[1:], None if end is None else moment(log, end, "end")]
     both = zip(starts, stops, strict=True)
     return [_between(log, a, b, delta_in, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)]
+
+
+def best_time(log: Log, min_before: int, min_after: int) -> Any:
+    """The moment at which most users have enough rows on both sides, the latest of equals.
+
+    A user has enough from the moment after his row number `min_before` up to the moment of his row
+    number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
+    """
+    require_whole(min_before, "min_before")
+    require_whole(min_after, "min_after")
+    times = pl.col("timestamp").sort()
+    long = pl.len() >= min_before + min_after
+    ends = log.frame.group_by("user").agg(
+        pl.when(long).then(times.get(min_before - 1, null_on_oob=True)).alias("after"),
+        pl.when(long).then(times.get(-min_after, null_on_oob=True)).alias("until"),
+    )
+    ends = ends.filter(pl.col("after") < pl.col("until"))
+    if ends.is_empty():
+        raise BadName(
+            f"no user of {log.source} has {min_before} rows before a moment and {min_after} from"
+            " it on.",
+            "smaller min_before and min_after.",
+        )
+    moments_ = log.frame["timestamp"].unique().sort()
+    opened = ends["after"].sort().search_sorted(moments_, "left")
+    closed = ends["until"].sort().search_sorted(moments_, "left")
+    counts = opened.cast(pl.Int64) - closed.cast(pl.Int64)
+    return moments_.filter(counts == counts.max())[-1]
 
 
 @splitter
@@ -173,11 +157,11 @@ def _nth_last(times: pl.Series, places: list[int]) -> pl.Series:
     return pl.Series(found).cast(times.dtype)
 
 
-def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Mask:
+def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Flags:
     times = log.frame["timestamp"]
     numbers = times.to_physical().to_numpy()
     point = np.percentile(numbers, 100 * (1 - ratio))
-    beyond: Mask = numbers >= point if boundary == "truth" else numbers > point
+    beyond: Flags = numbers >= point if boundary == "truth" else numbers > point
     return beyond
 
 
@@ -190,9 +174,6 @@ def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
     late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
     held = log.frame.with_columns(late).select(pl.col("late").sum().over("user"))["late"]
     return parted(log, by_time(log, "user", order="file").after < held.to_numpy())
-
-
-_MOST_WINDOWS = 10_000
 
 
 @splitter
@@ -270,29 +251,40 @@ def _between(
     return parted(log, truth, train=train, name=name, ledger=ledger)
 
 
-def best_time(log: Log, min_before: int, min_after: int) -> Any:
-    """The moment at which most users have enough rows on both sides, the latest of equals.
-
-    A user has enough from the moment after his row number `min_before` up to the moment of his row
-    number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
-    """
-    require_whole(min_before, "min_before")
-    require_whole(min_after, "min_after")
-    times = pl.col("timestamp").sort()
-    long = pl.len() >= min_before + min_after
-    ends = log.frame.group_by("user").agg(
-        pl.when(long).then(times.get(min_before - 1, null_on_oob=True)).alias("after"),
-        pl.when(long).then(times.get(-min_after, null_on_oob=True)).alias("until"),
-    )
-    ends = ends.filter(pl.col("after") < pl.col("until"))
-    if ends.is_empty():
+def inside(log: Log, written: object, name: str = "t") -> Any:
+    """A moment as a value that compares with the timestamps: some before it, some from it on."""
+    log.require("timestamp", "a moment")
+    value = moment(log, written, name)
+    times = log.frame["timestamp"]
+    first: Any = times.min()
+    last: Any = times.max()
+    if first is None or not first < value <= last:
         raise BadName(
-            f"no user of {log.source} has {min_before} rows before a moment and {min_after} from"
-            " it on.",
-            "smaller min_before and min_after.",
+            f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
+            "a moment with rows before it and rows from it on.",
         )
-    moments_ = log.frame["timestamp"].unique().sort()
-    opened = ends["after"].sort().search_sorted(moments_, "left")
-    closed = ends["until"].sort().search_sorted(moments_, "left")
-    counts = opened.cast(pl.Int64) - closed.cast(pl.Int64)
-    return moments_.filter(counts == counts.max())[-1]
+    return value
+
+
+def next_border(log: Log, value: object) -> Any:
+    """The first border of the unit of a span (a day for 10D) after the last timestamp."""
+    found = SPAN.fullmatch(str(value))
+    if found is None:
+        raise BadName(f"span is {value!r}.", "a length with a unit, such as 10D, to end at one.")
+    last: Any = log.frame["timestamp"].max()
+    unit = SECONDS[found[2].lower()]
+    if not log.frame["timestamp"].dtype.is_temporal():
+        whole = unit * ticks(log)
+        return (last // whole + 1) * whole
+    start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    length = timedelta(seconds=unit)
+    return start + ((last - start) // length + 1) * length
+
+
+def just_after(moment: Any) -> Any:
+    """The next moment that a timestamp of this kind can have."""
+    if isinstance(moment, float):
+        return math.nextafter(moment, math.inf)
+    if isinstance(moment, int):
+        return moment + 1
+    return moment + (timedelta(microseconds=1) if isinstance(moment, datetime) else timedelta(1))

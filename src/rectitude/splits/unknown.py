@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, chosen
 from rectitude.errors import UnknownIds
 from rectitude.splits.split import Split, account_parts
-
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Policy = Literal["keep", "drop", "error"]
 Known = Literal["train", "all"]
@@ -58,7 +56,7 @@ def unknown(
     return kept
 
 
-def facts_of(split: Split, known: Known = "train", least: int = 1) -> dict[str, Mask]:
+def facts_of(split: Split, known: Known = "train", least: int = 1) -> dict[str, Flags]:
     """For each row of truth whether its user is unknown, its item is, and its pair was seen."""
     truth, train = split.truth.frame, split.train.frame
     shown = [train] if split.fold_in is None else [train, split.fold_in.frame]
@@ -105,7 +103,9 @@ def slice_of(split: Split) -> pl.Series:
     return pl.Series("slice", names[facts["users"] + 2 * facts["items"].astype(int)])
 
 
-def _account(ledger: Ledger, truth: Log, name: str, mask: Mask, policy: Policy, words: str) -> None:
+def _account(
+    ledger: Ledger, truth: Log, name: str, mask: Flags, policy: Policy, words: str
+) -> None:
     count, rows = int(mask.sum()), truth.frame.height
     first = truth.frame.row(int(mask.argmax()), named=True) if count else {}
     example = f"user {first['user']}, item {first['item']}" if count else ""

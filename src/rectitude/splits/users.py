@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.blocks import compared
 from rectitude.data.ids import counts, distinct, looked_up, members
 from rectitude.data.ledger import Ledger
@@ -20,9 +21,6 @@ from rectitude.prepare.order import Ties, by_time, ends_of
 from rectitude.splits import shares, timeline
 from rectitude.splits.shares import Arithmetic, Part, Rounding
 from rectitude.splits.split import Split, accounted, parted, single, splitter
-
-if TYPE_CHECKING:
-    Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
 
@@ -111,7 +109,6 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
     The moment is the latest from which at least that share of users begins. Train is what happened
     before it; later rows of users who were there already are in no part.
     """
-
     log.require("timestamp", "new_users")
     require_ratio(ratio)
     begins, users = ends_of(log, "user", "first")
@@ -177,7 +174,7 @@ def _rows(*parts: Log) -> pl.Series:
     return pl.concat([part.frame[ROW] for part in parts])
 
 
-def _late(log: Log, t: object) -> Mask:
+def _late(log: Log, t: object) -> Flags:
     """The rows of users whose latest row is at t or later."""
     last, users = ends_of(log, "user", "last")
     return looked_up((last >= timeline.inside(log, t)).to_numpy(), users)
@@ -186,7 +183,7 @@ def _late(log: Log, t: object) -> Mask:
 def _drawn(
     log: Log, ratio: float, size: int | Literal["all"] | None, of: Part, rounding: Rounding,
     arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
-) -> Mask:  # fmt: skip
+) -> Flags:  # fmt: skip
     """The rows of the users that are set apart: the first of a random order, `among` some."""
     place, users = places(log.frame["user"], seed)
     if size is None:
@@ -199,16 +196,16 @@ def _drawn(
     if among is not None and distinct(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)
-    drawn: Mask = (place < size) & (place < users)
+    drawn: Flags = (place < size) & (place < users)
     return drawn
 
 
 def _shown(
     log: Log,
-    evaluated: Mask,
+    evaluated: Flags,
     inner: Split,
     shown: str,
-    learnt: Mask | None = None,
+    learnt: Flags | None = None,
     name: str = "",
 ) -> Split:
     """What is shown of the evaluated users beside what is learnt from the others."""
