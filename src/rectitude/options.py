@@ -8,6 +8,7 @@ that come from a TOML or YAML file are told with the line on which their key sta
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import tomllib
 import types
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
@@ -185,6 +187,16 @@ def told_at(where: str | Callable[[], str]) -> Iterator[None]:
         where = where if isinstance(where, str) else where()
         found = error.found if error.found.startswith(where) else f"{where}: {error.found}"
         raise type(error)(found, error.expected, error.advice) from None
+
+
+def read_text(path: str | os.PathLike[str], what: str, expected: str, advice: str = "") -> str:
+    """What a file holds, or an error that says why it cannot be read."""
+    try:
+        return Path(path).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        found = f"the {what} {os.fspath(path)} cannot be read: {cause}."
+        raise UnreadableFile(found, expected, advice) from error
 
 
 def read_toml(text: str, label: str, expected: str) -> dict[str, Any]:

@@ -9,56 +9,185 @@ from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any
 
+from rectitude.candidates.protocols import CANDIDATES
+from rectitude.candidates.sampling import plan_of
+from rectitude.data.formats.registry import format_named
 from rectitude.errors import BadName, MissingExtra, UnreadableFile, unknown_name
+from rectitude.evaluation.axes import parse_slicings
 from rectitude.experiment.config import NAME, STREAM, WORDS_OF_NAME, Entrant, SplitBy
 from rectitude.experiment.models import Fielded
 from rectitude.experiment.reading import Loaded
+from rectitude.experiment.stages import against_of, convention_of
+from rectitude.experiment.windows import prequential
+from rectitude.metrics.names import parse_all
 from rectitude.models import MODELS
 from rectitude.models.protocol import Plugins
 from rectitude.options import At, Options, options_of, require_option, require_options, told_at
+from rectitude.prepare.recipe import planned, read_recipe
+from rectitude.profiles import profile_of
+from rectitude.splits.protocols import resolve
+from rectitude.splits.run import SPLITTERS
+from rectitude.splits.split import parameters
+from rectitude.splits.unknown import unknown
 
 
-def placed(loaded: Loaded, *at: str | int) -> AbstractContextManager[None]:
-    """Errors inside name the line of a key."""
-    return told_at(loaded.places.where(at))
-
-
-def require_keys(
-    loaded: Loaded, table: At, given: Iterable[str], known: Iterable[str], what: str
+def require_sound(
+    loaded: Loaded, fielded: Sequence[Fielded], handed: bool, plugins: Plugins
 ) -> None:
-    """An error at the line of the first key that is not known."""
-    for key in given:
-        if key not in known:
-            where = loaded.places.where((*table, key))
-            raise unknown_name("parameter", key, known, where=f"{where}: {what}")
+    """An error, with its line, for whatever cannot work; `handed` if the data come from Python."""
+    _require_data(loaded, handed)
+    _require_recipe(loaded)
+    _require_split(loaded)
+    _require_candidates(loaded)
+    _require_metrics(loaded)
+    for one in fielded:
+        require_model(loaded, one, plugins)
+    _require_names(loaded, fielded)
+    baseline, known = loaded.config.compare.baseline, [one.name for one in fielded]
+    if baseline and baseline not in known:
+        where = loaded.places.where(("compare", "baseline"))
+        raise unknown_name("model", baseline, known, where=f"{where}: this experiment")
+    if loaded.config.mlflow is not None:
+        require_package(loaded, ("mlflow",), "mlflow", "mlflow")
 
 
-def require_values(
-    loaded: Loaded, table: At, given: Mapping[str, Any], known: Options, what: str
-) -> None:
-    """An error at the line of the first parameter that has the wrong type."""
-    for name, value in given.items():
-        with placed(loaded, *table, name):
-            require_option(name, value, known, what)
-
-
-def require_file(loaded: Loaded, at: At, name: str) -> None:
-    """An error if a key names no file."""
-    path = loaded.path(name, at)
-    if not path.is_file():
-        raise UnreadableFile(
-            f"{loaded.places.where(at)}: {path} is no file.",
-            "a file; paths are relative to the experiment's own file.",
+def _require_data(loaded: Loaded, handed: bool) -> None:
+    config = loaded.config
+    sources = {"path": config.data.path, "shop": config.data.shop, "parts": config.split.parts}
+    given = [name for name, value in sources.items() if value] + ["data="] * handed
+    if len(given) != 1:
+        told = " and ".join(given) or "nothing"
+        raise BadName(
+            f"{loaded.places.where(('data',))}: interactions come from {told}.",
+            "one source: path or shop under [data], or parts under [split].",
         )
+    files: dict[At, str] = {
+        ("data", name): getattr(config.data, name) for name in ("path", "items", "users")
+    }
+    files[("split", "parts")] = config.split.parts
+    for at, path in files.items():
+        if path and not loaded.path(path, at).exists():
+            raise UnreadableFile(
+                f"{loaded.places.where(at)}: {loaded.path(path, at)} does not exist.",
+                "a file; paths are relative to the experiment's own file.",
+            )
+    if config.data.format:
+        with placed(loaded, "data", "format"):
+            format_named(config.data.format, "[data] format")
 
 
-def require_package(loaded: Loaded, at: At, package: str, extra: str) -> None:
-    """An error if a key needs a package that is not installed."""
-    if find_spec(package) is None:
-        raise MissingExtra(
-            f"{loaded.places.where(at)}: this needs {package}, which is not installed.", "",
-            f"pip install 'rectitude[{extra}]'",
-        )  # fmt: skip
+def _require_recipe(loaded: Loaded) -> None:
+    given = loaded.config.prepare
+    if isinstance(given, str):
+        with placed(loaded, "prepare"):
+            read_recipe(loaded.path(given, ("prepare",)))
+    else:
+        planned(given, lambda number, key: loaded.places.where(("prepare", number, key)))
+
+
+def _require_split(loaded: Loaded) -> None:
+    chosen = loaded.config.split
+    own = chosen.parameters
+    if chosen.parts:
+        require_keys(loaded, ("split",), own, (), "a split from parts")
+        return
+    if chosen.protocol:
+        with placed(loaded, "split", "protocol"):
+            if chosen.how:
+                raise BadName("how and protocol were both given.", "one of them.")
+            resolve(chosen.protocol, own)
+        return
+    how = chosen.how or "leave_last"
+    if how == STREAM:
+        _require_stream(loaded)
+        return
+    with placed(loaded, "split", "how"):
+        if how not in SPLITTERS:
+            raise unknown_name("split", how, [*SPLITTERS, STREAM])
+        known = parameters(how)
+    what = f"split {how!r}"
+    require_keys(loaded, ("split",), own, [*known, *SplitBy.model_fields], what)
+    require_values(loaded, ("split",), own, known, what)
+    with placed(loaded, "split"):
+        require_options(own, known, what)
+    _require_inner(loaded)
+
+
+def _require_stream(loaded: Loaded) -> None:
+    chosen = loaded.config.split
+    own = chosen.parameters
+    require_keys(loaded, ("split",), own, options_of(prequential), "split 'prequential'")
+    for name in ("validation", "unknown"):
+        if getattr(chosen, name):
+            where = loaded.places.where(("split", name))
+            raise BadName(f"{where}: 'prequential' takes no {name}.", f"a split that has {name}.")
+
+
+def _require_inner(loaded: Loaded) -> None:
+    """The split of train, and what happens to the unknown."""
+    chosen = loaded.config.split
+    if isinstance(chosen.validation, dict):
+        inner = dict(chosen.validation)
+        with placed(loaded, "split", "validation", "how"):
+            how = inner.pop("how", None)
+            if how is None:
+                raise BadName("validation does not say how.", '{ how = "leave_last", n = 1 }.')
+            known = parameters(how)
+        require_keys(loaded, ("split", "validation"), inner, known, f"split {how!r}")
+        with placed(loaded, "split", "validation"):
+            require_options(inner, known, f"split {how!r}")
+    policies = {str(side): policy for side, policy in chosen.unknown.items()}
+    with placed(loaded, "split", "unknown"):
+        require_options(policies, options_of(unknown), "unknown")
+
+
+def _require_candidates(loaded: Loaded) -> None:
+    chosen = loaded.config.candidates
+    if not chosen.kind:
+        require_keys(loaded, ("candidates",), chosen.parameters, ("kind",), "candidates")
+        return
+    if chosen.kind not in CANDIDATES:
+        where = loaded.places.where(("candidates", "kind"))
+        raise unknown_name(
+            "kind of candidates", chosen.kind, CANDIDATES, where=f"{where}: rectitude"
+        )
+    if chosen.kind == "given":
+        require_keys(loaded, ("candidates",), chosen.parameters, ("source",), "given candidates")
+        at: At = ("candidates", "source")
+        require_file(loaded, at, str(chosen.parameters.get("source", "")))
+    elif chosen.kind in ("full", "train_items"):
+        require_keys(loaded, ("candidates",), chosen.parameters, (), f"{chosen.kind} candidates")
+    elif chosen.kind == "sampled":
+        for name, value in chosen.parameters.items():
+            with placed(loaded, "candidates", name):
+                plan_of(100, {name: value}) if name not in ("count", "seed") else None
+
+
+def _require_metrics(loaded: Loaded) -> None:
+    """Metrics and switches that exist; more shows when lists are judged."""
+    with placed(loaded, "evaluate", "convention"):
+        profile = profile_of(convention_of(loaded))
+    asked = loaded.config.evaluate.metrics
+    with placed(loaded, "evaluate", "metrics"):
+        parse_all(asked)
+    for number, name in enumerate([asked] if isinstance(asked, str) else asked):
+        with placed(loaded, "evaluate", "metrics", number):
+            for one in parse_all(name):
+                profile.resolve(one)
+    for number, slicing in enumerate(loaded.config.evaluate.slices):
+        with placed(loaded, "evaluate", "slices", number):
+            parse_slicings([slicing])
+    explain = loaded.config.explain
+    with placed(loaded, "explain", "metric"):
+        for one in parse_all(explain.metric) if explain.metric else ():
+            profile.resolve(one)
+    with placed(loaded, "explain", "against"):
+        profile_of(against_of(loaded) or None)
+    for name, entrant in loaded.config.models.items():
+        if entrant.tune is not None:
+            with placed(loaded, "models", name, "tune", "metric"):
+                for one in parse_all(entrant.tune.metric):
+                    profile.resolve(one)
 
 
 def require_model(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
@@ -136,187 +265,6 @@ def _require_tuning(loaded: Loaded, fielded: Fielded) -> None:
         )
 
 
-def require_sound(
-    loaded: Loaded, fielded: Sequence[Fielded], handed: bool, plugins: Plugins
-) -> None:
-    """An error, with its line, for whatever cannot work; `handed` if the data come from Python."""
-    _require_data(loaded, handed)
-    _require_recipe(loaded)
-    _require_split(loaded)
-    _require_candidates(loaded)
-    _require_metrics(loaded)
-    for one in fielded:
-        require_model(loaded, one, plugins)
-    _require_names(loaded, fielded)
-    baseline, known = loaded.config.compare.baseline, [one.name for one in fielded]
-    if baseline and baseline not in known:
-        where = loaded.places.where(("compare", "baseline"))
-        raise unknown_name("model", baseline, known, where=f"{where}: this experiment")
-    if loaded.config.mlflow is not None:
-        require_package(loaded, ("mlflow",), "mlflow", "mlflow")
-
-
-def _require_data(loaded: Loaded, handed: bool) -> None:
-    config = loaded.config
-    sources = {"path": config.data.path, "shop": config.data.shop, "parts": config.split.parts}
-    given = [name for name, value in sources.items() if value] + ["data="] * handed
-    if len(given) != 1:
-        told = " and ".join(given) or "nothing"
-        raise BadName(
-            f"{loaded.places.where(('data',))}: interactions come from {told}.",
-            "one source: path or shop under [data], or parts under [split].",
-        )
-    files: dict[At, str] = {
-        ("data", name): getattr(config.data, name) for name in ("path", "items", "users")
-    }
-    files[("split", "parts")] = config.split.parts
-    for at, path in files.items():
-        if path and not loaded.path(path, at).exists():
-            raise UnreadableFile(
-                f"{loaded.places.where(at)}: {loaded.path(path, at)} does not exist.",
-                "a file; paths are relative to the experiment's own file.",
-            )
-    if config.data.format:
-        from rectitude.data.formats.registry import format_named
-
-        with placed(loaded, "data", "format"):
-            format_named(config.data.format, "[data] format")
-
-
-def _require_recipe(loaded: Loaded) -> None:
-    from rectitude.prepare import read_recipe
-    from rectitude.prepare.recipe import planned
-
-    given = loaded.config.prepare
-    if isinstance(given, str):
-        with placed(loaded, "prepare"):
-            read_recipe(loaded.path(given, ("prepare",)))
-    else:
-        planned(given, lambda number, key: loaded.places.where(("prepare", number, key)))
-
-
-def _require_split(loaded: Loaded) -> None:
-    from rectitude.splits.protocols import resolve
-    from rectitude.splits.run import MODULES  # noqa: F401  (registers the ways of splitting)
-    from rectitude.splits.split import SPLITTERS, parameters
-
-    chosen = loaded.config.split
-    own = chosen.parameters
-    if chosen.parts:
-        require_keys(loaded, ("split",), own, (), "a split from parts")
-        return
-    if chosen.protocol:
-        with placed(loaded, "split", "protocol"):
-            if chosen.how:
-                raise BadName("how and protocol were both given.", "one of them.")
-            resolve(chosen.protocol, own)
-        return
-    how = chosen.how or "leave_last"
-    if how == STREAM:
-        _require_stream(loaded)
-        return
-    with placed(loaded, "split", "how"):
-        if how not in SPLITTERS:
-            raise unknown_name("split", how, [*SPLITTERS, STREAM])
-        known = parameters(how)
-    what = f"split {how!r}"
-    require_keys(loaded, ("split",), own, [*known, *SplitBy.model_fields], what)
-    require_values(loaded, ("split",), own, known, what)
-    with placed(loaded, "split"):
-        require_options(own, known, what)
-    _require_inner(loaded)
-
-
-def _require_stream(loaded: Loaded) -> None:
-    from rectitude.experiment.windows import prequential
-
-    chosen = loaded.config.split
-    own = chosen.parameters
-    require_keys(loaded, ("split",), own, options_of(prequential), "split 'prequential'")
-    for name in ("validation", "unknown"):
-        if getattr(chosen, name):
-            where = loaded.places.where(("split", name))
-            raise BadName(f"{where}: 'prequential' takes no {name}.", f"a split that has {name}.")
-
-
-def _require_inner(loaded: Loaded) -> None:
-    """The split of train, and what happens to the unknown."""
-    from rectitude.splits.split import parameters
-    from rectitude.splits.unknown import unknown
-
-    chosen = loaded.config.split
-    if isinstance(chosen.validation, dict):
-        inner = dict(chosen.validation)
-        with placed(loaded, "split", "validation", "how"):
-            how = inner.pop("how", None)
-            if how is None:
-                raise BadName("validation does not say how.", '{ how = "leave_last", n = 1 }.')
-            known = parameters(how)
-        require_keys(loaded, ("split", "validation"), inner, known, f"split {how!r}")
-        with placed(loaded, "split", "validation"):
-            require_options(inner, known, f"split {how!r}")
-    policies = {str(side): policy for side, policy in chosen.unknown.items()}
-    with placed(loaded, "split", "unknown"):
-        require_options(policies, options_of(unknown), "unknown")
-
-
-def _require_candidates(loaded: Loaded) -> None:
-    from rectitude.candidates.protocols import CANDIDATES
-    from rectitude.candidates.sampling import plan_of
-
-    chosen = loaded.config.candidates
-    if not chosen.kind:
-        require_keys(loaded, ("candidates",), chosen.parameters, ("kind",), "candidates")
-        return
-    if chosen.kind not in CANDIDATES:
-        where = loaded.places.where(("candidates", "kind"))
-        raise unknown_name(
-            "kind of candidates", chosen.kind, CANDIDATES, where=f"{where}: rectitude"
-        )
-    if chosen.kind == "given":
-        require_keys(loaded, ("candidates",), chosen.parameters, ("source",), "given candidates")
-        at: At = ("candidates", "source")
-        require_file(loaded, at, str(chosen.parameters.get("source", "")))
-    elif chosen.kind in ("full", "train_items"):
-        require_keys(loaded, ("candidates",), chosen.parameters, (), f"{chosen.kind} candidates")
-    elif chosen.kind == "sampled":
-        for name, value in chosen.parameters.items():
-            with placed(loaded, "candidates", name):
-                plan_of(100, {name: value}) if name not in ("count", "seed") else None
-
-
-def _require_metrics(loaded: Loaded) -> None:
-    """Metrics and switches that exist; more shows when lists are judged."""
-    from rectitude.evaluation.axes import parse_slicings as parse_slices
-    from rectitude.experiment.stages import against_of, convention_of
-    from rectitude.metrics.names import parse_all
-    from rectitude.profiles import profile_of
-
-    with placed(loaded, "evaluate", "convention"):
-        profile = profile_of(convention_of(loaded))
-    asked = loaded.config.evaluate.metrics
-    with placed(loaded, "evaluate", "metrics"):
-        parse_all(asked)
-    for number, name in enumerate([asked] if isinstance(asked, str) else asked):
-        with placed(loaded, "evaluate", "metrics", number):
-            for one in parse_all(name):
-                profile.resolve(one)
-    for number, slicing in enumerate(loaded.config.evaluate.slices):
-        with placed(loaded, "evaluate", "slices", number):
-            parse_slices([slicing])
-    explain = loaded.config.explain
-    with placed(loaded, "explain", "metric"):
-        for one in parse_all(explain.metric) if explain.metric else ():
-            profile.resolve(one)
-    with placed(loaded, "explain", "against"):
-        profile_of(against_of(loaded) or None)
-    for name, entrant in loaded.config.models.items():
-        if entrant.tune is not None:
-            with placed(loaded, "models", name, "tune", "metric"):
-                for one in parse_all(entrant.tune.metric):
-                    profile.resolve(one)
-
-
 def _require_names(loaded: Loaded, fielded: Sequence[Fielded]) -> None:
     """Names of models are names of files: sound ones, none twice, whatever the case."""
     known: dict[str, str] = {}
@@ -328,3 +276,46 @@ def _require_names(loaded: Loaded, fielded: Sequence[Fielded]) -> None:
             other = known[one.name.lower()]
             raise BadName(f"{where}: {one.name!r} and {other!r} name one file.", "other names.")
         known[one.name.lower()] = one.name
+
+
+def placed(loaded: Loaded, *at: str | int) -> AbstractContextManager[None]:
+    """Errors inside name the line of a key."""
+    return told_at(loaded.places.where(at))
+
+
+def require_keys(
+    loaded: Loaded, table: At, given: Iterable[str], known: Iterable[str], what: str
+) -> None:
+    """An error at the line of the first key that is not known."""
+    for key in given:
+        if key not in known:
+            where = loaded.places.where((*table, key))
+            raise unknown_name("parameter", key, known, where=f"{where}: {what}")
+
+
+def require_values(
+    loaded: Loaded, table: At, given: Mapping[str, Any], known: Options, what: str
+) -> None:
+    """An error at the line of the first parameter that has the wrong type."""
+    for name, value in given.items():
+        with placed(loaded, *table, name):
+            require_option(name, value, known, what)
+
+
+def require_file(loaded: Loaded, at: At, name: str) -> None:
+    """An error if a key names no file."""
+    path = loaded.path(name, at)
+    if not path.is_file():
+        raise UnreadableFile(
+            f"{loaded.places.where(at)}: {path} is no file.",
+            "a file; paths are relative to the experiment's own file.",
+        )
+
+
+def require_package(loaded: Loaded, at: At, package: str, extra: str) -> None:
+    """An error if a key needs a package that is not installed."""
+    if find_spec(package) is None:
+        raise MissingExtra(
+            f"{loaded.places.where(at)}: this needs {package}, which is not installed.", "",
+            f"pip install 'rectitude[{extra}]'",
+        )  # fmt: skip

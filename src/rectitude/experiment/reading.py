@@ -15,11 +15,17 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from rectitude.candidates.protocols import CANDIDATES
 from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
 from rectitude.experiment.config import STREAM, WORDS_OF_NAME, Experiment
+from rectitude.models import MODELS
 from rectitude.options import At, KeyLines, Lines, dotted, read_toml, toml_lines, yaml_lines
+from rectitude.prepare import STEPS
+from rectitude.splits.protocols import protocols
+from rectitude.splits.run import SPLITTERS
 
 YAML = (".yaml", ".yml")
+ADDRESS = "https://json-schema.org/draft/2020-12/schema"
 _EXPECTED = "a TOML or YAML file; `rectitude run --init` writes one to start from."
 _WORDS = {
     "int_type": "a whole number",
@@ -211,17 +217,8 @@ def _models(kind: Any) -> Iterator[type[BaseModel]]:
         yield from _models(inner)
 
 
-ADDRESS = "https://json-schema.org/draft/2020-12/schema"
-
-
 def schema() -> dict[str, Any]:
     """The schema, with the names of steps, ways of splitting, candidates and models put in."""
-    from rectitude.candidates.protocols import CANDIDATES
-    from rectitude.models import MODELS
-    from rectitude.prepare import STEPS
-    from rectitude.splits.protocols import protocols
-    from rectitude.splits.run import SPLITTERS
-
     found = Experiment.model_json_schema()
     tables = found["$defs"]
     named = {

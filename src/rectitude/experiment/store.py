@@ -361,7 +361,7 @@ def _split(logs: dict[str, Log], prefix: str) -> Split:
 
 def known_of(split: Split) -> pl.DataFrame:
     """All that was met before the truth: train and, if there is one, fold-in."""
-    frames = [split.train.frame, *([split.fold_in.frame] if split.fold_in else [])]
+    frames = [log.frame for log in split.met]
     return pl.concat(frames).drop(ROW)
 
 

@@ -1,15 +1,13 @@
-"""Train as a sparse matrix, with its users and items in the order of their ids.
-
-What is known of the users who are recommended to: what they had in train and were shown.
-
-Users and items that belong together: what a user may be recommended, or may not.
+"""What models see, in numbers: train as a sparse matrix, with its users and items in the order of
+their ids; what is known of the users who are recommended to; and what each of them may be
+recommended, or may not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,12 +17,9 @@ from rectitude.candidates.value import Candidates, stored
 from rectitude.data.ids import fitted, fitting, ids_alone
 from rectitude.data.log import Log, chosen
 from rectitude.data.read import read
+from rectitude.data.table import Table
 from rectitude.errors import NothingToEvaluate
 from rectitude.prepare.order import Order, by_time
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
-
 
 Weights = Literal["binary", "count", "grade"]
 """What a user and an item weigh that meet in train: 1, the number of rows, the highest grade."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, open_log
-from rectitude.errors import BadName, NothingToEvaluate, UnreadableFile, unknown_name
+from rectitude.errors import BadName, NothingToEvaluate, unknown_name
 from rectitude.options import (
     KeyLines,
     in_words,
     missing_from,
     options_of,
+    read_text,
     read_toml,
     require_option,
     told_at,
@@ -84,7 +84,7 @@ def planned(steps: Sequence[object], place: Place | None = None) -> list[Planned
 
 def _from_file(path: str | os.PathLike[str]) -> list[Planned]:
     label = os.fspath(path)
-    text = _text(path)
+    text = read_text(path, "recipe", "a TOML file with [[steps]].")
     stored = read_toml(
         text, label, "TOML: key = value, with text in quotes, under headings [[steps]]."
     )
@@ -96,17 +96,6 @@ def _from_file(path: str | os.PathLike[str]) -> list[Planned]:
     if not isinstance(steps, list):
         raise BadName(f"{label} has no steps.", "a heading [[steps]] for each step.")
     return planned(steps, lambda number, key: lines.where(("steps", number, key)))
-
-
-def _text(path: str | os.PathLike[str]) -> str:
-    try:
-        return Path(path).expanduser().read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UnreadableFile(
-            f"the recipe {os.fspath(path)} cannot be read: {cause}.",
-            "a TOML file with [[steps]].",
-        ) from error
 
 
 def _checked(step: object, number: int, where: Place) -> Planned:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rectitude.convention import SWITCHES, Convention, parse_value
-from rectitude.errors import BadName, UnreadableFile, unknown_name
+from rectitude.errors import BadName, unknown_name
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse
-from rectitude.options import KeyLines, read_toml, told_at, toml_lines
+from rectitude.options import KeyLines, read_text, read_toml, told_at, toml_lines
 from rectitude.profiles.profile import Profile, set_value
 
 
@@ -88,17 +88,11 @@ def from_toml(name: str, text: str, label: str = "") -> Profile:
 
 def from_file(path: str | os.PathLike[str]) -> Profile:
     """A profile from a file of one's own."""
-    shown = os.fspath(path)
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UnreadableFile(
-            f"the profile {shown} cannot be read: {cause}.",
-            "a TOML file, or the name of a profile that ships.",
-            "rectitude profiles lists those.",
-        ) from error
-    return from_toml(Path(path).stem, text, shown)
+    text = read_text(
+        path, "profile", "a TOML file, or the name of a profile that ships.",
+        "rectitude profiles lists those.",
+    )  # fmt: skip
+    return from_toml(Path(path).stem, text, os.fspath(path))
 
 
 def _check_shapes(file: _File, stored: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from rectitude.arrays import Integers
 from rectitude.errors import BadName
+from rectitude.options import require_ratio, require_whole
 
 Rounding = Literal["floor", "ceil", "round", "half_even", "above"]
 Arithmetic = Literal["decimal", "binary", "thousandths"]
@@ -22,6 +24,36 @@ _BINARY: Mapping[str, Callable[[Any], Any]] = {
     "half_even": np.rint,
     "above": lambda product: np.floor(product) + 1,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """How much of each group is held out: a share of its rows, or a number of them."""
+
+    ratio: float
+    size: int | None = None
+    """a number of rows in place of the ratio"""
+    rounding: Rounding = "half_even"
+    of: Part = "truth"
+    arithmetic: Arithmetic = "decimal"
+    minimum: int = 0
+    """at least so many are held out"""
+    keep: int = 0
+    """where at least so many then stay in train"""
+
+    def held(self, sizes: Integers) -> Integers:
+        """How many rows of groups of these sizes are held out."""
+        if self.size is not None:
+            require_whole(self.size, "size")
+            return np.minimum(sizes, self.size)
+        require_ratio(self.ratio)
+        held = held_out(sizes, self.ratio, self.rounding, self.of, self.arithmetic)
+        return _limited(held, sizes, self.minimum, self.keep)
+
+    def validated(self, sizes: Integers, held: Integers, ratio: float) -> Integers:
+        """How many more rows of each group serve for validation: a share of all its rows."""
+        more = held_out(sizes, ratio, self.rounding, "truth", self.arithmetic)
+        return _limited(more, sizes - held, self.minimum, self.keep)
 
 
 def held_out(
@@ -84,7 +116,7 @@ def _thousandths(sizes: Integers, ratio: float) -> Integers:
     return left
 
 
-def limited(held: Integers, sizes: Integers, minimum: int, keep: int) -> Integers:
+def _limited(held: Integers, sizes: Integers, minimum: int, keep: int) -> Integers:
     """At least `minimum` rows held out where at least `keep` then stay in train."""
     if minimum:
         held = np.where((held < minimum) & (sizes - minimum >= keep), minimum, held)

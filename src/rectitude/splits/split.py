@@ -57,6 +57,11 @@ class Split:
                 yield f"validation_{name}", part
 
     @property
+    def met(self) -> list[Log]:
+        """What was met before the truth: train, and fold-in where there is one."""
+        return [self.train] if self.fold_in is None else [self.train, self.fold_in]
+
+    @property
     def fingerprint(self) -> str:
         """A short hash of what each part holds, whatever the order of its rows."""
         whole = hashlib.blake2b(digest_size=8)

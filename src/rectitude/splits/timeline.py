@@ -19,8 +19,7 @@ from rectitude.data.times import span as length_of
 from rectitude.errors import BadName
 from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.order import Ties, by_time
-from rectitude.splits import shares
-from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits.shares import Arithmetic, Part, Rounding, held_out, refuse_unused
 from rectitude.splits.split import Split, parted, splitter
 
 Cut = Literal["timestamp", "position", "percentile"]
@@ -47,12 +46,10 @@ def at_time(
     """
     log.require("timestamp", "at_time")
     if t != "best":
-        shares.refuse_unused(
-            "only t='best' looks at it", min_before=min_before, min_after=min_after
-        )
+        refuse_unused("only t='best' looks at it", min_before=min_before, min_after=min_after)
     if isinstance(t, Sequence) and not isinstance(t, str):
         require_whole(len(t), "the number of moments in t")
-        shares.refuse_unused("each truth ends where the next begins", delta_out=delta_out)
+        refuse_unused("each truth ends where the next begins", delta_out=delta_out)
         return _at_times(log, sorted(inside(log, one) for one in t), delta_in, end)
     ledger = Ledger()
     if t == "best":
@@ -61,7 +58,7 @@ def at_time(
     start = inside(log, t)
     stop = None if end is None else moment(log, end, "end")
     if delta_out is not None:
-        shares.refuse_unused("delta_out says where truth ends", end=end)
+        refuse_unused("delta_out says where truth ends", end=end)
         stop = start + length_of(log, delta_out, "delta_out")
     return _between(log, start, stop, delta_in, ledger=ledger)
 
@@ -122,17 +119,17 @@ def time_ratio(
     log.require("timestamp", "time_ratio")
     require_ratio(ratio)
     every = np.array([log.frame.height])
-    held = int(shares.held_out(every, ratio, rounding, of, arithmetic)[0])
+    held = int(held_out(every, ratio, rounding, of, arithmetic)[0])
     more = 0
     if validation:
         require_ratio(validation, "validation")
-        more = int(shares.held_out(every, validation, rounding, "truth", arithmetic)[0])
+        more = int(held_out(every, validation, rounding, "truth", arithmetic)[0])
     if cut == "position":
         after = by_time(log, "all", ties).after
         return parted(log, after < held, validation=(after >= held) & (after < held + more))
     if cut == "percentile":
         because = "a percentile cuts once: split train again with validation={'how': ...}"
-        shares.refuse_unused(because, validation=validation)
+        refuse_unused(because, validation=validation)
         shown = ratio if of == "truth" else 1 - ratio
         return parted(log, _beyond_percentile(log, shown, boundary))
     return _by_timestamp(log, held, more, boundary)

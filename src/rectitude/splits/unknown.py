@@ -59,8 +59,7 @@ def unknown(
 def facts_of(split: Split, known: Known = "train", least: int = 1) -> dict[str, Flags]:
     """For each row of truth whether its user is unknown, its item is, and its pair was seen."""
     truth, train = split.truth.frame, split.train.frame
-    shown = [train] if split.fold_in is None else [train, split.fold_in.frame]
-    pairs = pl.concat([part.select("user", "item") for part in shown]).unique()
+    pairs = pl.concat([log.frame.select("user", "item") for log in split.met]).unique()
     again = truth.select("user", "item").join(
         pairs.with_columns(seen=True), ["user", "item"], "left", maintain_order="left"
     )

@@ -18,8 +18,8 @@ from rectitude.errors import BadName
 from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.draws import places
 from rectitude.prepare.order import Ties, by_time, ends_of
-from rectitude.splits import shares, timeline
-from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits import timeline
+from rectitude.splits.shares import Arithmetic, Part, Rounding, held_out, refuse_unused
 from rectitude.splits.split import Split, accounted, parted, single, splitter
 
 WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
@@ -67,7 +67,7 @@ def strong_generalisation(
         drawn_from = single(within, log, seed).truth.frame["user"]
     evaluated = _drawn(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
     if t is None:
-        shares.refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
+        refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
         return _shown(log, evaluated, single(within, chosen(log, evaluated), seed), shown)
     timed = {"t": t, "delta_in": delta_in, "delta_out": delta_out}
     given = {name: value for name, value in timed.items() if value is not None}
@@ -188,7 +188,7 @@ def _drawn(
     place, users = places(log.frame["user"], seed)
     if size is None:
         require_ratio(ratio)
-        size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
+        size = int(held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
     size = users if size == "all" else size
     require_whole(size, "size")
     if size > users:
