@@ -41,7 +41,7 @@ def require_sound(
     _require_candidates(loaded)
     _require_metrics(loaded)
     for one in fielded:
-        require_model(loaded, one, plugins)
+        _require_model(loaded, one, plugins)
     _require_names(loaded, fielded)
     baseline, known = loaded.config.compare.baseline, [one.name for one in fielded]
     if baseline and baseline not in known:
@@ -159,8 +159,9 @@ def _require_candidates(loaded: Loaded) -> None:
         require_keys(loaded, ("candidates",), chosen.parameters, (), f"{chosen.kind} candidates")
     elif chosen.kind == "sampled":
         for name, value in chosen.parameters.items():
-            with placed(loaded, "candidates", name):
-                plan_of(100, {name: value}) if name not in ("count", "seed") else None
+            if name not in ("count", "seed"):
+                with placed(loaded, "candidates", name):
+                    plan_of(100, {name: value})
 
 
 def _require_metrics(loaded: Loaded) -> None:
@@ -190,7 +191,7 @@ def _require_metrics(loaded: Loaded) -> None:
                     profile.resolve(one)
 
 
-def require_model(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
+def _require_model(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
     """A model that exists, with parameters that it takes; of one's own, that its code may run."""
     entrant, table = fielded.entrant, ("models", fielded.name)
     if fielded.given is not None:

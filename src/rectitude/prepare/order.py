@@ -41,6 +41,7 @@ STABLE = 16
 _PREFIX = 16
 """A whole log is sorted in portions by so many leading bits of the key."""
 _FEW = 16
+"""Groups of at most so many rows are sorted by insertion."""
 _32_BITS = 2**32
 
 
