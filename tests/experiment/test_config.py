@@ -174,6 +174,15 @@ def test_lines_are_found_in_any_way_of_writing_toml() -> None:
     assert ("no",) not in lines
 
 
+def test_tables_of_a_list_on_one_key_have_lines_of_their_own() -> None:
+    lines = toml_lines(
+        "steps = [\n  { step = 'one { step = 2' },\n"
+        "  # { step = 'none' },\n  { step = 'two' },\n]\n"
+    )
+    assert [lines[("steps", number)] for number in (0, 1)] == [2, 4]
+    assert [lines[("steps", number, "step")] for number in (0, 1)] == [2, 4]
+
+
 def test_the_schema_is_the_one_in_docs_and_names_models_and_splits() -> None:
     kept = Path(__file__).resolve().parents[2] / "docs" / "experiment.schema.json"
     assert json.loads(kept.read_text("utf-8")) == json.loads(

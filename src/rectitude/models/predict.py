@@ -22,7 +22,7 @@ from rectitude.data.read import read
 from rectitude.errors import BadLists, BadScores, BadTable, DuplicateItems, RectitudeError
 from rectitude.models.matrix import numbers_in, offer_of, pairs_in, pairs_of
 from rectitude.models.protocol import Model, takes
-from rectitude.models.ranking import Cells, Limits, rank_of
+from rectitude.models.ranking import Limits, ScoredCells, rank_of
 from rectitude.models.registry import Progress
 from rectitude.splits.split import Split
 
@@ -255,7 +255,9 @@ def _offered(lists: _Lists, users: pl.Series, candidates: object) -> None:
     size = len(users), len(items)
     nothing = pairs_of(np.zeros(0, np.int64), np.zeros(0, np.int64), size)
     limits = Limits(np.arange(size[0]), size[1], nothing, offer_of(candidates, users, items))
-    cells = Cells(lists.user, numbers_in(lists.frame["item"], items), np.zeros(len(lists.user)))
+    cells = ScoredCells(
+        lists.user, numbers_in(lists.frame["item"], items), np.zeros(len(lists.user))
+    )
     lists.refuse(
         ~limits.allows(cells), "recommended items are no candidates of their users",
         "nothing but candidates",

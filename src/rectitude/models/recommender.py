@@ -32,7 +32,7 @@ from rectitude.models.matrix import (
     profiles_of,
 )
 from rectitude.models.protocol import Rest, UnknownUsers
-from rectitude.models.ranking import Cells, Common, Limits, best, rank_of, stacked
+from rectitude.models.ranking import Common, Limits, ScoredCells, best, rank_of, stacked
 from rectitude.models.registry import Learnt, Progress, RegisteredModel
 
 BLOCK_CELLS = 1 << 22
@@ -151,7 +151,7 @@ def _banned(profiles: UserProfiles, matrix: Matrix, items: pl.Series) -> Pairs:
     return pairs_of(row, at, (len(profiles), len(items)))
 
 
-def _table(cells: Cells, users: pl.Series, items: pl.Series, matrix: Matrix) -> pl.DataFrame:
+def _table(cells: ScoredCells, users: pl.Series, items: pl.Series, matrix: Matrix) -> pl.DataFrame:
     frame = matrix.log.frame
     return pl.DataFrame(
         {
@@ -207,7 +207,7 @@ def popularity_of(matrix: Matrix, items: pl.Series) -> Floats:
 
 def recommended(
     learnt: Learnt, popularity: Floats, request: Request, policy: Policy
-) -> tuple[Cells, Ledger]:
+) -> tuple[ScoredCells, Ledger]:
     """The best items of all users, in their order, and what was met on the way."""
     knows = learnt.knows(request.profiles)
     parts, filled = [], [0, 0]
@@ -229,7 +229,7 @@ def recommended(
     return cells, _account(cells, knows, request, policy, (filled[0], filled[1]))
 
 
-def _more(found: Cells, popularity: Floats, k: int, limits: Limits) -> Cells:
+def _more(found: ScoredCells, popularity: Floats, k: int, limits: Limits) -> ScoredCells:
     """Popular items that fill lists up to k; their scores are their places, below zero."""
     users = len(limits.places)
     short = k - np.bincount(found.row, minlength=users)
@@ -243,14 +243,14 @@ def _more(found: Cells, popularity: Floats, k: int, limits: Limits) -> Cells:
     return more._replace(score=-place[more.item])
 
 
-def _merged(one: Cells, other: Cells) -> Cells:
+def _merged(one: ScoredCells, other: ScoredCells) -> ScoredCells:
     """Both, the cells of the second after those of the first within a row."""
     both = stacked([one, other])
     return both.where(np.argsort(both.row, kind="stable"))
 
 
 def _account(
-    cells: Cells, knows: Flags, request: Request, policy: Policy, filled: tuple[int, int]
+    cells: ScoredCells, knows: Flags, request: Request, policy: Policy, filled: tuple[int, int]
 ) -> Ledger:
     ledger, users = Ledger(), request.profiles.users
     if policy.unknown_users is not None:
