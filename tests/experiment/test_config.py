@@ -10,8 +10,9 @@ from experiments import SMALL, write
 
 import rectitude as rt
 from rectitude.errors import BadName, RectitudeError, UnknownName, UnreadableFile
-from rectitude.experiment.reading import load, schema, starter_text, toml_lines
+from rectitude.experiment.reading import load, schema, starter_text
 from rectitude.experiment.run import plan
+from rectitude.options import toml_lines
 
 YAML = """\
 data:
@@ -171,6 +172,15 @@ def test_lines_are_found_in_any_way_of_writing_toml() -> None:
     assert lines[("steps", 1, "step")] == 14
     assert lines[("steps", 1, "inside", "l")] == 15
     assert ("no",) not in lines
+
+
+def test_tables_of_a_list_on_one_key_have_lines_of_their_own() -> None:
+    lines = toml_lines(
+        "steps = [\n  { step = 'one { step = 2' },\n"
+        "  # { step = 'none' },\n  { step = 'two' },\n]\n"
+    )
+    assert [lines[("steps", number)] for number in (0, 1)] == [2, 4]
+    assert [lines[("steps", number, "step")] for number in (0, 1)] == [2, 4]
 
 
 def test_the_schema_is_the_one_in_docs_and_names_models_and_splits() -> None:

@@ -169,6 +169,15 @@ def test_lines_are_found_in_any_spelling_of_a_key() -> None:
     assert "mine.toml, line 5: metric 'recall'" in str(refused(quoted))
 
 
+def test_lines_are_found_behind_headings_of_inner_tables_and_long_texts() -> None:
+    inner = GOOD.replace("[metrics.hits]", "[metrix.hits]")
+    assert str(refused(inner)).startswith("mine.toml, line 9 has no key 'metrix'.")
+    quoted = (
+        'versions = ["1"]\nabout = """\n[convention]\nties = 1\n"""\n[convention]\nties = "give"\n'
+    )
+    assert "mine.toml, line 7: switch 'ties'" in str(refused(quoted))
+
+
 def test_every_profile_that_ships_is_read_without_complaint() -> None:
     assert all(rt.PROFILES[name].name == name for name in rt.PROFILES)
 

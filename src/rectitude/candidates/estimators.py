@@ -263,7 +263,6 @@ def sampled_ranks(
     Other positives of the user take no place. `scores` is a table with a score for every candidate;
     an equal score stands before the positive under `ties="worst"`.
     """
-
     pairs = ["user", "item"]
     rows = candidates.source.unique(maintain_order=True)
     positives = fitting(read(truth, "truth"), rows).select(pairs).unique(maintain_order=True)

@@ -1,6 +1,7 @@
 """Candidates that nobody draws: the whole catalogue, the items of training, sets that are given.
 
-The ids of a split in numbers: who is evaluated, on what, and what each user has met.
+All ways to make candidates look at a split in numbers: who is evaluated, on what, and what each
+user has met.
 """
 
 from __future__ import annotations
@@ -18,79 +19,6 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.errors import NothingToEvaluate
 from rectitude.splits.split import Split
-
-
-@dataclass(frozen=True, slots=True)
-class SplitParts:
-    """A split whose users and items are numbered in the order of their ids."""
-
-    users: pl.Series
-    """all users of the split, sorted"""
-    items: pl.Series
-    """all items of the split and of the catalogue, sorted"""
-    train: pl.DataFrame
-    """what was met before the truth, fold-in included: user and item as numbers"""
-    truth: pl.DataFrame
-    """pairs of the truth, sorted, each once, as numbers"""
-    catalogue: Integers
-    """numbers of the items that may be offered"""
-
-    @property
-    def future(self) -> Integers:
-        """Numbers of the items that the truth is the first to hold."""
-        met = self.truth["item"].unique().to_numpy()
-        return np.setdiff1d(met, self.train["item"].unique().to_numpy())
-
-    @property
-    def counts(self) -> Floats:
-        """(items) how often each was met before the truth."""
-        counts = np.bincount(self.train["item"].to_numpy(), minlength=len(self.items))
-        return counts.astype(np.float64)
-
-    def keys(self, frame: pl.DataFrame) -> Integers:
-        """Pairs as single numbers, sorted, each once."""
-        return distinct(frame["user"].to_numpy() * len(self.items) + frame["item"].to_numpy())
-
-
-def parts_of(split: Split, items: object = None) -> SplitParts:
-    """A split in numbers. `items` is the catalogue; without one, it is what the split holds."""
-    logs = [split.train, *([split.fold_in] if split.fold_in else [])]
-    if split.truth.frame.is_empty():
-        raise NothingToEvaluate("the truth has no rows, so nobody needs candidates.")
-    met = pl.concat([ids_alone(log.frame) for log in logs])
-    found = ids_alone(split.truth.frame)
-    offered = None if items is None else _catalogue(items, met["item"].dtype)
-    users = pl.concat([met["user"], found["user"]]).unique().sort()
-    everything = [met["item"], found["item"], *([] if offered is None else [offered])]
-    known = pl.concat(everything).unique().sort()
-    numbered = [_numbered(frame, users, known) for frame in (met, found)]
-    whole = known if offered is None else offered
-    return SplitParts(
-        users, known, numbered[0], numbered[1].unique().sort("user", "item"),
-        np.sort(numbers_of(whole, known)),
-    )  # fmt: skip
-
-
-def _catalogue(items: object, dtype: pl.DataType) -> pl.Series:
-    table = read(items, "items")
-    return fitted(table.frame["item"], dtype, table.source, table.text).unique()
-
-
-def numbers_of(ids: pl.Series, known: pl.Series) -> Integers:
-    """The number of each id among the known ones."""
-    places = pl.DataFrame({"id": known}).with_row_index("number")
-    found = pl.DataFrame({"id": ids}).join(places, on="id", how="left", maintain_order="left")
-    numbers: Integers = found["number"].to_numpy().astype(np.int64)
-    return numbers
-
-
-def _numbered(frame: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "user": numbers_of(frame["user"], users),
-            "item": numbers_of(frame["item"], items),
-        }
-    )
 
 
 def full(split: Split, items: object = None) -> Candidates:
@@ -186,3 +114,75 @@ def _count_gaps(candidates: Candidates, truth: pl.DataFrame) -> None:
         "positives_outside", lost.height, "pairs of the truth are no candidates: never found",
         of=truth.height, weight="warning", example=first(lost, "user", "item"),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SplitParts:
+    """A split whose users and items are numbered in the order of their ids."""
+
+    users: pl.Series
+    """all users of the split, sorted"""
+    items: pl.Series
+    """all items of the split and of the catalogue, sorted"""
+    train: pl.DataFrame
+    """what was met before the truth, fold-in included: user and item as numbers"""
+    truth: pl.DataFrame
+    """pairs of the truth, sorted, each once, as numbers"""
+    catalogue: Integers
+    """numbers of the items that may be offered"""
+
+    @property
+    def future(self) -> Integers:
+        """Numbers of the items that the truth is the first to hold."""
+        met = self.truth["item"].unique().to_numpy()
+        return np.setdiff1d(met, self.train["item"].unique().to_numpy())
+
+    @property
+    def counts(self) -> Floats:
+        """(items) how often each was met before the truth."""
+        counts = np.bincount(self.train["item"].to_numpy(), minlength=len(self.items))
+        return counts.astype(np.float64)
+
+    def keys(self, frame: pl.DataFrame) -> Integers:
+        """Pairs as single numbers, sorted, each once."""
+        return distinct(frame["user"].to_numpy() * len(self.items) + frame["item"].to_numpy())
+
+
+def parts_of(split: Split, items: object = None) -> SplitParts:
+    """A split in numbers. `items` is the catalogue; without one, it is what the split holds."""
+    if split.truth.frame.is_empty():
+        raise NothingToEvaluate("the truth has no rows, so nobody needs candidates.")
+    met = pl.concat([ids_alone(log.frame) for log in split.met])
+    found = ids_alone(split.truth.frame)
+    offered = None if items is None else _catalogue(items, met["item"].dtype)
+    users = pl.concat([met["user"], found["user"]]).unique().sort()
+    everything = [met["item"], found["item"], *([] if offered is None else [offered])]
+    known = pl.concat(everything).unique().sort()
+    numbered = [_numbered(frame, users, known) for frame in (met, found)]
+    whole = known if offered is None else offered
+    return SplitParts(
+        users, known, numbered[0], numbered[1].unique().sort("user", "item"),
+        np.sort(numbers_of(whole, known)),
+    )  # fmt: skip
+
+
+def _catalogue(items: object, dtype: pl.DataType) -> pl.Series:
+    table = read(items, "items")
+    return fitted(table.frame["item"], dtype, table.source, table.text).unique()
+
+
+def numbers_of(ids: pl.Series, known: pl.Series) -> Integers:
+    """The number of each id among the known ones."""
+    places = pl.DataFrame({"id": known}).with_row_index("number")
+    found = pl.DataFrame({"id": ids}).join(places, on="id", how="left", maintain_order="left")
+    numbers: Integers = found["number"].to_numpy().astype(np.int64)
+    return numbers
+
+
+def _numbered(frame: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "user": numbers_of(frame["user"], users),
+            "item": numbers_of(frame["item"], items),
+        }
+    )

@@ -1,155 +1,34 @@
-"""What can be known to be wrong before anything runs: names, parameters, files, packages, models.
-
-Errors name the line of the key at fault.
-"""
+"""What can be known to be wrong with an experiment before anything runs: names, parameters, files
+and packages, each told with the line of its key."""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
+from typing import Any
 
 from rectitude.candidates.protocols import CANDIDATES
 from rectitude.candidates.sampling import plan_of
 from rectitude.data.formats.registry import format_named
-from rectitude.errors import BadName, MissingExtra, RectitudeError, UnreadableFile, unknown_name
-from rectitude.evaluation.axes import parse_slicings as parse_slices
+from rectitude.errors import BadName, MissingExtra, UnreadableFile, unknown_name
+from rectitude.evaluation.axes import parse_slicings
 from rectitude.experiment.config import NAME, STREAM, WORDS_OF_NAME, Entrant, SplitBy
 from rectitude.experiment.models import Fielded
-from rectitude.experiment.reading import At, Loaded
+from rectitude.experiment.reading import Loaded
 from rectitude.experiment.stages import against_of, convention_of
 from rectitude.experiment.windows import prequential
 from rectitude.metrics.names import parse_all
 from rectitude.models import MODELS
 from rectitude.models.protocol import Plugins
-from rectitude.prepare import read_recipe
-from rectitude.prepare.recipe import planned
+from rectitude.options import At, Options, options_of, require_option, require_options, told_at
+from rectitude.prepare.recipe import planned, read_recipe
 from rectitude.profiles import profile_of
 from rectitude.splits.protocols import resolve
 from rectitude.splits.run import SPLITTERS
-from rectitude.splits.split import parameters, require_known
+from rectitude.splits.split import parameters
 from rectitude.splits.unknown import unknown
-
-
-@contextmanager
-def placed(loaded: Loaded, *at: str | int) -> Iterator[None]:
-    """Errors inside name the line of a key."""
-    try:
-        yield
-    except RectitudeError as error:
-        where = loaded.places.where(at)
-        found = error.found if error.found.startswith(where) else f"{where}: {error.found}"
-        raise type(error)(found, error.expected, error.advice) from None
-
-
-def require_keys(
-    loaded: Loaded, table: At, given: Iterable[str], known: Iterable[str], what: str
-) -> None:
-    """An error at the line of the first key that is not known."""
-    for key in given:
-        if key not in known:
-            where = loaded.places.where((*table, key))
-            raise unknown_name("parameter", key, known, where=f"{where}: {what}")
-
-
-def require_file(loaded: Loaded, at: At, name: str) -> None:
-    """An error if a key names no file."""
-    path = loaded.path(name, at)
-    if not path.is_file():
-        raise UnreadableFile(
-            f"{loaded.places.where(at)}: {path} is no file.",
-            "a file; paths are relative to the experiment's own file.",
-        )
-
-
-def require_package(loaded: Loaded, at: At, package: str, extra: str) -> None:
-    """An error if a key needs a package that is not installed."""
-    if find_spec(package) is None:
-        raise MissingExtra(
-            f"{loaded.places.where(at)}: this needs {package}, which is not installed.", "",
-            f"pip install 'rectitude[{extra}]'",
-        )  # fmt: skip
-
-
-def require_model(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
-    """A model that exists, with parameters that it takes; of one's own, that its code may run."""
-    entrant, table = fielded.entrant, ("models", fielded.name)
-    if fielded.given is not None:
-        return
-    sources = [name for name in ("model", "python", "predictions") if getattr(entrant, name)]
-    with placed(loaded, *table):
-        if len(sources) > 1:
-            raise BadName(f"{fielded.name} comes from {' and '.join(sources)}.", "one of them.")
-    if entrant.python:
-        _require_plugin(loaded, fielded, plugins)
-    elif entrant.predictions:
-        known = ("predictions", "format")
-        require_keys(loaded, table, entrant.parameters, known, "a model from a file")
-        at: At = (*table, "predictions")
-        if "{split}" not in entrant.predictions:
-            require_file(loaded, at, entrant.predictions)
-    else:
-        _require_shipped(loaded, fielded)
-    if entrant.tune is not None:
-        _require_tuning(loaded, fielded)
-
-
-def _require_plugin(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
-    path = fielded.entrant.python
-    with placed(loaded, "models", fielded.name, "python"):
-        if plugins == "off":
-            raise BadName(
-                f"{path} would run code of its own, and --no-plugins forbids that.",
-                "a model that ships with rectitude, or predictions from a file.",
-            )
-        module = path.partition(":")[0]
-        if not module or ":" not in path:
-            raise BadName(f"python is {path!r}.", "an import path: package.module:Object.")
-
-
-def _require_shipped(loaded: Loaded, fielded: Fielded) -> None:
-    table = ("models", fielded.name)
-    if fielded.kind not in MODELS:
-        where = loaded.places.where((*table, "model"))
-        note = "a model of your own is named by its import path: python = 'package.module:Object'."
-        raise unknown_name("model", fielded.kind, MODELS, where=f"{where}: rectitude", note=note)
-    entry = MODELS[fielded.kind]
-    own = fielded.entrant.parameters
-    known = [*entry.parameters, *Entrant.model_fields]
-    require_keys(loaded, table, own, known, f"model {fielded.kind!r}")
-    missing = {name: value for name, value in own.items() if entry.parameters[name] is ...}
-    for name, value in own.items():
-        with placed(loaded, *table, name):
-            entry.require({**missing, name: value})
-    if fielded.entrant.tune is None:
-        with placed(loaded, *table):
-            entry.require(own)
-
-
-def _require_tuning(loaded: Loaded, fielded: Fielded) -> None:
-    at: At = ("models", fielded.name, "tune")
-    require_package(loaded, at, "optuna", "tune")
-    space = fielded.entrant.tune.space if fielded.entrant.tune else {}
-    if fielded.entrant.predictions:
-        raise BadName(f"{loaded.places.where(at)}: lists from a file cannot be tuned.", "a model.")
-    if not fielded.entrant.python:
-        known = MODELS[fielded.kind].parameters
-        require_keys(loaded, (*at, "space"), space, known, f"model {fielded.kind!r}")
-    for name, values in space.items():
-        where = loaded.places.where((*at, "space", name))
-        if values == []:
-            raise BadName(f"{where}: {name} has nothing to choose from.", "a list of choices.")
-        if name in fielded.entrant.parameters:
-            raise BadName(f"{where}: {name} is both set and searched for.", "one of them.")
-    split = loaded.config.split
-    if not (split.validation or split.parts or split.protocol):
-        raise BadName(
-            f"{loaded.places.where(at)}: {fielded.name} is to be tuned, and the split has no"
-            " validation part.",
-            'under [split]: validation = { how = "leave_last", n = 1 }.',
-        )
 
 
 def require_sound(
@@ -162,7 +41,7 @@ def require_sound(
     _require_candidates(loaded)
     _require_metrics(loaded)
     for one in fielded:
-        require_model(loaded, one, plugins)
+        _require_model(loaded, one, plugins)
     _require_names(loaded, fielded)
     baseline, known = loaded.config.compare.baseline, [one.name for one in fielded]
     if baseline and baseline not in known:
@@ -226,22 +105,18 @@ def _require_split(loaded: Loaded) -> None:
         if how not in SPLITTERS:
             raise unknown_name("split", how, [*SPLITTERS, STREAM])
         known = parameters(how)
-    every = [*known, *SplitBy.model_fields]
-    require_keys(loaded, ("split",), own, every, f"split {how!r}")
-    for name, value in own.items():
-        with placed(loaded, "split", name):
-            rest = {one: value for one in known if known[one].default is known[one].empty}
-            require_known(SPLITTERS[how], {**rest, name: value}, f"split {how!r}")
+    what = f"split {how!r}"
+    require_keys(loaded, ("split",), own, [*known, *SplitBy.model_fields], what)
+    require_values(loaded, ("split",), own, known, what)
     with placed(loaded, "split"):
-        require_known(SPLITTERS[how], own, f"split {how!r}")
+        require_options(own, known, what)
     _require_inner(loaded)
 
 
 def _require_stream(loaded: Loaded) -> None:
     chosen = loaded.config.split
     own = chosen.parameters
-    taken = [name for name in inspect.signature(prequential).parameters if name != "source"]
-    require_keys(loaded, ("split",), own, taken, "split 'prequential'")
+    require_keys(loaded, ("split",), own, options_of(prequential), "split 'prequential'")
     for name in ("validation", "unknown"):
         if getattr(chosen, name):
             where = loaded.places.where(("split", name))
@@ -260,10 +135,10 @@ def _require_inner(loaded: Loaded) -> None:
             known = parameters(how)
         require_keys(loaded, ("split", "validation"), inner, known, f"split {how!r}")
         with placed(loaded, "split", "validation"):
-            require_known(SPLITTERS[how], inner, f"split {how!r}")
+            require_options(inner, known, f"split {how!r}")
     policies = {str(side): policy for side, policy in chosen.unknown.items()}
     with placed(loaded, "split", "unknown"):
-        require_known(unknown, policies, "unknown")
+        require_options(policies, options_of(unknown), "unknown")
 
 
 def _require_candidates(loaded: Loaded) -> None:
@@ -284,8 +159,9 @@ def _require_candidates(loaded: Loaded) -> None:
         require_keys(loaded, ("candidates",), chosen.parameters, (), f"{chosen.kind} candidates")
     elif chosen.kind == "sampled":
         for name, value in chosen.parameters.items():
-            with placed(loaded, "candidates", name):
-                plan_of(100, {name: value}) if name not in ("count", "seed") else None
+            if name not in ("count", "seed"):
+                with placed(loaded, "candidates", name):
+                    plan_of(100, {name: value})
 
 
 def _require_metrics(loaded: Loaded) -> None:
@@ -301,7 +177,7 @@ def _require_metrics(loaded: Loaded) -> None:
                 profile.resolve(one)
     for number, slicing in enumerate(loaded.config.evaluate.slices):
         with placed(loaded, "evaluate", "slices", number):
-            parse_slices([slicing])
+            parse_slicings([slicing])
     explain = loaded.config.explain
     with placed(loaded, "explain", "metric"):
         for one in parse_all(explain.metric) if explain.metric else ():
@@ -315,6 +191,81 @@ def _require_metrics(loaded: Loaded) -> None:
                     profile.resolve(one)
 
 
+def _require_model(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
+    """A model that exists, with parameters that it takes; of one's own, that its code may run."""
+    entrant, table = fielded.entrant, ("models", fielded.name)
+    if fielded.given is not None:
+        return
+    sources = [name for name in ("model", "python", "predictions") if getattr(entrant, name)]
+    with placed(loaded, *table):
+        if len(sources) > 1:
+            raise BadName(f"{fielded.name} comes from {' and '.join(sources)}.", "one of them.")
+    if entrant.python:
+        _require_plugin(loaded, fielded, plugins)
+    elif entrant.predictions:
+        known = ("predictions", "format")
+        require_keys(loaded, table, entrant.parameters, known, "a model from a file")
+        at: At = (*table, "predictions")
+        if "{split}" not in entrant.predictions:
+            require_file(loaded, at, entrant.predictions)
+    else:
+        _require_shipped(loaded, fielded)
+    if entrant.tune is not None:
+        _require_tuning(loaded, fielded)
+
+
+def _require_plugin(loaded: Loaded, fielded: Fielded, plugins: Plugins) -> None:
+    path = fielded.entrant.python
+    with placed(loaded, "models", fielded.name, "python"):
+        if plugins == "off":
+            raise BadName(
+                f"{path} would run code of its own, and --no-plugins forbids that.",
+                "a model that ships with rectitude, or predictions from a file.",
+            )
+        module = path.partition(":")[0]
+        if not module or ":" not in path:
+            raise BadName(f"python is {path!r}.", "an import path: package.module:Object.")
+
+
+def _require_shipped(loaded: Loaded, fielded: Fielded) -> None:
+    table = ("models", fielded.name)
+    if fielded.kind not in MODELS:
+        where = loaded.places.where((*table, "model"))
+        note = "a model of your own is named by its import path: python = 'package.module:Object'."
+        raise unknown_name("model", fielded.kind, MODELS, where=f"{where}: rectitude", note=note)
+    entry = MODELS[fielded.kind]
+    own, what = fielded.entrant.parameters, f"model {fielded.kind!r}"
+    require_keys(loaded, table, own, [*entry.options, *Entrant.model_fields], what)
+    require_values(loaded, table, own, entry.options, what)
+    if fielded.entrant.tune is None:
+        with placed(loaded, *table):
+            entry.require(own)
+
+
+def _require_tuning(loaded: Loaded, fielded: Fielded) -> None:
+    at: At = ("models", fielded.name, "tune")
+    require_package(loaded, at, "optuna", "tune")
+    space = fielded.entrant.tune.space if fielded.entrant.tune else {}
+    if fielded.entrant.predictions:
+        raise BadName(f"{loaded.places.where(at)}: lists from a file cannot be tuned.", "a model.")
+    if not fielded.entrant.python:
+        known = MODELS[fielded.kind].parameters
+        require_keys(loaded, (*at, "space"), space, known, f"model {fielded.kind!r}")
+    for name, values in space.items():
+        where = loaded.places.where((*at, "space", name))
+        if values == []:
+            raise BadName(f"{where}: {name} has nothing to choose from.", "a list of choices.")
+        if name in fielded.entrant.parameters:
+            raise BadName(f"{where}: {name} is both set and searched for.", "one of them.")
+    split = loaded.config.split
+    if not (split.validation or split.parts or split.protocol):
+        raise BadName(
+            f"{loaded.places.where(at)}: {fielded.name} is to be tuned, and the split has no"
+            " validation part.",
+            'under [split]: validation = { how = "leave_last", n = 1 }.',
+        )
+
+
 def _require_names(loaded: Loaded, fielded: Sequence[Fielded]) -> None:
     """Names of models are names of files: sound ones, none twice, whatever the case."""
     known: dict[str, str] = {}
@@ -326,3 +277,46 @@ def _require_names(loaded: Loaded, fielded: Sequence[Fielded]) -> None:
             other = known[one.name.lower()]
             raise BadName(f"{where}: {one.name!r} and {other!r} name one file.", "other names.")
         known[one.name.lower()] = one.name
+
+
+def placed(loaded: Loaded, *at: str | int) -> AbstractContextManager[None]:
+    """Errors inside name the line of a key."""
+    return told_at(loaded.places.where(at))
+
+
+def require_keys(
+    loaded: Loaded, table: At, given: Iterable[str], known: Iterable[str], what: str
+) -> None:
+    """An error at the line of the first key that is not known."""
+    for key in given:
+        if key not in known:
+            where = loaded.places.where((*table, key))
+            raise unknown_name("parameter", key, known, where=f"{where}: {what}")
+
+
+def require_values(
+    loaded: Loaded, table: At, given: Mapping[str, Any], known: Options, what: str
+) -> None:
+    """An error at the line of the first parameter that has the wrong type."""
+    for name, value in given.items():
+        with placed(loaded, *table, name):
+            require_option(name, value, known, what)
+
+
+def require_file(loaded: Loaded, at: At, name: str) -> None:
+    """An error if a key names no file."""
+    path = loaded.path(name, at)
+    if not path.is_file():
+        raise UnreadableFile(
+            f"{loaded.places.where(at)}: {path} is no file.",
+            "a file; paths are relative to the experiment's own file.",
+        )
+
+
+def require_package(loaded: Loaded, at: At, package: str, extra: str) -> None:
+    """An error if a key needs a package that is not installed."""
+    if find_spec(package) is None:
+        raise MissingExtra(
+            f"{loaded.places.where(at)}: this needs {package}, which is not installed.", "",
+            f"pip install 'rectitude[{extra}]'",
+        )  # fmt: skip

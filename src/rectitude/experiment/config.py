@@ -17,6 +17,8 @@ NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$"
 WORDS_OF_NAME = "a name of letters, digits and _ . + -, at most 64 of them"
 Name = Annotated[str, Field(pattern=NAME)]
 """a name that is a file's name too"""
+STREAM = "prequential"
+"""The way of splitting that tests on the next rows, learns from them, and goes on."""
 
 
 class DataTable(BaseModel):
@@ -249,7 +251,3 @@ class Experiment(DataTable):
     def seeds(self) -> list[int]:
         """The seeds, each once."""
         return list(dict.fromkeys(self.seed if isinstance(self.seed, list) else [self.seed])) or [0]
-
-
-STREAM = "prequential"
-"""The way of splitting that tests on the next rows, learns from them, and goes on."""

@@ -26,7 +26,7 @@ from rectitude.evaluation.evaluate import evaluate
 from rectitude.experiment.config import STREAM
 from rectitude.experiment.events import Report
 from rectitude.experiment.fingerprints import file_digest, input_digest, key_of
-from rectitude.experiment.reading import At, Loaded
+from rectitude.experiment.reading import Loaded
 from rectitude.experiment.store import (
     Output,
     json_file,
@@ -40,6 +40,7 @@ from rectitude.experiment.store import (
 from rectitude.experiment.windows import prequential
 from rectitude.metrics.names import parse_all
 from rectitude.models import Predicted
+from rectitude.options import At
 from rectitude.prepare import prepare, read_recipe
 from rectitude.profiles import is_file, profile_of
 from rectitude.splits.files import open_parts

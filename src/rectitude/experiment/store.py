@@ -316,5 +316,5 @@ def require_pairs_once(folder: Path, number: int) -> None:
 
 def known_of(split: Split) -> pl.DataFrame:
     """All that was met before the truth: train and, if there is one, fold-in."""
-    frames = [split.train.frame, *([split.fold_in.frame] if split.fold_in else [])]
+    frames = [log.frame for log in split.met]
     return pl.concat(frames).drop(ROW)

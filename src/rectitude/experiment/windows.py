@@ -22,9 +22,8 @@ from rectitude.evaluation.evaluate import evaluate
 from rectitude.models import Model, Predicted, learnt_from, predicted
 from rectitude.models.matrix import order_of
 from rectitude.models.predict import Seen
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.order import by_time
-from rectitude.splits.shares import require_ratio
 from rectitude.splits.split import Split
 
 Learning = Literal["refit", "update"]

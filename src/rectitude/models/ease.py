@@ -10,7 +10,8 @@ import numpy as np
 from rectitude.arrays import Floats
 from rectitude.errors import NothingToEvaluate
 from rectitude.models.matrix import Matrix
-from rectitude.models.registry import Learnt, model, positive
+from rectitude.models.registry import Learnt, model
+from rectitude.options import require_from
 from rectitude.parallel import note, one_thread
 
 _MATRICES = 3
@@ -25,7 +26,7 @@ def ease(train: Matrix, *, regularisation: float = 250.0, memory: float | None =
     All pairs of items are held in memory: a catalogue for which that is more than `memory` (GiB;
     four fifths of what is free unless given) is refused. Steck, WWW 2019.
     """
-    positive(regularisation, "regularisation", 1e-9)
+    require_from(regularisation, "regularisation", 1e-9)
     _require_room(len(train.items), memory)
     with one_thread():
         weights = _solved(train, regularisation)

@@ -16,7 +16,8 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import MissingExtra
 from rectitude.models.matrix import Matrix, UserProfiles
 from rectitude.models.ranking import Products
-from rectitude.models.registry import Learnt, Progress, anything_known, model, positive
+from rectitude.models.registry import Learnt, Progress, anything_known, model
+from rectitude.options import require_from
 from rectitude.parallel import one_thread
 
 
@@ -36,8 +37,8 @@ def ials(
     Users of whom there is a history are solved for with the vectors of items as they are. Hu, Koren
     and Volinsky, ICDM 2008.
     """
-    positive(factors, "factors")
-    positive(iterations, "iterations")
+    require_from(factors, "factors")
+    require_from(iterations, "iterations")
     make = partial(_of_implicit("als").AlternatingLeastSquares, alpha=alpha)
     users, items = _learnt(make, train, progress, factors, regularisation, iterations, seed)
     with one_thread():
@@ -71,8 +72,8 @@ def bpr(
 
     Only users of train have a vector. Rendle and others, UAI 2009.
     """
-    positive(factors, "factors")
-    positive(iterations, "iterations")
+    require_from(factors, "factors")
+    require_from(iterations, "iterations")
     make = partial(_of_implicit("bpr").BayesianPersonalizedRanking, learning_rate=learning_rate)
     users, items = _learnt(make, train, progress, factors, regularisation, iterations, seed)
     return Learnt(

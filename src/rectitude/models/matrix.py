@@ -1,8 +1,6 @@
-"""Train as a sparse matrix, with its users and items in the order of their ids.
-
-What is known of the users who are recommended to: what they had in train and were shown.
-
-Users and items that belong together: what a user may be recommended, or may not.
+"""What models see, in numbers: train as a sparse matrix, with its users and items in the order of
+their ids; what is known of the users who are recommended to; and what each of them may be
+recommended, or may not.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, offsets_of
 from rectitude.models.matrix import Matrix, Sparse, UserProfiles, last_items, order_of
-from rectitude.models.ranking import Cells, first, kth
-from rectitude.models.registry import Learnt, Progress, model, positive
+from rectitude.models.ranking import ScoredCells, first, kth
+from rectitude.models.registry import Learnt, Progress, model
+from rectitude.options import require_from
 from rectitude.prepare.order import in_time, ordered
 
 _CELLS = 1 << 22
@@ -28,8 +29,8 @@ def item_knn(
 
     `shrinkage` is added to the product of the lengths, so that few common users prove little.
     """
-    positive(neighbours, "neighbours")
-    positive(shrinkage, "shrinkage", 0)
+    require_from(neighbours, "neighbours")
+    require_from(shrinkage, "shrinkage", 0)
     columns = train.weighted.T.tocsr()
     near = _nearest(columns, columns, neighbours, shrinkage, progress, "others")
     return Learnt(lambda profiles: _cells(profiles.rows @ near))
@@ -41,10 +42,10 @@ def user_knn(train: Matrix, *, neighbours: int = 100, shrinkage: float = 0.0) ->
 
     `shrinkage` is added to the product of the lengths, so that few common items prove little.
     """
-    positive(neighbours, "neighbours")
-    positive(shrinkage, "shrinkage", 0)
+    require_from(neighbours, "neighbours")
+    require_from(shrinkage, "shrinkage", 0)
 
-    def score(profiles: UserProfiles) -> Cells:
+    def score(profiles: UserProfiles) -> ScoredCells:
         near = _nearest(profiles.rows, train.weighted, neighbours + 1, shrinkage)
         return _cells(_without(near, profiles.number, neighbours) @ train.weighted)
 
@@ -87,7 +88,7 @@ def _nearest(
 
 def _cosines(
     products: Sparse, lengths: Floats, theirs: Floats, shrinkage: float, most: int
-) -> Cells:
+) -> ScoredCells:
     """Cosines that are above 0; where there are many, only what may be among the highest of a row,
     so that fewer have to be sorted."""
     size = products.shape
@@ -98,7 +99,7 @@ def _cosines(
     scores = products.toarray()
     scores /= np.maximum(lengths[:, None] * theirs[None, :] + shrinkage, np.finfo(float).tiny)
     row, item = np.nonzero((scores >= kth(scores, most)[:, None]) & (scores > 0))
-    return Cells(row, item, scores[row, item])
+    return ScoredCells(row, item, scores[row, item])
 
 
 def _lengths(rows: Sparse) -> Floats:
@@ -117,10 +118,10 @@ def _without(near: Sparse, own: Integers, most: int) -> Sparse:
     return csr_array((cells.score[order], cells.item[order], start), shape=near.shape)
 
 
-def _cells(scores: Sparse) -> Cells:
+def _cells(scores: Sparse) -> ScoredCells:
     """The entries of a sparse matrix that are above 0."""
     row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-    cells = Cells(row, scores.indices.astype(np.int64), scores.data)
+    cells = ScoredCells(row, scores.indices.astype(np.int64), scores.data)
     return cells.where(scores.data > 0)
 
 

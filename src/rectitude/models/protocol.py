@@ -1,6 +1,6 @@
 """`Model`: what learns from a log and recommends, whoever wrote it.
 
-Models of one's own, by import path: `package.module:Object`. Naming one runs its code.
+A model of one's own is named by its import path, `package.module:Object`; naming one runs its code.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ UnknownItems = Literal["left_out", "scored"]
 """Whether items that train does not hold are never recommended, or can be."""
 Rest = Literal["popular", "left_out"]
 """What follows on the items that a model has a score for: popular ones, or nothing."""
-OPTIONAL = ("history", "progress")
-"""What `fit` and `recommend` are handed beside the rest, if they take it."""
+Plugins = Literal["on", "off"]
+_CALLS = {"fit": (1, ()), "recommend": (2, ("candidates", "seen"))}
+"""How methods are called: with how many values, and with which keywords."""
 
 
 @runtime_checkable
@@ -33,9 +34,8 @@ class Model(Protocol):
 
     It may have more: `update(train)` learns from further rows, `unknown_users` and `unknown_items`
     say in words what it does with users and items that train does not hold, and `ledger` holds what
-    it counted. `recommend` may take
-    `history`, a log of what is shown of users beside train, and `fit` and `recommend` may take
-    `progress`, which is called with what is done and with all.
+    it counted. `recommend` may take `history`, a log of what is shown of users beside train, and
+    `fit` and `recommend` may take `progress`, which is called with what is done and with all.
     """
 
     def fit(self, train: Log) -> Any:
@@ -55,11 +55,6 @@ class Model(Protocol):
         Nothing but the candidates of a user may be recommended to him, if there are any, and
         nothing that `seen` (user, item) holds; None means what the model has met of the user.
         """
-
-
-Plugins = Literal["on", "off"]
-_CALLS = {"fit": (1, ()), "recommend": (2, ("candidates", "seen"))}
-"""How methods are called: with how many values, and with which keywords."""
 
 
 def is_path(name: str) -> bool:

@@ -26,16 +26,16 @@ _CELLS_PER_ROW = 50
 """So many scores take as long as a row of a table, for which compiled code is worth its making."""
 
 
-class Cells(NamedTuple):
+class ScoredCells(NamedTuple):
     """Scores of some items: which user of a block, which item, what score."""
 
     row: Integers
     item: Integers
     score: Floats
 
-    def where(self, keep: Flags | Integers) -> Cells:
+    def where(self, keep: Flags | Integers) -> ScoredCells:
         """Some of the cells."""
-        return Cells(self.row[keep], self.item[keep], self.score[keep])
+        return ScoredCells(self.row[keep], self.item[keep], self.score[keep])
 
 
 class Common(NamedTuple):
@@ -67,7 +67,7 @@ class Products(NamedTuple):
         return bound
 
 
-Scores = Floats | Cells | Common | Products
+Scores = Floats | ScoredCells | Common | Products
 """Scores of a block of users: of all items (users x items), or in one of the shapes above. An item
 of -inf, or without a cell, is not recommended."""
 
@@ -88,11 +88,11 @@ class Limits:
         """The limits of some of the users."""
         return replace(self, places=self.places[first:last])
 
-    def key(self, cells: Cells) -> Integers:
+    def key(self, cells: ScoredCells) -> Integers:
         """A number for each cell, ascending with row and item."""
         return cells.row * self.items + cells.item
 
-    def allows(self, cells: Cells) -> Flags:
+    def allows(self, cells: ScoredCells) -> Flags:
         """Which cells may be recommended."""
         row, item = self.banned.of(self.places).pairs()
         fine = ~among(row * self.items + item, self.key(cells))
@@ -118,25 +118,25 @@ def _flags(items: Integers | None, size: int) -> Flags:
 
 
 @singledispatch
-def best(scores: Scores, k: int, limits: Limits) -> Cells:
+def best(scores: Scores, k: int, limits: Limits) -> ScoredCells:
     """The k best items of each user, best first, user by user."""
     raise TypeError(f"a model gave scores of type {type(scores).__name__}")
 
 
 @best.register
-def _(scores: np.ndarray, k: int, limits: Limits) -> Cells:
+def _(scores: np.ndarray, k: int, limits: Limits) -> ScoredCells:
     own = limits.own()
     if own is not None:
-        return _allowed(Cells(*own, scores[own]), k, limits)
+        return _allowed(ScoredCells(*own, scores[own]), k, limits)
     kept = _kept(scores, k, np.zeros(len(scores)), limits)
-    return first(Cells(*kept, scores[kept]), k)
+    return first(ScoredCells(*kept, scores[kept]), k)
 
 
 @best.register
-def _(scores: Products, k: int, limits: Limits) -> Cells:
+def _(scores: Products, k: int, limits: Limits) -> ScoredCells:
     own = limits.own()
     if own is not None:
-        return _allowed(Cells(*own, scores.exact(*own)), k, limits)
+        return _allowed(ScoredCells(*own, scores.exact(*own)), k, limits)
     step = max(1, _PRODUCTS // max(len(scores.right), 1))
     parts = []
     for low in range(0, len(scores.left), step):
@@ -144,21 +144,21 @@ def _(scores: Products, k: int, limits: Limits) -> Cells:
         # However the product is added up, what belongs to the best is within the slack of them.
         inner = limits.part(low, low + step)
         kept = _kept(part.left @ part.right.T, k, part.slack(), inner)
-        found = first(Cells(*kept, part.exact(*kept)), k)
+        found = first(ScoredCells(*kept, part.exact(*kept)), k)
         parts.append(found._replace(row=found.row + low))
     return stacked(parts)
 
 
 @best.register
-def _(scores: Cells, k: int, limits: Limits) -> Cells:
+def _(scores: ScoredCells, k: int, limits: Limits) -> ScoredCells:
     return _allowed(scores, k, limits)
 
 
 @best.register
-def _(scores: Common, k: int, limits: Limits) -> Cells:
+def _(scores: Common, k: int, limits: Limits) -> ScoredCells:
     own = limits.own()
     if own is not None:
-        return _allowed(Cells(*own, scores.scores[own[1]]), k, limits)
+        return _allowed(ScoredCells(*own, scores.scores[own[1]]), k, limits)
     order = np.lexsort((np.arange(limits.items), -scores.scores))
     if limits.offer is not None:
         order = order[_flags(limits.offer.shared, limits.items)[order]]
@@ -166,10 +166,10 @@ def _(scores: Common, k: int, limits: Limits) -> Cells:
     sizes = np.minimum(k + limits.banned.lengths[limits.places], len(order))
     row = np.repeat(np.arange(scores.users), sizes)
     item = order[np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)]
-    return _allowed(Cells(row, item, scores.scores[item]), k, limits)
+    return _allowed(ScoredCells(row, item, scores.scores[item]), k, limits)
 
 
-def _allowed(cells: Cells, k: int, limits: Limits) -> Cells:
+def _allowed(cells: ScoredCells, k: int, limits: Limits) -> ScoredCells:
     cells = cells.where(limits.allows(cells))
     return first(cells.where(cells.score != -np.inf), k)
 
@@ -216,7 +216,7 @@ def kth(scores: Floats, k: int) -> Floats:
     return best
 
 
-def first(cells: Cells, k: int) -> Cells:
+def first(cells: ScoredCells, k: int) -> ScoredCells:
     """The k best cells of each row, best first; equal ones in the order of items."""
     order = np.lexsort((cells.item, -cells.score, cells.row))
     cells = cells.where(order)
@@ -230,8 +230,8 @@ def rank_of(row: Integers) -> Integers:
     return np.arange(len(row)) - np.repeat(starts, sizes) + 1
 
 
-def stacked(parts: list[Cells]) -> Cells:
+def stacked(parts: list[ScoredCells]) -> ScoredCells:
     """Cells of several blocks one after the other."""
     if not parts:
-        return Cells(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    return Cells(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return ScoredCells(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    return ScoredCells(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -1,7 +1,5 @@
-"""Retrieval: items whose vectors are near the vector of a user, wherever vectors come from.
-
-Vectors with ids from files, arrays and frames.
-"""
+"""Retrieval: items whose vectors are near the vector of a user, wherever vectors come from: files,
+arrays or frames, with ids."""
 
 from __future__ import annotations
 
@@ -17,11 +15,81 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats
 from rectitude.data.frames import series
 from rectitude.data.ids import fitted
-from rectitude.data.matrices import load, matrix, require_same_dimensions
+from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadIds, BadScores, BadTable
 from rectitude.models.matrix import Matrix, UserProfiles, numbers_in
 from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, model
+
+Likeness = Literal["dot", "cosine"]
+Named = tuple[pl.Series, Floats]
+"""Ids in order, and the vector of each."""
+
+
+@model("embeddings", fold_in="scored", unknown_items="scored", without=("rest",))
+def embeddings(
+    train: Matrix,
+    *,
+    items: object,
+    users: object = None,
+    item_ids: object = None,
+    user_ids: object = None,
+    likeness: Likeness = "dot",
+) -> Learnt:
+    """Items whose vectors have the highest inner product, or cosine, with that of the user.
+
+    Vectors are arrays, frames or files (.npy, .npz, Parquet). Without vectors of users, the vector
+    of a user is the weighed mean over his profile. Items with a vector can be recommended, whether
+    train holds them or not.
+    """
+    names, right = _scaled(vectors_of(items, item_ids, train.items.dtype, "item"), likeness)
+    if users is None:
+        return _averaged(train, names, right, likeness)
+    owners, left = _scaled(vectors_of(users, user_ids, train.users.dtype, "user"), likeness)
+    if left.shape[1] != right.shape[1]:
+        raise BadScores(
+            f"user vectors have {left.shape[1]} dimensions and item vectors {right.shape[1]}.",
+            "the same number of dimensions.",
+        )
+
+    def knows(profiles: UserProfiles) -> Flags:
+        return numbers_in(profiles.users, owners) >= 0
+
+    def score(profiles: UserProfiles) -> Products:
+        return Products(left[numbers_in(profiles.users, owners)], right)
+
+    return Learnt(score, names, knows, {"vectors": f"{len(owners):,} users, {len(names):,} items"})
+
+
+def _averaged(train: Matrix, names: pl.Series, right: Floats, likeness: Likeness) -> Learnt:
+    """Users as the mean of what they had, over the items that have a vector."""
+    at = numbers_in(train.items, names)
+    has = (at >= 0).astype(np.float64)
+    own = np.where(has[:, None] > 0, right[at], 0.0)
+
+    def knows(profiles: UserProfiles) -> Flags:
+        flags: Flags = profiles.rows @ has > 0
+        return flags
+
+    def score(profiles: UserProfiles) -> Products:
+        total = np.asarray(profiles.rows @ own) / np.asarray(profiles.rows @ has)[:, None]
+        return Products(_unit(total) if likeness == "cosine" else total, right)
+
+    without = int((has == 0).sum())
+    words = f"{len(names):,} items; {without:,} of {len(has):,} items of train have none"
+    return Learnt(score, names, knows, {"vectors": words})
+
+
+def _scaled(named: Named, likeness: Likeness) -> Named:
+    names, vectors = named
+    return names, _unit(vectors) if likeness == "cosine" else vectors
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Vectors of length 1; those without a direction stay as they are."""
+    length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+    scaled: Floats = vectors / np.where(length > 0, length, 1.0)
+    return scaled
 
 
 def vectors_of(source: object, ids: object, dtype: pl.DataType, what: str) -> Named:
@@ -40,10 +108,6 @@ def vectors_of(source: object, ids: object, dtype: pl.DataType, what: str) -> Na
     names = fitted(names, dtype, f"{what} vectors", text=False)
     order = names.arg_sort().to_numpy()
     return names.gather(order), np.ascontiguousarray(held[order])
-
-
-Named = tuple["pl.Series", Floats]
-"""Ids in order, and the vector of each."""
 
 
 def _opened(source: object, what: str) -> tuple[Any, NDArray[Any]]:
@@ -101,68 +165,3 @@ def _require_sound(names: pl.Series, held: Floats, what: str) -> None:
             f" {names[int(bad[0])]!r}).",
             "finite numbers.",
         )
-
-
-Likeness = Literal["dot", "cosine"]
-
-
-@model("embeddings", fold_in="scored", unknown_items="scored", without=("rest",))
-def embeddings(
-    train: Matrix,
-    *,
-    items: object,
-    users: object = None,
-    item_ids: object = None,
-    user_ids: object = None,
-    likeness: Likeness = "dot",
-) -> Learnt:
-    """Items whose vectors have the highest inner product, or cosine, with that of the user.
-
-    Vectors are arrays, frames or files (.npy, .npz, Parquet). Without vectors of users, the vector
-    of a user is the weighed mean over his profile. Items with a vector can be recommended, whether
-    train holds them or not.
-    """
-    names, right = _scaled(vectors_of(items, item_ids, train.items.dtype, "item"), likeness)
-    if users is None:
-        return _averaged(train, names, right, likeness)
-    owners, left = _scaled(vectors_of(users, user_ids, train.users.dtype, "user"), likeness)
-    require_same_dimensions(left.shape[1], right.shape[1])
-
-    def knows(profiles: UserProfiles) -> Flags:
-        return numbers_in(profiles.users, owners) >= 0
-
-    def score(profiles: UserProfiles) -> Products:
-        return Products(left[numbers_in(profiles.users, owners)], right)
-
-    return Learnt(score, names, knows, {"vectors": f"{len(owners):,} users, {len(names):,} items"})
-
-
-def _averaged(train: Matrix, names: pl.Series, right: Floats, likeness: Likeness) -> Learnt:
-    """Users as the mean of what they had, over the items that have a vector."""
-    at = numbers_in(train.items, names)
-    has = (at >= 0).astype(np.float64)
-    own = np.where(has[:, None] > 0, right[at], 0.0)
-
-    def knows(profiles: UserProfiles) -> Flags:
-        flags: Flags = profiles.rows @ has > 0
-        return flags
-
-    def score(profiles: UserProfiles) -> Products:
-        total = np.asarray(profiles.rows @ own) / np.asarray(profiles.rows @ has)[:, None]
-        return Products(_unit(total) if likeness == "cosine" else total, right)
-
-    without = int((has == 0).sum())
-    words = f"{len(names):,} items; {without:,} of {len(has):,} items of train have none"
-    return Learnt(score, names, knows, {"vectors": words})
-
-
-def _scaled(named: Named, likeness: Likeness) -> Named:
-    names, vectors = named
-    return names, _unit(vectors) if likeness == "cosine" else vectors
-
-
-def _unit(vectors: Floats) -> Floats:
-    """Vectors of length 1; those without a direction stay as they are."""
-    length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
-    scaled: Floats = vectors / np.where(length > 0, length, 1.0)
-    return scaled

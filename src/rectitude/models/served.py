@@ -14,7 +14,7 @@ from rectitude.data.log import Log, open_log
 from rectitude.data.read import read
 from rectitude.errors import NothingToEvaluate
 from rectitude.models.matrix import numbers_in, offer_of, pairs_in
-from rectitude.models.ranking import Cells, Limits, rank_of
+from rectitude.models.ranking import Limits, ScoredCells, rank_of
 from rectitude.models.recommender import asked_for
 
 
@@ -61,7 +61,7 @@ class Served:
         user, item = numbers_in(lists["user"], asked), numbers_in(lists["item"], items)
         wanted = np.flatnonzero(user >= 0)
         wanted = wanted[np.argsort(user[wanted], kind="stable")]
-        cells = Cells(user[wanted], item[wanted], wanted.astype(np.float64))
+        cells = ScoredCells(user[wanted], item[wanted], wanted.astype(np.float64))
         kept = limits.allows(cells)
         self._account(asked, cells, kept)
         cells = cells.where(kept)
@@ -85,7 +85,7 @@ class Served:
             frame = frame.with_columns(score=-place.cast(pl.Float64))
         return frame.select("user", "item", pl.col("score").cast(pl.Float64))
 
-    def _account(self, users: pl.Series, cells: Cells, kept: Flags) -> None:
+    def _account(self, users: pl.Series, cells: ScoredCells, kept: Flags) -> None:
         self.ledger = Ledger()
         has = np.bincount(cells.row, minlength=len(users)) > 0
         example = f"user {users[int((~has).argmax())]!r}" if not has.all() else ""

@@ -4,14 +4,9 @@ Rows of a group are brought together first, then each group is sorted by itself:
 random number, and what is still equal by the next column. Rows that are equal in all of them stay
 in the order of the log.
 
-The order in which NumPy's introsort leaves equal numbers.
-
 Many frameworks sort with `sort_values` or `argsort` and do not ask for a stable sort. Which of
-equal rows comes first then follows from the algorithm, and from where all the other rows stood.
-
-Columns as whole numbers in the same order, few enough bits wide to be sorted beside a row.
-
-When users and items were first or last met.
+equal rows comes first then follows from the algorithm, NumPy's introsort, and from where all the
+other rows stood; that order is here too.
 """
 
 from __future__ import annotations
@@ -32,82 +27,22 @@ from rectitude.data.log import Log
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import thread_count, together
 
-STABLE = 16
-"""So many numbers at most are sorted by insertion, which leaves equal ones as they stood."""
-
-
-def introsort(numbers: Integers) -> Integers:
-    """The places of whole numbers in ascending order, equal ones as introsort leaves them.
-
-    They are sorted as dates, for which NumPy has introsort everywhere; numbers go through vector
-    instructions that leave equal ones in another order on every kind of processor.
-    """
-    return np.argsort(numbers.view("datetime64[ns]"), kind="quicksort")
-
-
-def introsorted(rows: NDArray[Any], ends: Integers, numbers: Integers) -> NDArray[Any]:
-    """Rows that stand group after group, each group sorted by the numbers of its rows."""
-    here, left = numbers[rows], rows.copy()
-    for low, high in pairwise([0, *ends.tolist()]):
-        left[low:high] = rows[low:high][introsort(here[low:high])]
-    return left
-
-
-def whole(column: pl.Series) -> Integers:
-    """Whole numbers in the order of a column; the lowest of all is none, for it means no date."""
-    physical = column.to_physical()
-    if not physical.dtype.is_integer() or has_128_bits(physical) or physical.dtype == pl.UInt64:
-        return ranks(physical).astype(np.int64)
-    if cast("int", physical.min() or 0) == np.iinfo(np.int64).min:
-        return ranks(physical).astype(np.int64)
-    return physical.cast(pl.Int64).to_numpy()
-
-
-_32_BITS = 2**32
-
-
-def narrow(column: pl.Series) -> list[pl.Series]:
-    """Columns of whole numbers that span no more than 32 bits, in the same order: one, or two of
-    which the second decides where the first is equal. Text and the like stay as they are."""
-    physical = column.to_physical() if column.dtype.is_temporal() else column
-    if physical.dtype.is_float():
-        bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
-        physical = pl.Series((bits ^ ((bits >> 63) | np.int64(-(2**63)))).view(np.uint64))
-    if not physical.dtype.is_integer() or has_128_bits(physical) or not len(physical):
-        return [physical]
-    low, high = cast("tuple[int, int]", (physical.min(), physical.max()))
-    if high - low < _32_BITS:
-        return [physical]
-    whole = physical.cast(pl.UInt64 if physical.dtype == pl.UInt64 else pl.Int64).to_numpy()
-    wide = whole.view(np.uint64) - np.array(low, whole.dtype).view(np.uint64)  # wraps if it must
-    over = (high - low).bit_length() - 32
-    halves = wide >> np.uint64(over), wide & np.uint64((1 << over) - 1)
-    return [pl.Series(half.astype(np.uint32)) for half in halves]
-
-
-def numbers(column: pl.Series) -> NDArray[np.uint32]:
-    """Numbers from 0 on in the order of a column that `narrow` gave."""
-    if not column.dtype.is_integer() or has_128_bits(column):
-        return ranks(column)
-    low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
-    if not 0 <= low <= high < _32_BITS:
-        column = (column if column.dtype == pl.UInt64 else column.cast(pl.Int64)) - low
-    return column.cast(pl.UInt32).to_numpy()
-
-
 Whole = NDArray[np.int32]
 Rows = NDArray[np.uint32]
 Keys = NDArray[np.uint32]
 Groups = tuple[Keys, int]
 """The number of the group of each row, from 0 on, and a bound that they stay below."""
-
 Level = Literal["user", "item", "all"]
 StableTies = Literal["content", "first", "last"]
 Ties = Literal[StableTies, "introsort", "content_introsort"]
 Order = Literal["time", "file"]
+STABLE = 16
+"""So many numbers at most are sorted by insertion, which leaves equal ones as they stood."""
 _PREFIX = 16
 """A whole log is sorted in portions by so many leading bits of the key."""
 _FEW = 16
+"""Groups of at most so many rows are sorted by insertion."""
+_32_BITS = 2**32
 
 
 class SortedRuns(NamedTuple):
@@ -166,6 +101,28 @@ def in_time(frame: pl.DataFrame, ties: Ties = "content", by: str = "timestamp") 
 def standing(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> RowStanding:
     """Where each row stands within its group when rows go by these columns."""
     return _standing(_arranged(frame, level, columns))
+
+
+def _standing(runs: SortedRuns) -> RowStanding:
+    rows, ends = runs
+    after, size = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
+    if repay(len(rows)):
+        kernel(_place)(frozen(rows), frozen(ends), after, size)
+        return RowStanding(after, size)
+    size[rows] = np.repeat(runs.sizes, runs.sizes)
+    after[rows] = np.repeat(ends, runs.sizes) - 1 - np.arange(len(rows))
+    return RowStanding(after, size)
+
+
+def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
+    """Where each row stands, in the order of the log."""
+    first = 0
+    for group in range(ends.shape[0]):
+        last = ends[group]
+        for place in range(first, last):
+            after[rows[place]] = last - 1 - place
+            size[rows[place]] = last - first
+        first = last
 
 
 def _arranged(frame: pl.DataFrame, level: Level, columns: Iterable[pl.Series]) -> SortedRuns:
@@ -261,6 +218,14 @@ def gathered(groups: Groups, keys: Keys) -> tuple[NDArray[np.uint64], Integers]:
     return packed, ends
 
 
+def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]
+    """The rows of each group one after the other, each number with its key above it."""
+    for row in range(groups.shape[0]):
+        group = groups[row]
+        packed[cursor[group]] = np.uint64(keys[row]) << np.uint64(32) | np.uint64(row)
+        cursor[group] += 1
+
+
 def _unpacked(packed: NDArray[np.uint64], ends: Integers) -> tuple[Rows, Keys]:
     """Sort numbers that hold a key above a row, run by run, on several threads; take them apart."""
     sort = kernel(_sort)
@@ -270,38 +235,6 @@ def _unpacked(packed: NDArray[np.uint64], ends: Integers) -> tuple[Rows, Keys]:
     rows = packed.astype(np.uint32)
     packed >>= np.uint64(32)
     return rows, packed.astype(np.uint32)
-
-
-def _tied(keys: NDArray[Any], ends: Integers) -> tuple[Integers, Integers]:
-    """The places whose key a neighbour in the run has too, and where runs of them end."""
-    if len(keys) < 2:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    same = keys[1:] == keys[:-1]
-    same[ends[(ends > 0) & (ends < len(keys))] - 1] = False
-    more = np.append(same, False)
-    both = more.copy()
-    both[1:] |= same
-    places = np.flatnonzero(both)
-    return places, np.flatnonzero(~more[places]) + 1
-
-
-def _standing(runs: SortedRuns) -> RowStanding:
-    rows, ends = runs
-    after, size = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
-    if repay(len(rows)):
-        kernel(_place)(frozen(rows), frozen(ends), after, size)
-        return RowStanding(after, size)
-    size[rows] = np.repeat(runs.sizes, runs.sizes)
-    after[rows] = np.repeat(ends, runs.sizes) - 1 - np.arange(len(rows))
-    return RowStanding(after, size)
-
-
-def _gather(groups, keys, cursor, packed):  # type: ignore[no-untyped-def]
-    """The rows of each group one after the other, each number with its key above it."""
-    for row in range(groups.shape[0]):
-        group = groups[row]
-        packed[cursor[group]] = np.uint64(keys[row]) << np.uint64(32) | np.uint64(row)
-        cursor[group] += 1
 
 
 def _sort(ends, first, last, packed):  # type: ignore[no-untyped-def]
@@ -319,15 +252,73 @@ def _sort(ends, first, last, packed):  # type: ignore[no-untyped-def]
             packed[at] = number
 
 
-def _place(rows, ends, after, size):  # type: ignore[no-untyped-def]
-    """Where each row stands, in the order of the log."""
-    first = 0
-    for group in range(ends.shape[0]):
-        last = ends[group]
-        for place in range(first, last):
-            after[rows[place]] = last - 1 - place
-            size[rows[place]] = last - first
-        first = last
+def _tied(keys: NDArray[Any], ends: Integers) -> tuple[Integers, Integers]:
+    """The places whose key a neighbour in the run has too, and where runs of them end."""
+    if len(keys) < 2:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    same = keys[1:] == keys[:-1]
+    same[ends[(ends > 0) & (ends < len(keys))] - 1] = False
+    more = np.append(same, False)
+    both = more.copy()
+    both[1:] |= same
+    places = np.flatnonzero(both)
+    return places, np.flatnonzero(~more[places]) + 1
+
+
+def narrow(column: pl.Series) -> list[pl.Series]:
+    """Columns of whole numbers that span no more than 32 bits, in the same order: one, or two of
+    which the second decides where the first is equal. Text and the like stay as they are."""
+    physical = column.to_physical() if column.dtype.is_temporal() else column
+    if physical.dtype.is_float():
+        bits = (physical.cast(pl.Float64).to_numpy() + 0.0).view(np.int64)
+        physical = pl.Series((bits ^ ((bits >> 63) | np.int64(-(2**63)))).view(np.uint64))
+    if not physical.dtype.is_integer() or has_128_bits(physical) or not len(physical):
+        return [physical]
+    low, high = cast("tuple[int, int]", (physical.min(), physical.max()))
+    if high - low < _32_BITS:
+        return [physical]
+    whole = physical.cast(pl.UInt64 if physical.dtype == pl.UInt64 else pl.Int64).to_numpy()
+    wide = whole.view(np.uint64) - np.array(low, whole.dtype).view(np.uint64)  # wraps if it must
+    over = (high - low).bit_length() - 32
+    halves = wide >> np.uint64(over), wide & np.uint64((1 << over) - 1)
+    return [pl.Series(half.astype(np.uint32)) for half in halves]
+
+
+def numbers(column: pl.Series) -> NDArray[np.uint32]:
+    """Numbers from 0 on in the order of a column that `narrow` gave."""
+    if not column.dtype.is_integer() or has_128_bits(column):
+        return ranks(column)
+    low, high = cast("tuple[int, int]", (column.min() or 0, column.max() or 0))
+    if not 0 <= low <= high < _32_BITS:
+        column = (column if column.dtype == pl.UInt64 else column.cast(pl.Int64)) - low
+    return column.cast(pl.UInt32).to_numpy()
+
+
+def introsort(numbers: Integers) -> Integers:
+    """The places of whole numbers in ascending order, equal ones as introsort leaves them.
+
+    They are sorted as dates, for which NumPy has introsort everywhere; numbers go through vector
+    instructions that leave equal ones in another order on every kind of processor.
+    """
+    return np.argsort(numbers.view("datetime64[ns]"), kind="quicksort")
+
+
+def introsorted(rows: NDArray[Any], ends: Integers, numbers: Integers) -> NDArray[Any]:
+    """Rows that stand group after group, each group sorted by the numbers of its rows."""
+    here, left = numbers[rows], rows.copy()
+    for low, high in pairwise([0, *ends.tolist()]):
+        left[low:high] = rows[low:high][introsort(here[low:high])]
+    return left
+
+
+def whole(column: pl.Series) -> Integers:
+    """Whole numbers in the order of a column; the lowest of all is none, for it means no date."""
+    physical = column.to_physical()
+    if not physical.dtype.is_integer() or has_128_bits(physical) or physical.dtype == pl.UInt64:
+        return ranks(physical).astype(np.int64)
+    if cast("int", physical.min() or 0) == np.iinfo(np.int64).min:
+        return ranks(physical).astype(np.int64)
+    return physical.cast(pl.Int64).to_numpy()
 
 
 def ends_of(

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rectitude.convention import SWITCHES, Convention, parse_value
-from rectitude.errors import BadName, RectitudeError, UnreadableFile, unknown_name
+from rectitude.errors import BadName, unknown_name
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse
+from rectitude.options import KeyLines, read_text, read_toml, told_at, toml_lines
 from rectitude.profiles.profile import Profile, set_value
-
-_PART = r"\"[^\"]*\"|'[^']*'|[\w-]+"
-_HEADER = re.compile(rf"\s*\[\s*((?:{_PART})(?:\s*\.\s*(?:{_PART}))*)\s*\]")
-_KEY = re.compile(rf"\s*((?:{_PART})(?:\s*\.\s*(?:{_PART}))*)\s*=")
 
 
 def _is_texts(value: object) -> bool:
@@ -59,22 +54,20 @@ class _File:
 
     def place(self, *path: str) -> str:
         """Where a key stands, in words."""
-        return f"{self.label}, line {_line_of(self.text, path)}"
+        return KeyLines(self.label, {(): 1, **toml_lines(self.text)}).where(path)
 
-    @contextmanager
-    def at(self, *path: str) -> Iterator[None]:
+    def at(self, *path: str) -> AbstractContextManager[None]:
         """Errors in here are told with the place of a key."""
-        try:
-            yield
-        except RectitudeError as error:
-            found = f"{self.place(*path)}: {error.found}"
-            raise type(error)(found, error.expected, error.advice) from None
+        return told_at(lambda: self.place(*path))
 
 
 def from_toml(name: str, text: str, label: str = "") -> Profile:
     """A profile from the text of its file; `label` is what errors call the file."""
     file = _File(text, label or f"profile {name!r}")
-    stored = _parsed(file)
+    stored = read_toml(
+        text, file.label,
+        "TOML: key = value, with text in quotes, under headings such as [convention].",
+    )  # fmt: skip
     _check_shapes(file, stored)
     settings = stored.pop("convention", {})
     convention = Convention().replace(**_switches(file, ("convention",), settings))
@@ -95,29 +88,11 @@ def from_toml(name: str, text: str, label: str = "") -> Profile:
 
 def from_file(path: str | os.PathLike[str]) -> Profile:
     """A profile from a file of one's own."""
-    shown = os.fspath(path)
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UnreadableFile(
-            f"the profile {shown} cannot be read: {cause}.",
-            "a TOML file, or the name of a profile that ships.",
-            "rectitude profiles lists those.",
-        ) from error
-    return from_toml(Path(path).stem, text, shown)
-
-
-def _parsed(file: _File) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.text)
-    except tomllib.TOMLDecodeError as error:
-        message, _, place = str(error).partition(" (at ")
-        where = place.rstrip(")") or "the end of the document"
-        raise UnreadableFile(
-            f"{file.label}, {where}: {message}.",
-            "TOML: key = value, with text in quotes, under headings such as [convention].",
-        ) from None
+    text = read_text(
+        path, "profile", "a TOML file, or the name of a profile that ships.",
+        "rectitude profiles lists those.",
+    )  # fmt: skip
+    return from_toml(Path(path).stem, text, os.fspath(path))
 
 
 def _check_shapes(file: _File, stored: Mapping[str, Any]) -> None:
@@ -190,24 +165,3 @@ def _check_variant(file: _File, key: str, meaning: str | Mapping[str, Any]) -> N
             raise unknown_name("switch or number", name, known, where=where)
         if name in SWITCHES and not isinstance(meaning, str):
             _switches(file, ("variants", key), {name: value})
-
-
-def _line_of(text: str, path: tuple[str, ...]) -> int:
-    """The line of a key, or of the nearest heading above it; 1 where nothing of it is found."""
-    table: tuple[str, ...] = ()
-    found, depth = 1, 0
-    for number, line in enumerate(text.splitlines(), 1):
-        header, key = _HEADER.match(line), _KEY.match(line)
-        if header is not None:
-            table = here = _parts(header[1])
-        elif key is not None:
-            here = (*table, *_parts(key[1]))
-        else:
-            continue
-        if depth < len(here) <= len(path) and here == path[: len(here)]:
-            found, depth = number, len(here)
-    return found
-
-
-def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip("\"'") for part in re.findall(_PART, dotted))

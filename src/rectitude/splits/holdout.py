@@ -7,19 +7,24 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags, Integers
 from rectitude.data.ids import looked_up
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.times import span as length
 from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.draws import at_random, cut_at_random
 from rectitude.prepare.order import Level, Order, RowStanding, Ties, by_time, ends_of
-from rectitude.splits import shares
-from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits.shares import (
+    Arithmetic,
+    Part,
+    Portion,
+    Rounding,
+    by_size,
+    refuse_unused,
+)
 from rectitude.splits.split import Split, parted, splitter
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Short = Literal["some", "all", "none", "error"]
 NoShare = Literal["none", "all"]
@@ -47,23 +52,23 @@ def random_ratio(
     `repeats` above 1 gives a series: each with a seed of its own, or with `overlap` "none" parts of
     one order that share no row. `size` is a number of rows in place of a ratio.
     """
-    given = (ratio, size, rounding, of, arithmetic, minimum, keep)
+    portion = Portion(ratio, size, rounding, of, arithmetic, minimum, keep)
     require_whole(repeats, "repeats")
     if repeats == 1:
-        order = _drawn(log, level, seed, validation, *given)
-        return _by_share(log, order, *given, validation=validation)
+        order = _drawn(log, level, seed, portion, validation)
+        return _by_share(log, order, portion, validation)
     if overlap == "allowed":
-        orders = [_drawn(log, level, seed + nth, validation, *given) for nth in range(repeats)]
+        orders = [_drawn(log, level, seed + nth, portion, validation) for nth in range(repeats)]
         return [
-            _by_share(log, order, *given, validation=validation, name=f"repeat-{nth}")
+            _by_share(log, order, portion, validation, name=f"repeat-{nth}")
             for nth, order in enumerate(orders, 1)
         ]
     because = (
         "repeats without overlap share one order; split train again with validation={'how': ...}"
     )
-    shares.refuse_unused(because, validation=validation)
+    refuse_unused(because, validation=validation)
     order = at_random(log, level, seed)
-    held = shares.by_size(order.size, lambda sizes: _held(sizes, *given))
+    held = by_size(order.size, portion.held)
     _require_room(order, held, repeats)
     lows = [held * nth for nth in range(repeats)]
     return [
@@ -72,15 +77,15 @@ def random_ratio(
     ]
 
 
-def _drawn(log: Log, level: Level, seed: int, validation: float, *given: Any) -> RowStanding:
+def _drawn(log: Log, level: Level, seed: int, portion: Portion, validation: float) -> RowStanding:
     """Where rows stand in a random order; of the whole log, only where the shares end matters."""
     if level != "all":
         return at_random(log, level, seed)
     every = np.array([log.frame.height])
-    held = also = _held(every, *given)
+    held = also = portion.held(every)
     if validation:
-        shares.require_ratio(validation, "validation")
-        also = held + _validated(every, validation, held, *given[2:])
+        require_ratio(validation, "validation")
+        also = held + portion.validated(every, held, validation)
     return cut_at_random(log, [int(held[0]), int(also[0])], seed)
 
 
@@ -107,8 +112,8 @@ def last_ratio(
     group whose share rounds to nothing, as LensKit does.
     """
     standing = by_time(log, level, ties, order)
-    given = (ratio, None, rounding, of, arithmetic, minimum, keep)
-    return _by_share(log, standing, *given, validation=validation, least=least, no_share=no_share)
+    portion = Portion(ratio, None, rounding, of, arithmetic, minimum, keep)
+    return _by_share(log, standing, portion, validation, least=least, no_share=no_share)
 
 
 @splitter
@@ -196,7 +201,7 @@ def _by_number(
             f" to hold out, {skip} to leave after them and {keep} to keep.",
             "n smaller than some profile.",
         )
-    held = shares.by_size(sizes, lambda sizes: _number(sizes, n, keep, short))
+    held = by_size(sizes, lambda sizes: _number(sizes, n, keep, short))
     after = standing.after - skip
     truth = (after >= 0) & (after < held)
     ledger = Ledger()
@@ -224,7 +229,7 @@ def _number(sizes: Any, n: int, keep: int, short: Short) -> Any:
     return np.where(few, np.clip(some.get(short, sizes), 0, n), n)
 
 
-def _account_short(ledger: Ledger, log: Log, last: Mask, needed: int, level: str) -> None:
+def _account_short(ledger: Ledger, log: Log, last: Flags, needed: int, level: str) -> None:
     """Count the groups that have fewer rows than are asked for; `last` marks one row of each."""
     count = int(last.sum())
     example = str(log.frame[level][int(last.argmax())]) if count else ""
@@ -235,52 +240,28 @@ def _account_short(ledger: Ledger, log: Log, last: Mask, needed: int, level: str
 def _by_share(
     log: Log,
     standing: RowStanding,
-    *given: Any,
-    validation: float = 0.0,
+    portion: Portion,
+    validation: float,
     name: str = "",
     least: int = 0,
     no_share: NoShare = "none",
 ) -> Split:
-    none = bool(validation) and given[0] == 0  # all that is held out is for validation
+    none = bool(validation) and portion.ratio == 0  # all that is held out is for validation
 
-    def held_of(sizes: Any) -> Any:
-        held = sizes * 0 if none else np.where(sizes < least, 0, _held(sizes, *given))
+    def held_of(sizes: Integers) -> Integers:
+        held = sizes * 0 if none else np.where(sizes < least, 0, portion.held(sizes))
         return np.where(held == 0, sizes, held) if no_share == "all" else held
 
-    held = shares.by_size(standing.size, held_of)
+    def validated(sizes: Integers) -> Integers:
+        return portion.validated(sizes, held_of(sizes), validation)
+
+    held = by_size(standing.size, held_of)
     tuned = None
     if validation:
-        shares.require_ratio(validation, "validation")
-        also = shares.by_size(
-            standing.size, lambda sizes: _validated(sizes, validation, held_of(sizes), *given[2:])
-        )
+        require_ratio(validation, "validation")
+        also = by_size(standing.size, validated)
         tuned = (standing.after >= held) & (standing.after < held + also)
     return parted(log, standing.after < held, validation=tuned, name=name)
-
-
-def _held(
-    sizes: Any, ratio: Any, size: Any, rounding: Any, of: Any, arithmetic: Any, minimum: int,
-    keep: int,
-) -> Any:  # fmt: skip
-    """How many rows of groups of these sizes are held out."""
-    if size is not None:
-        require_whole(size, "size")
-        return np.minimum(sizes, size)
-    shares.require_ratio(ratio)
-    held = shares.held_out(sizes, ratio, rounding, of, arithmetic)
-    return shares.limited(held, sizes, minimum, keep)
-
-
-def _validated(
-    sizes: Any, ratio: float, held: Any, rounding: Any, of: Any, arithmetic: Any, minimum: int,
-    keep: int,
-) -> Any:  # fmt: skip
-    """How many more rows of each group serve for validation: a share of all its rows."""
-    more = shares.held_out(sizes, ratio, rounding, "truth", arithmetic)
-    rest = sizes - held
-    if minimum:
-        more = np.where((more < minimum) & (rest - minimum >= keep), minimum, more)
-    return np.minimum(more, np.maximum(rest - keep, 0))
 
 
 def _require_room(order: RowStanding, held: Any, repeats: int) -> None:

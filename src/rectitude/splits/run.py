@@ -11,6 +11,7 @@ import numpy as np
 
 from rectitude.data.log import Log, open_log
 from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.options import options_of, require_options
 from rectitude.prepare import prepare
 from rectitude.splits import folds, holdout, timeline, users
 from rectitude.splits.protocols import SplitPlan, resolve
@@ -21,7 +22,6 @@ from rectitude.splits.split import (
     apply,
     holds_rows,
     parameters,
-    require_known,
     require_rows,
     single,
 )
@@ -50,7 +50,9 @@ def split(
     splits train again, as {"how": ...}, or is what the way of splitting takes: a share, a table.
     `unknown` says what happens to unknown users and items. `recipe` prepares the log first.
     """
-    log = prepared(open_log(source), recipe)
+    log = open_log(source)
+    if recipe is not None:
+        log = prepare(log, recipe)
     if log.frame.is_empty():
         raise NothingToEvaluate(f"{log.source} has no rows.", "interactions to split.")
     if protocol is not None:
@@ -62,13 +64,6 @@ def split(
     else:
         plan = SplitPlan(how or "leave_last", options)
     return planned(log, _changed(plan, validation, unknown), seed)
-
-
-def prepared(log: Log, recipe: object) -> Log:
-    """The log after the steps of a recipe."""
-    if recipe is None:
-        return log
-    return prepare(log, recipe)
 
 
 def _changed(plan: SplitPlan, validation: object, unknown: Mapping[str, Any] | None) -> SplitPlan:
@@ -143,7 +138,7 @@ def _finished(made: Split, plan: SplitPlan, seed: int) -> Split:
         made = replace(made, validation=single(plan.validation, made.train, seed))
         account_parts(made)
     if plan.unknown:
-        require_known(with_policy, plan.unknown, "unknown")
+        require_options(plan.unknown, options_of(with_policy), "unknown")
         made = with_policy(made, **plan.unknown)
     words = dict(plan.options)
     if "seed" in parameters(plan.how):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
+from rectitude.arrays import Integers
 from rectitude.errors import BadName
+from rectitude.options import require_ratio, require_whole
 
 Rounding = Literal["floor", "ceil", "round", "half_even", "above"]
 Arithmetic = Literal["decimal", "binary", "thousandths"]
 Part = Literal["truth", "train"]
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 _BINARY: Mapping[str, Callable[[Any], Any]] = {
     "floor": np.floor,
@@ -24,13 +26,43 @@ _BINARY: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """How much of each group is held out: a share of its rows, or a number of them."""
+
+    ratio: float
+    size: int | None = None
+    """a number of rows in place of the ratio"""
+    rounding: Rounding = "half_even"
+    of: Part = "truth"
+    arithmetic: Arithmetic = "decimal"
+    minimum: int = 0
+    """at least so many are held out"""
+    keep: int = 0
+    """where at least so many then stay in train"""
+
+    def held(self, sizes: Integers) -> Integers:
+        """How many rows of groups of these sizes are held out."""
+        if self.size is not None:
+            require_whole(self.size, "size")
+            return np.minimum(sizes, self.size)
+        require_ratio(self.ratio)
+        held = held_out(sizes, self.ratio, self.rounding, self.of, self.arithmetic)
+        return _limited(held, sizes, self.minimum, self.keep)
+
+    def validated(self, sizes: Integers, held: Integers, ratio: float) -> Integers:
+        """How many more rows of each group serve for validation: a share of all its rows."""
+        more = held_out(sizes, ratio, self.rounding, "truth", self.arithmetic)
+        return _limited(more, sizes - held, self.minimum, self.keep)
+
+
 def held_out(
-    sizes: Numbers,
+    sizes: Integers,
     ratio: float,
     rounding: Rounding = "half_even",
     of: Part = "truth",
     arithmetic: Arithmetic = "decimal",
-) -> Numbers:
+) -> Integers:
     """How many rows of groups of these sizes are held out.
 
     `of` is the part that the ratio is of and whose number is rounded; the other gets the rest.
@@ -44,7 +76,7 @@ def held_out(
     return counts if of == "truth" else sizes - counts
 
 
-def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
+def by_size(sizes: Any, function: Callable[[Integers], Any]) -> Any:
     """What a function of a group's size gives for each row, computed once for each size."""
     some = sizes[:1] if sizes.strides == (0,) else sizes
     low, high = (int(some.min()), int(some.max())) if len(some) else (0, 0)
@@ -55,16 +87,9 @@ def by_size(sizes: Any, function: Callable[[Numbers], Any]) -> Any:
     return function(sizes.astype(np.int64))
 
 
-def require_ratio(ratio: object, name: str = "ratio") -> None:
-    """A share that leaves something on both sides."""
-    number = isinstance(ratio, float | int | np.number) and not isinstance(ratio, bool)
-    if not number or not 0 < float(ratio) < 1:  # type: ignore[arg-type]
-        raise BadName(f"{name} is {ratio!r}.", "a number between 0 and 1, such as 0.2.")
-
-
-def _portion(sizes: Numbers, ratio: float, rounding: str, arithmetic: str) -> Numbers:
+def _portion(sizes: Integers, ratio: float, rounding: str, arithmetic: str) -> Integers:
     if arithmetic == "binary":
-        counts: Numbers = _BINARY[rounding](sizes * float(ratio)).astype(np.int64)
+        counts: Integers = _BINARY[rounding](sizes * float(ratio)).astype(np.int64)
         return counts
     exact = Fraction(str(float(ratio))).limit_denominator(10**9)
     above, below = sizes * exact.numerator, exact.denominator
@@ -81,17 +106,17 @@ def _portion(sizes: Numbers, ratio: float, rounding: str, arithmetic: str) -> Nu
     return up
 
 
-def _thousandths(sizes: Numbers, ratio: float) -> Numbers:
+def _thousandths(sizes: Integers, ratio: float) -> Integers:
     """The train part ends with the last place whose rounded fraction is not above 1 - ratio."""
     train = round(1 - ratio, 3)
-    kept: Numbers = np.floor(sizes * (train + 0.0005)).astype(np.int64) + 1
+    kept: Integers = np.floor(sizes * (train + 0.0005)).astype(np.int64) + 1
     while (over := (kept > 0) & (np.round(kept / np.maximum(sizes, 1), 3) > train)).any():
         kept = kept - over
-    left: Numbers = sizes - np.minimum(kept, sizes)
+    left: Integers = sizes - np.minimum(kept, sizes)
     return left
 
 
-def limited(held: Numbers, sizes: Numbers, minimum: int, keep: int) -> Numbers:
+def _limited(held: Integers, sizes: Integers, minimum: int, keep: int) -> Integers:
     """At least `minimum` rows held out where at least `keep` then stay in train."""
     if minimum:
         held = np.where((held < minimum) & (sizes - minimum >= keep), minimum, held)

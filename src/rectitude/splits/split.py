@@ -1,50 +1,33 @@
-"""`Split`: the parts of a log, where they came from, and a fingerprint of what they hold.
+"""`Split`: the parts of a log, made from masks over its rows, and the ways of splitting by name.
 
-A hash of what a table holds, whatever the order of its rows, without sorting them.
-
-Each row becomes a 64-bit number that all its values decide; the sums of two scrambles of these
-numbers do not depend on their order, and tell tables apart in which any row differs.
-
-From masks over the rows of a log to a `Split` whose ledger says where every row went.
-
-The ways of splitting by name, so that recipes, protocols and commands can name them.
+The ledger of a split says where every row went, and its fingerprint what the parts hold.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.blocks import Mask, flags_of
+from rectitude.data.blocks import flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, parts_of
 from rectitude.errors import BadName, NothingToEvaluate, unknown_name
-from rectitude.options import require_fitting
+from rectitude.options import Options, options_of, require_options
 from rectitude.prepare.draws import STEP, mixed, words
+
+if TYPE_CHECKING:
+    from rectitude.data.blocks import Mask
 
 _OTHER = np.uint64(0xD1B54A32D192ED03)
 ROWS = 1_000_000
 """How many rows are looked at together, so that little memory is needed beside the table."""
-
-
-def digest(frame: pl.DataFrame) -> bytes:
-    """The hash of a table: its columns' names, how many rows it has, and their contents."""
-    sums = np.zeros(2, np.uint64)
-    for block in frame.iter_slices(ROWS):
-        state = np.zeros(block.height, np.uint64)
-        for column in block:
-            state = mixed(state + words(column) + STEP)
-        sums += np.array([mixed(state).sum(), mixed(state ^ _OTHER).sum()], np.uint64)
-    said = f"{frame.columns} {frame.height} {sums[0]} {sums[1]}"
-    return hashlib.blake2b(said.encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +57,11 @@ class Split:
                 yield f"validation_{name}", part
 
     @property
+    def met(self) -> list[Log]:
+        """What was met before the truth: train, and fold-in where there is one."""
+        return [self.train] if self.fold_in is None else [self.train, self.fold_in]
+
+    @property
     def fingerprint(self) -> str:
         """A short hash of what each part holds, whatever the order of its rows."""
         whole = hashlib.blake2b(digest_size=8)
@@ -90,6 +78,23 @@ class Split:
 def _size(log: Log) -> str:
     rows, users, items = log.size
     return f"{rows:>12,} rows {users:>10,} users {items:>10,} items"
+
+
+def digest(frame: pl.DataFrame) -> bytes:
+    """The hash of a table, whatever the order of its rows: its columns' names, how many rows it
+    has, and their contents.
+
+    Each row becomes a 64-bit number that all its values decide; the sums of two scrambles of these
+    numbers do not depend on their order, and tell tables apart in which any row differs.
+    """
+    sums = np.zeros(2, np.uint64)
+    for block in frame.iter_slices(ROWS):
+        state = np.zeros(block.height, np.uint64)
+        for column in block:
+            state = mixed(state + words(column) + STEP)
+        sums += np.array([mixed(state).sum(), mixed(state ^ _OTHER).sum()], np.uint64)
+    said = f"{frame.columns} {frame.height} {sums[0]} {sums[1]}"
+    return hashlib.blake2b(said.encode(), digest_size=16).digest()
 
 
 def parted(
@@ -179,18 +184,18 @@ def splitter(function: Given) -> Given:
     return function
 
 
-def parameters(how: str) -> Mapping[str, inspect.Parameter]:
+def parameters(how: str) -> Options:
     """What a way of splitting takes beside the log."""
     if how not in SPLITTERS:
         raise unknown_name("split", how, SPLITTERS)
-    return dict(list(inspect.signature(SPLITTERS[how]).parameters.items())[1:])
+    return options_of(SPLITTERS[how])
 
 
 def apply(how: str, log: Log, options: Mapping[str, Any], seed: int) -> Split | list[Split]:
     """Split a log, with a clear error for a name or choice that does not exist."""
     known = parameters(how)
     given = {"seed": seed, **options} if "seed" in known else dict(options)
-    require_known(SPLITTERS[how], given, f"split {how!r}")
+    require_options(given, known, f"split {how!r}")
     return SPLITTERS[how](log, **given)
 
 
@@ -204,16 +209,3 @@ def single(how: Mapping[str, Any], log: Log, seed: int) -> Split:
     if isinstance(found, list):
         raise BadName(f"split {name!r} gives a series of {len(found)} splits.", "one split.")
     return found
-
-
-def require_known(function: Callable[..., Any], options: Mapping[str, Any], where: str) -> None:
-    """Options that a function takes, of the right types, and nothing missing, or a clear error."""
-    taken = dict(list(inspect.signature(function).parameters.items())[1:])
-    hints = get_type_hints(function)
-    for name, value in options.items():
-        if name not in taken:
-            raise unknown_name("parameter", name, taken, where=where)
-        require_fitting(value, hints[name], f"{name} of {where}")
-    missing = [n for n, one in taken.items() if one.default is one.empty and n not in options]
-    if missing:
-        raise BadName(f"{where} was given no {' and no '.join(missing)}.", "a value for it.")

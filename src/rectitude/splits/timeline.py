@@ -1,7 +1,4 @@
-"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows.
-
-Moments at which a log can be split, and the borders of days and hours.
-"""
+"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows."""
 
 from __future__ import annotations
 
@@ -13,61 +10,20 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.blocks import compared, flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.times import SECONDS, SPAN, moment, ticks
 from rectitude.data.times import span as length_of
 from rectitude.errors import BadName
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.order import Ties, by_time
-from rectitude.splits import shares
-from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits.shares import Arithmetic, Part, Rounding, held_out, refuse_unused
 from rectitude.splits.split import Split, parted, splitter
 
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
-
-
-def next_border(log: Log, value: object) -> Any:
-    """The first border of the unit of a span (a day for 10D) after the last timestamp."""
-    found = SPAN.fullmatch(str(value))
-    if found is None:
-        raise BadName(f"span is {value!r}.", "a length with a unit, such as 10D, to end at one.")
-    last: Any = log.frame["timestamp"].max()
-    unit = SECONDS[found[2].lower()]
-    if not log.frame["timestamp"].dtype.is_temporal():
-        whole = unit * ticks(log)
-        return (last // whole + 1) * whole
-    start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-    length = timedelta(seconds=unit)
-    return start + ((last - start) // length + 1) * length
-
-
-def just_after(moment: Any) -> Any:
-    """The next moment that a timestamp of this kind can have."""
-    if isinstance(moment, float):
-        return math.nextafter(moment, math.inf)
-    if isinstance(moment, int):
-        return moment + 1
-    return moment + (timedelta(microseconds=1) if isinstance(moment, datetime) else timedelta(1))
-
-
-def inside(log: Log, written: object, name: str = "t") -> Any:
-    """A moment as a value that compares with the timestamps: some before it, some from it on."""
-    log.require("timestamp", "a moment")
-    value = moment(log, written, name)
-    times = log.frame["timestamp"]
-    first: Any = times.min()
-    last: Any = times.max()
-    if first is None or not first < value <= last:
-        raise BadName(
-            f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
-            "a moment with rows before it and rows from it on.",
-        )
-    return value
-
-
 Cut = Literal["timestamp", "position", "percentile"]
+_MOST_WINDOWS = 10_000
 
 
 @splitter
@@ -90,12 +46,10 @@ def at_time(
     """
     log.require("timestamp", "at_time")
     if t != "best":
-        shares.refuse_unused(
-            "only t='best' looks at it", min_before=min_before, min_after=min_after
-        )
+        refuse_unused("only t='best' looks at it", min_before=min_before, min_after=min_after)
     if isinstance(t, Sequence) and not isinstance(t, str):
         require_whole(len(t), "the number of moments in t")
-        shares.refuse_unused("each truth ends where the next begins", delta_out=delta_out)
+        refuse_unused("each truth ends where the next begins", delta_out=delta_out)
         return _at_times(log, sorted(inside(log, one) for one in t), delta_in, end)
     ledger = Ledger()
     if t == "best":
@@ -104,7 +58,7 @@ def at_time(
     start = inside(log, t)
     stop = None if end is None else moment(log, end, "end")
     if delta_out is not None:
-        shares.refuse_unused("delta_out says where truth ends", end=end)
+        refuse_unused("delta_out says where truth ends", end=end)
         stop = start + length_of(log, delta_out, "delta_out")
     return _between(log, start, stop, delta_in, ledger=ledger)
 
@@ -113,6 +67,34 @@ def _at_times(log: Log, starts: list[Any], delta_in: object, end: object) -> lis
     stops = [*starts[1:], None if end is None else moment(log, end, "end")]
     both = zip(starts, stops, strict=True)
     return [_between(log, a, b, delta_in, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)]
+
+
+def best_time(log: Log, min_before: int, min_after: int) -> Any:
+    """The moment at which most users have enough rows on both sides, the latest of equals.
+
+    A user has enough from the moment after his row number `min_before` up to the moment of his row
+    number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
+    """
+    require_whole(min_before, "min_before")
+    require_whole(min_after, "min_after")
+    times = pl.col("timestamp").sort()
+    long = pl.len() >= min_before + min_after
+    ends = log.frame.group_by("user").agg(
+        pl.when(long).then(times.get(min_before - 1, null_on_oob=True)).alias("after"),
+        pl.when(long).then(times.get(-min_after, null_on_oob=True)).alias("until"),
+    )
+    ends = ends.filter(pl.col("after") < pl.col("until"))
+    if ends.is_empty():
+        raise BadName(
+            f"no user of {log.source} has {min_before} rows before a moment and {min_after} from"
+            " it on.",
+            "smaller min_before and min_after.",
+        )
+    moments_ = log.frame["timestamp"].unique().sort()
+    opened = ends["after"].sort().search_sorted(moments_, "left")
+    closed = ends["until"].sort().search_sorted(moments_, "left")
+    counts = opened.cast(pl.Int64) - closed.cast(pl.Int64)
+    return moments_.filter(counts == counts.max())[-1]
 
 
 @splitter
@@ -135,19 +117,19 @@ def time_ratio(
     percentile of the timestamps; `boundary` is the part that rows exactly there belong to.
     """
     log.require("timestamp", "time_ratio")
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     every = np.array([log.frame.height])
-    held = int(shares.held_out(every, ratio, rounding, of, arithmetic)[0])
+    held = int(held_out(every, ratio, rounding, of, arithmetic)[0])
     more = 0
     if validation:
-        shares.require_ratio(validation, "validation")
-        more = int(shares.held_out(every, validation, rounding, "truth", arithmetic)[0])
+        require_ratio(validation, "validation")
+        more = int(held_out(every, validation, rounding, "truth", arithmetic)[0])
     if cut == "position":
         after = by_time(log, "all", ties).after
         return parted(log, after < held, validation=(after >= held) & (after < held + more))
     if cut == "percentile":
         because = "a percentile cuts once: split train again with validation={'how': ...}"
-        shares.refuse_unused(because, validation=validation)
+        refuse_unused(because, validation=validation)
         shown = ratio if of == "truth" else 1 - ratio
         return parted(log, _beyond_percentile(log, shown, boundary))
     return _by_timestamp(log, held, more, boundary)
@@ -172,11 +154,11 @@ def _nth_last(times: pl.Series, places: list[int]) -> pl.Series:
     return pl.Series(found).cast(times.dtype)
 
 
-def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Mask:
+def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Flags:
     times = log.frame["timestamp"]
     numbers = times.to_physical().to_numpy()
     point = np.percentile(numbers, 100 * (1 - ratio))
-    beyond: Mask = numbers >= point if boundary == "truth" else numbers > point
+    beyond: Flags = numbers >= point if boundary == "truth" else numbers > point
     return beyond
 
 
@@ -185,13 +167,10 @@ def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
     """Hold out as many rows of each user as he has in the latest share of time, but his last ones
     in the file. It leaks, and is here because RecBole does so unless it was told to sort."""
     log.require("timestamp", "late_share_in_file_order")
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
     held = log.frame.with_columns(late).select(pl.col("late").sum().over("user"))["late"]
     return parted(log, by_time(log, "user", order="file").after < held.to_numpy())
-
-
-_MOST_WINDOWS = 10_000
 
 
 @splitter
@@ -269,29 +248,40 @@ def _between(
     return parted(log, truth, train=train, name=name, ledger=ledger)
 
 
-def best_time(log: Log, min_before: int, min_after: int) -> Any:
-    """The moment at which most users have enough rows on both sides, the latest of equals.
-
-    A user has enough from the moment after his row number `min_before` up to the moment of his row
-    number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
-    """
-    require_whole(min_before, "min_before")
-    require_whole(min_after, "min_after")
-    times = pl.col("timestamp").sort()
-    long = pl.len() >= min_before + min_after
-    ends = log.frame.group_by("user").agg(
-        pl.when(long).then(times.get(min_before - 1, null_on_oob=True)).alias("after"),
-        pl.when(long).then(times.get(-min_after, null_on_oob=True)).alias("until"),
-    )
-    ends = ends.filter(pl.col("after") < pl.col("until"))
-    if ends.is_empty():
+def inside(log: Log, written: object, name: str = "t") -> Any:
+    """A moment as a value that compares with the timestamps: some before it, some from it on."""
+    log.require("timestamp", "a moment")
+    value = moment(log, written, name)
+    times = log.frame["timestamp"]
+    first: Any = times.min()
+    last: Any = times.max()
+    if first is None or not first < value <= last:
         raise BadName(
-            f"no user of {log.source} has {min_before} rows before a moment and {min_after} from"
-            " it on.",
-            "smaller min_before and min_after.",
+            f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
+            "a moment with rows before it and rows from it on.",
         )
-    moments_ = log.frame["timestamp"].unique().sort()
-    opened = ends["after"].sort().search_sorted(moments_, "left")
-    closed = ends["until"].sort().search_sorted(moments_, "left")
-    counts = opened.cast(pl.Int64) - closed.cast(pl.Int64)
-    return moments_.filter(counts == counts.max())[-1]
+    return value
+
+
+def next_border(log: Log, value: object) -> Any:
+    """The first border of the unit of a span (a day for 10D) after the last timestamp."""
+    found = SPAN.fullmatch(str(value))
+    if found is None:
+        raise BadName(f"span is {value!r}.", "a length with a unit, such as 10D, to end at one.")
+    last: Any = log.frame["timestamp"].max()
+    unit = SECONDS[found[2].lower()]
+    if not log.frame["timestamp"].dtype.is_temporal():
+        whole = unit * ticks(log)
+        return (last // whole + 1) * whole
+    start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+    length = timedelta(seconds=unit)
+    return start + ((last - start) // length + 1) * length
+
+
+def just_after(moment: Any) -> Any:
+    """The next moment that a timestamp of this kind can have."""
+    if isinstance(moment, float):
+        return math.nextafter(moment, math.inf)
+    if isinstance(moment, int):
+        return moment + 1
+    return moment + (timedelta(microseconds=1) if isinstance(moment, datetime) else timedelta(1))

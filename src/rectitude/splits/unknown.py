@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, chosen
 from rectitude.errors import UnknownIds
 from rectitude.splits.split import Split, account_parts
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 Policy = Literal["keep", "drop", "error"]
 Known = Literal["train", "all"]
@@ -57,11 +56,10 @@ def unknown(
     return kept
 
 
-def facts_of(split: Split, known: Known = "train", least: int = 1) -> dict[str, Mask]:
+def facts_of(split: Split, known: Known = "train", least: int = 1) -> dict[str, Flags]:
     """For each row of truth whether its user is unknown, its item is, and its pair was seen."""
     truth, train = split.truth.frame, split.train.frame
-    shown = [train] if split.fold_in is None else [train, split.fold_in.frame]
-    pairs = pl.concat([part.select("user", "item") for part in shown]).unique()
+    pairs = pl.concat([log.frame.select("user", "item") for log in split.met]).unique()
     again = truth.select("user", "item").join(
         pairs.with_columns(seen=True), ["user", "item"], "left", maintain_order="left"
     )
@@ -104,7 +102,9 @@ def slice_of(split: Split) -> pl.Series:
     return pl.Series("slice", names[facts["users"] + 2 * facts["items"].astype(int)])
 
 
-def _account(ledger: Ledger, truth: Log, name: str, mask: Mask, policy: Policy, words: str) -> None:
+def _account(
+    ledger: Ledger, truth: Log, name: str, mask: Flags, policy: Policy, words: str
+) -> None:
     count, rows = int(mask.sum()), truth.frame.height
     first = truth.frame.row(int(mask.argmax()), named=True) if count else {}
     example = f"user {first['user']}, item {first['item']}" if count else ""

@@ -8,20 +8,19 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from rectitude.arrays import Flags
 from rectitude.data.blocks import compared
 from rectitude.data.ids import counts, distinct, looked_up, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.times import span
 from rectitude.errors import BadName
-from rectitude.options import require_whole
+from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.draws import places
 from rectitude.prepare.order import Ties, by_time, ends_of
-from rectitude.splits import shares, timeline
-from rectitude.splits.shares import Arithmetic, Part, Rounding
+from rectitude.splits import timeline
+from rectitude.splits.shares import Arithmetic, Part, Rounding, held_out, refuse_unused
 from rectitude.splits.split import Split, accounted, parted, single, splitter
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
 
@@ -68,7 +67,7 @@ def strong_generalisation(
         drawn_from = single(within, log, seed).truth.frame["user"]
     evaluated = _drawn(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
     if t is None:
-        shares.refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
+        refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
         return _shown(log, evaluated, single(within, chosen(log, evaluated), seed), shown)
     timed = {"t": t, "delta_in": delta_in, "delta_out": delta_out}
     given = {name: value for name, value in timed.items() if value is not None}
@@ -110,9 +109,8 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
     The moment is the latest from which at least that share of users begins. Train is what happened
     before it; later rows of users who were there already are in no part.
     """
-
     log.require("timestamp", "new_users")
-    shares.require_ratio(ratio)
+    require_ratio(ratio)
     begins, users = ends_of(log, "user", "first")
     starts = begins.filter(counts(users, len(begins)) > 0)
     counted = starts.value_counts().sort("timestamp", descending=True)
@@ -176,7 +174,7 @@ def _rows(*parts: Log) -> pl.Series:
     return pl.concat([part.frame[ROW] for part in parts])
 
 
-def _late(log: Log, t: object) -> Mask:
+def _late(log: Log, t: object) -> Flags:
     """The rows of users whose latest row is at t or later."""
     last, users = ends_of(log, "user", "last")
     return looked_up((last >= timeline.inside(log, t)).to_numpy(), users)
@@ -185,12 +183,12 @@ def _late(log: Log, t: object) -> Mask:
 def _drawn(
     log: Log, ratio: float, size: int | Literal["all"] | None, of: Part, rounding: Rounding,
     arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
-) -> Mask:  # fmt: skip
+) -> Flags:  # fmt: skip
     """The rows of the users that are set apart: the first of a random order, `among` some."""
     place, users = places(log.frame["user"], seed)
     if size is None:
-        shares.require_ratio(ratio)
-        size = int(shares.held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
+        require_ratio(ratio)
+        size = int(held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
     size = users if size == "all" else size
     require_whole(size, "size")
     if size > users:
@@ -198,16 +196,16 @@ def _drawn(
     if among is not None and distinct(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)
-    drawn: Mask = (place < size) & (place < users)
+    drawn: Flags = (place < size) & (place < users)
     return drawn
 
 
 def _shown(
     log: Log,
-    evaluated: Mask,
+    evaluated: Flags,
     inner: Split,
     shown: str,
-    learnt: Mask | None = None,
+    learnt: Flags | None = None,
     name: str = "",
 ) -> Split:
     """What is shown of the evaluated users beside what is learnt from the others."""

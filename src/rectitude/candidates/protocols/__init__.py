@@ -1,6 +1,6 @@
 """Ways to make candidates by name: ours, and those of frameworks, which are data.
 
-A file says which settings of `sampling.Plan` a framework's own sampler amounts to, and what its
+A file says which settings of `SamplingPlan` a framework's own sampler amounts to, and what its
 words for them are.
 """
 
