@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rectitude as rt
 from rectitude.candidates.sets import given as given_sets
 from rectitude.data import text
-from rectitude.data import text as plainly
+from rectitude.data.formats import separated as plainly
 from rectitude.data.log import open_log
 from rectitude.errors import RectitudeError
 

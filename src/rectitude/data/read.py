@@ -127,11 +127,13 @@ def read(
     if is_wrapped(source):
         return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form, keep)
     named, hints = dict(columns or {}), dict(hints or {})
-    opened = _opened(source, wanted(what, hints | named, list_key, form))
+    want = wanted(what, hints | named, list_key, form)
+    opened = _opened(source, want)
     if opened.recognised:
         _LOG.info("read %s as %s", opened.label, opened.recognised)
     there = {role: name for role, name in hints.items() if name in opened.names}
-    want = wanted(what, there | named, list_key)
+    if there != hints:
+        want = wanted(what, there | named, list_key)
     chosen = recognise(opened, want)
     chosen |= {} if opened.anonymous else attributes(opened, want, chosen, keep)
     left = tuple(name for name in opened.names if name not in chosen.values())
@@ -173,8 +175,6 @@ def _read_wrapped(
 
 def _opened(source: object, want: WantedColumns) -> Source:
     if isinstance(source, (str, PathLike)):
-        from rectitude.data.formats.registry import open_file  # which knows every format
-
         return open_file(Path(fspath(source)).expanduser(), want)
     if want.form:
         raise BadTable(
@@ -194,3 +194,28 @@ def _opened(source: object, want: WantedColumns) -> Source:
     if want.what in KEPT_WHOLE and isinstance(source, Collection):
         return open_ids(source, want)
     raise BadTable(f"{want.what} is a {type(source).__name__}, which is no table.", ACCEPTED)
+
+
+def open_file(path: Path, want: WantedColumns) -> Source:
+    """A file or folder as a source: its content says what it is, its name only helps; a format
+    that was named decides."""
+    from rectitude.data.formats.file import opened, require_text  # loaded once a file is read
+    from rectitude.data.formats.folders import open_folder
+    from rectitude.data.formats.recognise import recognise as recognise_file
+    from rectitude.data.formats.registry import FORMATS, format_named
+
+    if path.is_dir():
+        source, reason = open_folder(path)
+        return replace(source, recognised=reason)
+    if want.form:
+        name, reason, form = want.form, "as was said", format_named(want.form, "format=")
+        file = opened(path)
+        if form.nature == "text":
+            require_text(file)
+    else:
+        file = opened(path)
+        name, reason = recognise_file(file, want.what)
+        form = FORMATS[name]
+    source = form.read(file, want)
+    details = f"; {source.recognised}" if source.recognised else ""
+    return replace(source, recognised=f"{name} ({reason}{details})")

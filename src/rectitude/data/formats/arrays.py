@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
+from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
 from rectitude.data.columns import WantedColumns
@@ -19,23 +20,14 @@ from rectitude.data.formats.fit import require_numbers
 from rectitude.data.frames import from_numpy, renamed
 from rectitude.data.matrices import load
 from rectitude.data.objects import open_sparse
-from rectitude.data.table import ROW_NUMBER, Source, What
+from rectitude.data.table import ROW_NUMBER, Source
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 IDS = ("ids", "items", "preds", "")
 """Names that the array of items has in a file; the last is that of a lone array."""
 MOST = 50_000_000
 """Rows and columns that a matrix is written with at most: its rows all take space."""
-
-
-def sniff_sparse(file: File, what: What) -> str | None:
-    """An archive of SciPy: it holds indptr, or the row and col of coordinates."""
-    members = _members(file)
-    return "it is a sparse matrix of SciPy" if {"data", "shape"} <= members else None
 
 
 def read_sparse(file: File, want: WantedColumns) -> Source:
@@ -81,14 +73,6 @@ def gaps(content: FileContent) -> tuple[str, ...]:
     return (f"{missing} rows belong to no user: they count as empty lists",)
 
 
-def sniff_lists(file: File, what: What) -> str | None:
-    """An array of NumPy, or an archive that holds the ids of lists."""
-    if file.data is None and file.head.startswith(b"\x93NUMPY"):
-        return "it is an array of NumPy: one row per list"
-    found = _members(file) & set(IDS)
-    return f"it holds the array {found.pop()}: one row per list" if found else None
-
-
 def read_lists(file: File, want: WantedColumns) -> Source:
     """Ids in rows, best first; negative ids fill up lists that are too short, as implicit does.
 
@@ -117,18 +101,6 @@ def write_lists(content: FileContent, path: Path) -> Mapping[Path, Write]:
         _require_rows(keys)
         return {path: partial(_save_arrays, {"": ids})}
     return {path: partial(_save_arrays, {"users": keys.to_numpy(), "ids": ids})}
-
-
-def _members(file: File) -> set[str]:
-    if file.data is not None or not file.head.startswith(b"PK"):
-        return set()
-    try:
-        with ZipFile(file.path) as archive:
-            names = archive.namelist()
-    except (BadZipFile, OSError) as error:
-        raise UnreadableFile(f"{file.path} is truncated or damaged: {error}.",
-                             "a complete archive.", "write it again.") from error  # fmt: skip
-    return {name.removesuffix(".npy") for name in names if name.endswith(".npy")}
 
 
 def _rows(label: str, ids: NDArray[Any], users: Any, scores: Any) -> Source:

@@ -13,8 +13,8 @@ from rectitude.data.columns import RANK, SCORE, normal, wanted
 from rectitude.data.formats.file import FileContent, Kind
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.layouts import is_typed
-from rectitude.data.formats.registry import FORMATS, format_for, format_named, open_file
-from rectitude.data.read import read
+from rectitude.data.formats.registry import FORMATS, format_for, format_named
+from rectitude.data.read import open_file, read
 from rectitude.data.table import Source, Table, What
 from rectitude.errors import BadName, RectitudeError, UnwritableFile
 from rectitude.storage import write_all

@@ -15,11 +15,12 @@ from typing import Any
 import polars as pl
 
 from rectitude.data.columns import POSITIONS, WantedColumns, listed
-from rectitude.data.formats import columnar, jsons, separated
+from rectitude.data.formats import columnar, jsons
 from rectitude.data.formats.file import PACKED, File, FileContent, Kind, opened, require_text
 from rectitude.data.formats.fit import require_numbers
-from rectitude.data.formats.separated import read_sniffed, write_separated
-from rectitude.data.table import Source, What
+from rectitude.data.formats.recognise import PROPERTIES, is_arrow, is_json_lines, is_parquet
+from rectitude.data.formats.separated import read_headerless, read_separated, write_separated
+from rectitude.data.table import Source
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 
@@ -94,8 +95,8 @@ def reader(layout: Layout) -> Callable[[File, WantedColumns], Source]:
     """Read a table whose columns bear the names of a library, whatever file it is in."""
 
     def read(file: File, want: WantedColumns) -> Source:
-        container = _container(file) if layout.header else separated.read_headerless
-        if container in (separated.read_headerless, separated.read_sniffed):
+        container = _container(file) if layout.header else read_headerless
+        if container in (read_headerless, read_separated):
             require_text(file)
         source = container(file, want)
         return _imposed(source, layout, want) if layout.header else source
@@ -114,7 +115,7 @@ def writer(layout: Layout) -> Writer:
         if container is not None:
             return container(renamed, path)
         separator = {".tsv": TAB, ".csv": ","}.get(_suffix(path), layout.separator)
-        return separated.write_separated(renamed, path, separator=separator, header=layout.header)
+        return write_separated(renamed, path, separator=separator, header=layout.header)
 
     return write
 
@@ -123,7 +124,7 @@ def write_recbole(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """An atomic file: tabs always, whatever the name says."""
     names = RECBOLE.names(content.kind)
     frame = content.frame.rename({role: names[role] for role in content.frame.columns})
-    return separated.write_separated(replace(content, frame=frame), path, separator=TAB)
+    return write_separated(replace(content, frame=frame), path, separator=TAB)
 
 
 def _suffix(path: Path) -> str:
@@ -133,12 +134,11 @@ def _suffix(path: Path) -> str:
 def _container(file: File) -> Callable[[File, WantedColumns], Source]:
     """How the table is stored, as its content says."""
     kinds = {
-        columnar.sniff_parquet: columnar.read_parquet,
-        columnar.sniff_arrow: columnar.read_arrow,
-        jsons.sniff_lines: jsons.read_lines,
+        is_parquet: columnar.read_parquet,
+        is_arrow: columnar.read_arrow,
+        is_json_lines: jsons.read_lines,
     }
-    found = (read for sniff, read in kinds.items() if sniff(file, "log"))
-    return next(found, separated.read_sniffed)
+    return next((read for test, read in kinds.items() if test(file, "log")), read_separated)
 
 
 def is_typed(path: Path) -> bool:
@@ -170,16 +170,7 @@ def _imposed(source: Source, layout: Layout, want: WantedColumns) -> Source:
     return replace(source, roles=roles)
 
 
-PROPERTIES = "_properties.yaml"
 NAMES = {"list": "uid", "item": "iid", "timestamp": "ts"}
-
-
-def sniff_recpack(file: File, what: What) -> str | None:
-    """The properties by name, the table by the column that only RecPack has."""
-    if file.path.name.endswith(PROPERTIES):
-        return "its name is that of RecPack's properties"
-    first = file.lines[0].split(",") if file.lines else []
-    return "its header holds interactionid" if {"uid", "iid", "interactionid"} <= {*first} else None
 
 
 def read_recpack(file: File, want: WantedColumns) -> Source:
@@ -189,7 +180,7 @@ def read_recpack(file: File, want: WantedColumns) -> Source:
         file = opened(path.with_name(path.name.removesuffix(PROPERTIES) + ".csv"))
     beside = file.path.with_name(file.path.stem + PROPERTIES)
     properties = _properties(beside) if beside.exists() else {}
-    source = read_sniffed(file, want)
+    source = read_separated(file, want)
     for role in ("list", "item"):
         if NAMES[role] not in source.names:
             raise BadTable(
