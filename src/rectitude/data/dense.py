@@ -15,20 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
+from rectitude.data.table import Table
 from rectitude.errors import BadScores
 from rectitude.rowkernels.rows import Chances
 from rectitude.rowkernels.standings import MASKED
-
-if TYPE_CHECKING:
-    from rectitude.data.table import Table
-
 
 Counts = NDArray[np.signedinteger[Any]]
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Integers, Pieces
-from rectitude.data.blocks import blocks, pieces, plain
+from rectitude.data.values import blocks, pieces, plain
 from rectitude.errors import BadIds
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, thread_count, together

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rectitude.data.blocks import blocks, flags_of, kind, plain
 from rectitude.data.columns import COUNTS, normal
 from rectitude.data.ids import distinct, whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.data.table import Table
 from rectitude.data.times import in_words, times
-from rectitude.data.values import require_counts
+from rectitude.data.values import blocks, flags_of, kind, plain, require_counts
 from rectitude.errors import BadIds, BadTable
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
@@ -33,7 +32,7 @@ from rectitude.parallel import in_blocks, together
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rectitude.data.blocks import Mask
+    from rectitude.data.values import Mask
 
 
 _FEW = 1 << 12

@@ -23,8 +23,7 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
-from rectitude.data.table import ATTRIBUTE, Table
+from rectitude.data.table import ATTRIBUTE, Inputs, Table
 from rectitude.data.times import ticks_by, times
 from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName, unknown_name
 from rectitude.evaluation.restrict import named as names_of

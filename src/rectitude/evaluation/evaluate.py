@@ -26,8 +26,8 @@ from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.sums import ByGroup, State, Sum, Total, of_nobody, overall
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import account
 from rectitude.evaluation.axes import Axis, kept_columns

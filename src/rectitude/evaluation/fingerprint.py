@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Grouped, Pieces
-from rectitude.data.blocks import pieces
 from rectitude.data.ids import has_128_bits, kind_of
+from rectitude.data.values import pieces
 from rectitude.judge.align import Aligned
 from rectitude.judge.dense import recorded
 from rectitude.judge.match import Stretch, share, stretches

@@ -17,9 +17,8 @@ from rectitude.candidates.value import Candidates
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
-from rectitude.data.table import Table
+from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadTable, NothingToEvaluate
 from rectitude.predictions.masks import (
     codes_of,

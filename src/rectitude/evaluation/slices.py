@@ -22,8 +22,8 @@ from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.slices import WHOLE, Number, Slices
 from rectitude.aggregate.sums import State, Total, state_by_user
 from rectitude.arrays import Flags, Integers
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import BadName, NothingToEvaluate, RectitudeError, UndefinedValue
 from rectitude.evaluation.axes import (
     Axis,

@@ -9,8 +9,8 @@ from typing import Literal
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.sums import State, Total, state_by_user
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.evaluation.axes import kept_columns, require_axes
 from rectitude.evaluation.axes import parse_slicings as parse_slices

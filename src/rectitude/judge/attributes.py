@@ -18,7 +18,7 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
+from rectitude.data.table import Inputs
 from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
 

@@ -20,7 +20,7 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
 from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
+from rectitude.data.table import Inputs
 from rectitude.judge.align import Aligned
 from rectitude.judge.attributes import Attributes, Groups, Memberships, People, people
 from rectitude.judge.layout import (

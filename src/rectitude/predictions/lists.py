@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Pieces
-from rectitude.data.blocks import pieces
+from rectitude.data.values import pieces
 from rectitude.errors import BadScores, BadTable
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.blocks import blocks, plain
 from rectitude.data.ids import codes, first_rows, has_128_bits, looked_up, stretches
 from rectitude.data.log import taken
+from rectitude.data.values import blocks, plain
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
 from rectitude.prepare.order import Level, RowStanding, equals, settled, standing

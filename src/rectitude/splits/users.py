@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rectitude.data.blocks import compared
 from rectitude.data.ids import counts, distinct, looked_up, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.times import span
+from rectitude.data.values import compared
 from rectitude.errors import BadName
 from rectitude.options import require_whole
 from rectitude.prepare.draws import places
