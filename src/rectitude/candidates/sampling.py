@@ -18,8 +18,9 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct
 from rectitude.candidates.estimators import warning
-from rectitude.candidates.sets import SplitParts, numbers_of, parts_of
+from rectitude.candidates.sets import SplitParts, parts_of
 from rectitude.candidates.value import Candidates
+from rectitude.data.ids import numbers_in
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, unknown_name
 from rectitude.options import require_fitting
@@ -366,7 +367,7 @@ def _earliest(frame: pl.DataFrame, key: str, known: pl.Series, never: int) -> In
     found = np.full(len(known), never)
     stamps = times["timestamp"]
     whole = stamps if stamps.dtype.is_numeric() else stamps.to_physical()
-    found[numbers_of(times[key], known)] = _ordered(whole)
+    found[numbers_in(times[key], known)] = _ordered(whole)
     return found
 
 

@@ -5,7 +5,6 @@ The ids of a split in numbers: who is evaluated, on what, and what each user has
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +12,9 @@ import polars as pl
 
 from rectitude.arrays import Floats, Integers, distinct
 from rectitude.candidates.value import Candidates, first
-from rectitude.data.ids import fitted, fitting, ids_alone
+from rectitude.data.ids import fitted, fitting, ids_alone, numbers_in
 from rectitude.data.ledger import Ledger
+from rectitude.data.objects import are_ids
 from rectitude.data.read import read
 from rectitude.errors import NothingToEvaluate
 from rectitude.splits.split import Split
@@ -67,7 +67,7 @@ def parts_of(split: Split, items: object = None) -> SplitParts:
     whole = known if offered is None else offered
     return SplitParts(
         users, known, numbered[0], numbered[1].unique().sort("user", "item"),
-        np.sort(numbers_of(whole, known)),
+        np.sort(numbers_in(whole, known)),
     )  # fmt: skip
 
 
@@ -76,19 +76,11 @@ def _catalogue(items: object, dtype: pl.DataType) -> pl.Series:
     return fitted(table.frame["item"], dtype, table.source, table.text).unique()
 
 
-def numbers_of(ids: pl.Series, known: pl.Series) -> Integers:
-    """The number of each id among the known ones."""
-    places = pl.DataFrame({"id": known}).with_row_index("number")
-    found = pl.DataFrame({"id": ids}).join(places, on="id", how="left", maintain_order="left")
-    numbers: Integers = found["number"].to_numpy().astype(np.int64)
-    return numbers
-
-
 def _numbered(frame: pl.DataFrame, users: pl.Series, items: pl.Series) -> pl.DataFrame:
     return pl.DataFrame(
         {
-            "user": numbers_of(frame["user"], users),
-            "item": numbers_of(frame["item"], items),
+            "user": numbers_in(frame["user"], users),
+            "item": numbers_in(frame["item"], items),
         }
     )
 
@@ -129,7 +121,7 @@ def given(split: Split, source: object) -> Candidates:
     """
     if isinstance(source, Candidates):
         return source
-    if _ids_alone(source):
+    if are_ids(source):
         parts = parts_of(split, source)
         candidates = _shared(parts, parts.catalogue, "given", Ledger())
     else:
@@ -148,12 +140,6 @@ def _pairs(source: object, model: pl.DataFrame) -> pl.DataFrame:
         return frame.sort("user", "item")
     linked = fitted(source["positive"], frame["item"].dtype, table.source, table.text)
     return frame.with_columns(linked).sort("user", "positive", "item")
-
-
-def _ids_alone(source: object) -> bool:
-    if isinstance(source, (list, tuple)):
-        return not any(isinstance(row, (tuple, list, dict)) for row in source)
-    return isinstance(source, (pl.Series, np.ndarray, Set))
 
 
 def _shared(parts: SplitParts, numbers: Integers, kind: str, ledger: Ledger) -> Candidates:

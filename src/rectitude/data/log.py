@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from rectitude.data.columns import COUNTS, normal
-from rectitude.data.ids import distinct, whole_numbers
+from rectitude.data.ids import count_ids, whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import read
 from rectitude.data.table import Table
@@ -211,7 +211,7 @@ class Log:
     def size(self) -> Size:
         """Rows, users, items."""
         if not self.counted:
-            users, items = (distinct(self.frame[side]) for side in ("user", "item"))
+            users, items = (count_ids(self.frame[side]) for side in ("user", "item"))
             self.counted.append((self.frame.height, users, items))
         return self.counted[0]
 

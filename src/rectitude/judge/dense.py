@@ -19,20 +19,14 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Cells, Dense, Firsts, Holes, Known
+from rectitude.data.ids import located
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadName
 from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.truth import Truth
-from rectitude.predictions.masks import (
-    keys_of,
-    located,
-    wanted,
-    with_keys,
-    with_padding,
-    without_padding,
-)
+from rectitude.predictions.masks import keys_of, wanted, with_keys, with_padding, without_padding
 from rectitude.rowkernels.rows import Chances, chances, count, single
 from rectitude.rowkernels.standings import MASKED, Wanted
 
