@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Integers
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import File, FileContent
-from rectitude.data.formats.fit import require_numbers
+from rectitude.data.formats.fit import bound_of, require_numbers
 from rectitude.data.frames import from_numpy, renamed
 from rectitude.data.matrices import load
 from rectitude.data.objects import open_sparse
@@ -49,13 +49,12 @@ def write_sparse(content: FileContent, path: Path) -> Mapping[Path, Write]:
     from scipy.sparse import coo_array, csr_matrix
 
     frame = content.frame
-    users = require_numbers(frame["list"], "a matrix", MOST).to_numpy()
-    items = require_numbers(frame["item"], "a matrix", MOST).to_numpy()
+    users, items = (require_numbers(frame[role], "a matrix", MOST) for role in ("list", "item"))
     number = frame[frame.columns[-1]].cast(float).to_numpy()
     lists = users if content.handed is None else require_numbers(content.handed, "a matrix", MOST)
-    shape = (_size(np.asarray(lists)), _size(items))
-    matrix = csr_matrix(coo_array((number, (users, items)), shape=shape))
-    if matrix.nnz < frame.height or len(np.unique(users * max(shape[1], 1) + items)) < len(users):
+    shape = (bound_of(lists), bound_of(items))
+    matrix = csr_matrix(coo_array((number, (users.to_numpy(), items.to_numpy())), shape=shape))
+    if matrix.nnz < frame.height or (users * max(shape[1], 1) + items).n_unique() < len(users):
         raise BadTable(
             "some rows repeat the user and item of another.",
             "every pair once: a matrix has one cell for it.",
@@ -66,8 +65,7 @@ def write_sparse(content: FileContent, path: Path) -> Mapping[Path, Write]:
 def gaps(content: FileContent) -> tuple[str, ...]:
     """Rows that no list fills: whoever reads predictions takes each row for a list."""
     keys = content.frame["list"] if content.handed is None else content.handed
-    size = _size(require_numbers(keys, "a matrix", MOST).to_numpy())
-    missing = size - keys.n_unique()
+    missing = bound_of(require_numbers(keys, "a matrix", MOST)) - keys.n_unique()
     if content.kind != "predictions" or not missing:
         return ()
     return (f"{missing} rows belong to no user: they count as empty lists",)
@@ -152,10 +150,6 @@ def _require_rows(keys: Any) -> None:
             "users that are the numbers of rows: a .npy file has no place for others.",
             "write a .npz file: it holds users beside ids.",
         )
-
-
-def _size(positions: NDArray[Any]) -> int:
-    return int(positions.max()) + 1 if len(positions) else 0
 
 
 def _save_sparse(matrix: Any, where: Path) -> None:

@@ -63,8 +63,7 @@ class File:
     @property
     def suffix(self) -> str:
         """The ending of its name, but for that of a compression."""
-        named = self.path.suffix.lower() in PACKED
-        return (self.path.with_suffix("") if named else self.path).suffix.lower()
+        return suffix_of(self.path)
 
     @property
     def content(self) -> bytes:
@@ -91,6 +90,12 @@ class File:
     def separator(self) -> str:
         """What separates the fields of its first line, taken as text in columns."""
         return _separator_of(next(filter(str.strip, self.start), ""), self.suffix)
+
+
+def suffix_of(path: Path) -> str:
+    """The ending of a name in small letters, but for that of a compression."""
+    packed = path.suffix.lower() in PACKED
+    return (Path(path.stem) if packed else path).suffix.lower()
 
 
 def opened(path: Path) -> File:
@@ -147,8 +152,16 @@ def require_text(file: File) -> None:
         raise UnreadableFile(f"{path} is not text (a zero at byte {at}).", READ)
 
 
-def packed(data: bytes, path: Path) -> bytes:
-    """Bytes compressed as the ending of a name asks for."""
+def write_bytes(raw: bytes, path: Path) -> Mapping[Path, Write]:
+    """Bytes as they are, or compressed if the name asks for it."""
+    return {path: partial(_write, _packed(raw, path))}
+
+
+def _write(data: bytes, where: Path) -> int:
+    return where.write_bytes(data)
+
+
+def _packed(data: bytes, path: Path) -> bytes:
     packing = PACKED.get(path.suffix.lower())
     if packing is None:
         return data

@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File, FileContent
-from rectitude.data.formats.separated import write_bytes
+from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.frames import renamed
 from rectitude.data.ids import whole_numbers
 from rectitude.data.objects import open_mapping, open_rows

@@ -1,6 +1,6 @@
 """Libraries whose files are plain tables with names of their own for the columns.
 
-RecPack: a csv of interactions (`iid, uid, interactionid, ts`) and properties beside it.
+RecPack's is a csv of interactions (`iid, uid, interactionid, ts`) with properties beside it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ import polars as pl
 
 from rectitude.data.columns import POSITIONS, WantedColumns, listed
 from rectitude.data.formats import columnar, jsons
-from rectitude.data.formats.file import PACKED, File, FileContent, Kind, opened, require_text
-from rectitude.data.formats.fit import require_numbers
+from rectitude.data.formats.file import (
+    File,
+    FileContent,
+    Kind,
+    opened,
+    require_text,
+    suffix_of,
+)
+from rectitude.data.formats.fit import bound_of, require_numbers
 from rectitude.data.formats.recognise import PROPERTIES, is_arrow, is_json_lines, is_parquet
 from rectitude.data.formats.separated import read_headerless, read_separated, write_separated
 from rectitude.data.table import Source
@@ -111,10 +118,10 @@ def writer(layout: Layout) -> Writer:
         names = layout.names(content.kind)
         frame = content.frame.rename({role: names[role] for role in content.frame.columns})
         renamed = replace(content, frame=frame)
-        container = _writers().get(_suffix(path)) if layout.header else None
+        container = _writers().get(suffix_of(path)) if layout.header else None
         if container is not None:
             return container(renamed, path)
-        separator = {".tsv": TAB, ".csv": ","}.get(_suffix(path), layout.separator)
+        separator = {".tsv": TAB, ".csv": ","}.get(suffix_of(path), layout.separator)
         return write_separated(renamed, path, separator=separator, header=layout.header)
 
     return write
@@ -125,10 +132,6 @@ def write_recbole(content: FileContent, path: Path) -> Mapping[Path, Write]:
     names = RECBOLE.names(content.kind)
     frame = content.frame.rename({role: names[role] for role in content.frame.columns})
     return write_separated(replace(content, frame=frame), path, separator=TAB)
-
-
-def _suffix(path: Path) -> str:
-    return Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix.lower()
 
 
 def _container(file: File) -> Callable[[File, WantedColumns], Source]:
@@ -143,7 +146,7 @@ def _container(file: File) -> Callable[[File, WantedColumns], Source]:
 
 def is_typed(path: Path) -> bool:
     """Whether columns have types in the kind of file that an ending stands for."""
-    return _suffix(path) in _writers()
+    return suffix_of(path) in _writers()
 
 
 def _writers() -> dict[str, Writer]:
@@ -204,15 +207,11 @@ def write_recpack(content: FileContent, path: Path) -> Mapping[Path, Write]:
     columns = [items.alias("iid"), users.alias("uid"), number]
     timed = "timestamp" in frame.columns
     table = pl.DataFrame([*columns, *([frame["timestamp"].alias("ts")] if timed else [])])
-    sizes = content.sizes or (_size(users), _size(items))
+    sizes = content.sizes or (bound_of(users), bound_of(items))
     properties = {"has_timestamps": timed, "num_items": sizes[1], "num_users": sizes[0]}
     beside = path.with_name(path.stem + PROPERTIES)
     return {**write_separated(replace(content, frame=table), path),
             beside: partial(_write_properties, properties)}  # fmt: skip
-
-
-def _size(positions: pl.Series) -> int:
-    return int(positions.to_numpy().max()) + 1 if len(positions) else 0
 
 
 def _write_properties(properties: Mapping[str, object], where: Path) -> object:

@@ -13,9 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File, FileContent
+from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.formats.fit import require_plain
-from rectitude.data.formats.separated import write_bytes
 from rectitude.data.frames import renamed
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rectitude.data.formats import arrays, columnar, jsons, layouts, lines, separated, trec
-from rectitude.data.formats.file import PACKED, Format, Kind, Role
+from rectitude.data.formats.file import Format, Kind, Role, suffix_of
 from rectitude.data.formats.layouts import Layout
 from rectitude.errors import unknown_name
 
@@ -146,5 +146,5 @@ def format_named(name: str, where: str = "") -> Format:
 
 def format_for(path: Path) -> str | None:
     """The format that the ending of a file to be written stands for, if it stands for one."""
-    bare = Path(path.stem) if path.suffix.lower() in PACKED else path
-    return next((n for n, form in FORMATS.items() if bare.suffix.lower() in form.suffixes), None)
+    suffix = suffix_of(path)
+    return next((name for name, form in FORMATS.items() if suffix in form.suffixes), None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rectitude.data.columns import KEPT_WHOLE, POSITIONS, WantedColumns, matches
-from rectitude.data.formats.file import File, FileContent, packed
+from rectitude.data.columns import KEPT_WHOLE, POSITIONS, TYPED, WantedColumns, matches
+from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.ids import whole_numbers
 from rectitude.data.table import Source
@@ -35,7 +34,6 @@ Rest = Literal["refused", "ignored"]
 Ids = Literal["text", "integers or text"]
 Bytes = NDArray[np.uint8]
 COLONS = "::"
-_TYPED = re.compile(r":(token|float)(_seq)?$")
 _WORDS = {"\t": "tabs", " ": "spaces", ",": "commas"}
 _NO_HEADER = (
     "if the file has no header: rt.Interactions(path, format='headerless'), or first"
@@ -124,7 +122,7 @@ def read_recbole(file: File, want: WantedColumns) -> Source:
 def typed_fields(file: File) -> list[str]:
     """The names of a header that all bear types, such as user_id:token; none of another header."""
     fields = fields_of(file.lines[0], "\t") if file.lines else []
-    return fields if len(fields) > 1 and all(map(_TYPED.search, fields)) else []
+    return fields if len(fields) > 1 and all(map(TYPED.search, fields)) else []
 
 
 def fields_of(line: str, separator: str) -> list[str]:
@@ -156,16 +154,6 @@ def write_movielens(content: FileContent, path: Path) -> Mapping[Path, Write]:
     require_plain(content.frame, r'[:"\s]', "a file separated by '::'")
     raw = content.frame.write_csv(separator="\t", include_header=False)
     return write_bytes(raw.replace("\t", COLONS).encode(), path)
-
-
-def write_bytes(raw: bytes, path: Path) -> Mapping[Path, Write]:
-    """Bytes as they are, or compressed if the name asks for it."""
-    data = packed(raw, path)
-    return {path: partial(_write, data)}
-
-
-def _write(data: bytes, where: Path) -> int:
-    return where.write_bytes(data)
 
 
 # from text to columns

@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 
 from rectitude.data.columns import WantedColumns, wanted
-from rectitude.data.formats.file import File, FileContent
+from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.formats.fit import require_plain
-from rectitude.data.formats.separated import Rest, Text, parse, write_bytes
+from rectitude.data.formats.separated import Rest, Text, parse
 from rectitude.data.read import open_file
 from rectitude.data.table import Source
 from rectitude.errors import BadGrades
