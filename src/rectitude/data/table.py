@@ -47,15 +47,10 @@ class Interactions:
     @property
     def columns(self) -> Mapping[str, str]:
         """Role -> column, for the roles that were named."""
-        named = {
-            "user": self.user,
-            "item": self.item,
-            "grade": self.grade,
-            "timestamp": self.timestamp,
-            "list": self.list_key,
-            "weight": self.weight,
-        }
-        return {role: name for role, name in named.items() if name is not None}
+        return named(
+            user=self.user, item=self.item, grade=self.grade, timestamp=self.timestamp,
+            list=self.list_key, weight=self.weight,
+        )  # fmt: skip
 
     @property
     def users(self) -> None:
@@ -66,6 +61,11 @@ class Interactions:
     def ordered(self) -> bool:
         """The rows of interactions are in no particular order."""
         return False
+
+
+def named(**columns: str | None) -> dict[str, str]:
+    """Role -> column, for the roles that were named."""
+    return {role: name for role, name in columns.items() if name is not None}
 
 
 class Wrapped(Protocol):

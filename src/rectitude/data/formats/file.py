@@ -45,6 +45,7 @@ MAGIC = {
 PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 _SEPARATORS = {".tsv": "\t", ".inter": "\t", ".csv": ","}
 HEAD = 1 << 16
+"""How many bytes are looked at to recognise a format, and columns that hold integers."""
 SAMPLE = 100
 """How many lines are looked at to recognise a format."""
 

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.data.columns import KEPT_WHOLE, POSITIONS, TYPED, WantedColumns, matches
-from rectitude.data.formats.file import File, FileContent, write_bytes
+from rectitude.data.formats.file import HEAD, File, FileContent, write_bytes
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.ids import whole_numbers
 from rectitude.data.table import Source
@@ -135,8 +135,7 @@ def fields_of(line: str, separator: str) -> list[str]:
 def _is_header(fields: Sequence[str], want: WantedColumns) -> bool:
     """A header names a role; failing that, it is a line without any number."""
     named = [name for name in fields if name in want.named.values()]
-    roles = (role for role in ("list", "user", "item", "weight"))
-    if named or any(matches(fields, role, want) for role in roles):
+    if named or any(matches(fields, role, want) for role in ("list", "user", "item", "weight")):
         return True
     return not any(field.strip() and is_number([field]) for field in fields)
 
@@ -157,10 +156,6 @@ def write_movielens(content: FileContent, path: Path) -> Mapping[Path, Write]:
 
 
 # from text to columns
-
-
-_HEAD = 1 << 16
-"""Bytes that tell which columns hold integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +223,8 @@ def _integers(text: Text, at: Mapping[str, int]) -> dict[int, pl.DataType]:
     """The columns of ids and timestamps that begin with integers, in a text that has all its
     integers written the plain way."""
     content = text.content
-    lines = content[:_HEAD].tobytes().split(b"\n")
-    if content.size > _HEAD:
+    lines = content[:HEAD].tobytes().split(b"\n")
+    if content.size > HEAD:
         lines.pop()
     before = sum(len(line) + 1 for line in lines[: text.skip])
     places = [at[role] for role in (*IDS, "timestamp") if role in at]
