@@ -105,7 +105,7 @@ def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedIds:
     """Columns of one kind of id in numbers from 0 on, which sort as their codes do."""
 
     aligned: Ids
@@ -123,12 +123,12 @@ class Numbered:
         return self.aligned.labels(self.codes)
 
 
-def numbered(columns: Mapping[str, Column], what: str) -> Numbered:
+def numbered(columns: Mapping[str, Column], what: str) -> NumberedIds:
     """The ids of several columns as numbers that are common to all of them."""
     ids = align(columns, what)
     codes = {side: own.whole for side, own in ids.codes.items()}
     known = distinct(*map(_fewer, codes.values()))
-    return Numbered(ids, known, {side: places(known, own) for side, own in codes.items()})
+    return NumberedIds(ids, known, {side: places(known, own) for side, own in codes.items()})
 
 
 def _fewer(codes: Integers) -> Integers:

@@ -67,16 +67,19 @@ def read(
     if opened.recognised:
         _LOG.info("read %s as %s", opened.label, opened.recognised)
     there = {role: name for role, name in hints.items() if name in opened.names}
-    if there != hints:
-        want = wanted(what, there | named, list_key)
+    return _table(opened, want if there == hints else wanted(what, there | named, list_key), keep)
+
+
+def _table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:
+    """The table that an open source holds: its columns recognised, read and checked."""
     chosen = recognise(opened, want)
     chosen |= {} if opened.anonymous else attributes(opened, want, chosen, keep)
     left = tuple(name for name in opened.names if name not in chosen.values())
-    if what == "log":
+    if want.what == "log":
         for name in [name for name in left if normal(name) in COUNTS]:
             require_counts(opened.take({name: name})[name], name, title(opened, want))
     rows = unpack(opened.take(chosen), opened, chosen, want)
-    roles = POSITIONS[what] if what in KEPT_WHOLE else tuple(rows.columns)
+    roles = POSITIONS[want.what] if want.what in KEPT_WHOLE else tuple(rows.columns)
     return Table(
         frame=canonical(rows.frame, roles, title(opened, want), want.word("list"), opened.text),
         columns=dict.fromkeys(rows.columns, "") if opened.anonymous else rows.columns,
