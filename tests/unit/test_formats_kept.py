@@ -266,6 +266,16 @@ def test_ids_that_text_cannot_hold_are_refused(ids: list[Any], tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+def test_capital_letters_in_a_compressed_ending_choose_the_same_file(tmp_path: Path) -> None:
+    source = tmp_path / "a.csv"
+    source.write_text("user,item,score\n1,2,0.5\n")
+    written = convert(source, tmp_path / "B.JSONL.gz").written
+    assert (written, read(tmp_path / "B.JSONL.gz", "predictions").frame.rows()) == (
+        "jsonl",
+        [(1, 2, 0.5)],
+    )
+
+
 def test_equal_content_makes_equal_compressed_files(tmp_path: Path) -> None:
     frame = pl.DataFrame({"list": [1], "item": [7]})
     for name in ("a.csv.gz", "b.csv.gz"):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.candidates.sets import given as given_sets
-from rectitude.data import text
-from rectitude.data import text as plainly
+from rectitude.data.formats import separated as text
 from rectitude.data.log import open_log
 from rectitude.errors import RectitudeError
 
@@ -48,7 +47,7 @@ def test_one_id_that_is_not_written_plainly_keeps_all_of_its_column_text(
 def test_numbers_beside_ids_may_be_negative_fractions(tmp_path: Path) -> None:
     path = tmp_path / "lists.csv"
     path.write_text("user,item,score\n1,0,-0.5\n1,10,0.25\n")
-    assert plainly.written_plainly(bytes_of("1,0,-0.5\n1,10,0.25\n"), ",")
+    assert text.written_plainly(bytes_of("1,0,-0.5\n1,10,0.25\n"), ",")
     assert text.parse(
         text.Text(path, None, ["user", "item", "score"], skip=1), {"list": "user", "item": "item"}
     ).dtypes == [pl.Int64, pl.Int64]
@@ -67,16 +66,16 @@ def test_what_is_odd_is_found_wherever_blocks_are_cut(
     lines = [separator.join(row) for row in rows]
     content = ending.join(lines) + (ending if last else "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plainly, "_BLOCK", block)
-        assert plainly.written_plainly(bytes_of(content), separator) == (
+        patch.setattr(text, "_BLOCK", block)
+        assert text.written_plainly(bytes_of(content), separator) == (
             not any(is_odd(line, separator) for line in lines)
         )
 
 
 def test_a_carriage_return_inside_a_line_and_a_byte_order_mark_are_odd() -> None:
-    assert plainly.written_plainly(bytes_of("7,5\r\n8,5\r\n"), ",")
-    assert not plainly.written_plainly(bytes_of("7\r,5\n8,5\n"), ",")
-    assert not plainly.written_plainly(bytes_of("\ufeff07,5\n8,5\n"), ",")
+    assert text.written_plainly(bytes_of("7,5\r\n8,5\r\n"), ",")
+    assert not text.written_plainly(bytes_of("7\r,5\n8,5\n"), ",")
+    assert not text.written_plainly(bytes_of("\ufeff07,5\n8,5\n"), ",")
 
 
 @given(

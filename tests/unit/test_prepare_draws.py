@@ -7,7 +7,7 @@ import hashlib
 import polars as pl
 import pytest
 
-from rectitude.data.ids import codes, distinct, members, ranks
+from rectitude.data.ids import codes, count_ids, members, ranks
 from rectitude.data.log import Log, open_log
 from rectitude.prepare.draws import numbers, occurrences, places, uniform
 from rectitude.prepare.order import by_time
@@ -117,7 +117,7 @@ def test_ranks_of_narrow_integers_do_not_wrap_around() -> None:
 def test_sparse_integers_become_dense_codes() -> None:
     numbers, bound = codes(pl.Series([10**9, 7, 10**9]))
     assert (numbers.tolist(), bound) == ([1, 0, 1], 2)
-    assert distinct(pl.Series([10**9, 7, 10**9])) == distinct(pl.Series([1, 2, 1])) == 2
+    assert count_ids(pl.Series([10**9, 7, 10**9])) == count_ids(pl.Series([1, 2, 1])) == 2
 
 
 def test_large_unsigned_ids_rank_too() -> None:

@@ -10,9 +10,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rectitude as rt
-from rectitude.data.blocks import blocks, compared, flags_of
 from rectitude.data.ids import codes, counts, first_rows
 from rectitude.data.log import Log, chosen, open_log, parts_of, taken
+from rectitude.data.values import blocks, compared, flags_of
 from rectitude.prepare import prepare
 from rectitude.prepare.draws import alike, occurrences
 from rectitude.prepare.order import ends_of, ordered

@@ -137,8 +137,8 @@ def _found(
 def _tag(path: str) -> str:
     """The tag that the last line of a run holds; the name of a file that is no run."""
     from rectitude.data.columns import wanted
-    from rectitude.data.formats.registry import open_file
     from rectitude.data.formats.trec import RUN
+    from rectitude.data.read import open_file
 
     source = open_file(Path(path).expanduser(), wanted("predictions", {}, "user"))
     if tuple(source.names) != RUN:

@@ -90,8 +90,7 @@ def _coded(axis: Axis, owners: Column, table: Table | None, model: str) -> Coded
             f"{model} is evaluated already, and slices by {axis} need what it was made of.",
             f"a column of users= (--users){there}; or predictions and truth.",
         )
-    about = Column(table.frame["list"], table.source, table.text)
-    entry, row, size = entries(owners, about, "user")
+    entry, row, size = entries(owners, Column.of(table, "list"), "user")
     return labelled(axis, Attributes("user", table, row, size), column, entry)
 
 

@@ -2,9 +2,8 @@
 
 Names are compared without case, `_`, `-` and spaces, and without RecBole's `:token` suffixes. A
 column that bears the exact canonical word wins; otherwise two columns for one role are an error,
-because guessing between them would silently change the result.
-
-The names that columns have in files and frames of all recommender libraries.
+because guessing between them would silently change the result. The names are those that columns
+have in files and frames of all recommender libraries.
 """
 
 from __future__ import annotations
@@ -99,10 +98,13 @@ WELCOME: Mapping[What, tuple[str, ...]] = {
 KEPT_WHOLE: tuple[What, ...] = ("items", "users")
 NAMED_ONLY: Mapping[What, tuple[str, ...]] = {"truth": ("timestamp",), "train": ("timestamp",)}
 
+TYPED = re.compile(r":(token|float)(_seq)?$")
+"""How RecBole ends a name: with the type of the column."""
+
 
 def normal(name: str) -> str:
     """A name as it is compared: no case, no separators, no RecBole type."""
-    bare = re.sub(r":(token|float)(_seq)?$", "", name.strip())
+    bare = TYPED.sub("", name.strip())
     return re.sub(r"[\s_\-]", "", bare).lower()
 
 

@@ -1,16 +1,15 @@
 """Outside ids and the integer codes that stand for them.
 
-Ids are kept as they are: nothing is cast to text or to float. Codes are int64 and equal exactly
-when the ids are equal. Where the codes are `ordered`, they also sort as the ids do: integers by
-value, text by its UTF-8 bytes.
+Ids are kept as they are: nothing is cast to text or to float. Codes that `align` gives to columns
+of several tables are int64 and equal exactly when the ids are equal. Where they are `ordered`, they
+also sort as the ids do: integers by value, text by its UTF-8 bytes.
 
 Text in large columns is coded by its 64-bit hash, many times faster than a dictionary. Such codes
 are not `exact`: whoever finds two codes equal confirms it with `same`, and asks for exact codes
 again in the case, so far never met, that two ids share a hash.
 
-Ids of a column as small numbers, how many different ones there are, and tables by number.
-
-Ids of one type on both sides, so that what looks alike is not taken for the same.
+A column alone is numbered by `codes` or `ranks`, in 32 bits and on several threads. `fitting`
+brings ids to the types of another table, where they go on as ids.
 """
 
 from __future__ import annotations
@@ -24,17 +23,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Integers, Pieces
-from rectitude.data.blocks import blocks, pieces, plain
+from rectitude.arrays import Flags, Integers, Pieces, distinct, places, run_starts
 from rectitude.data.table import Table
+from rectitude.data.values import blocks, pieces, plain
 from rectitude.errors import BadIds
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, thread_count, together
 
 Codes = NDArray[np.uint32]
-
-
 HASH_FROM_ROWS = 1_000_000
+_BLOCK = 1 << 18
+_GLANCE = 1 << 10
+"""Rows that show whether equal codes stand together."""
+_ROWS_EACH = 4
+"""With so many rows for each number up to the highest, numbers need not be made denser."""
+_SPARE = 1024
+"""A table of all numbers up to the highest id may have so many entries more than the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,11 @@ class Column:
     """what to do where these ids do not fit the others"""
     first: object = None
     """the first of them in the source, where these are its distinct ids in any order"""
+
+    @staticmethod
+    def of(table: Table, name: str) -> Column:
+        """A column of a table."""
+        return Column(table.frame[name], table.source, table.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +104,59 @@ def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
     return replace(ids, dtype=dtypes.pop() if len(dtypes) == 1 else None)
 
 
-def _coded(kind: str, typed: Mapping[str, pl.Series], exact: bool) -> Ids:
-    if kind == "integer":
-        return _integers(typed)
-    if kind == "object":
-        return _objects(typed)
-    rows = sum(len(series) for series in typed.values())
-    if kind == "text" and not exact and rows >= HASH_FROM_ROWS:
-        hashes = {side: _hashes(series) for side, series in typed.items()}
-        return Ids("text", typed, hashes, None, exact=False, ordered=False)
-    return _sorted_codes(kind, typed)
+@dataclass(frozen=True, slots=True)
+class NumberedIds:
+    """Columns of one kind of id in numbers from 0 on, which sort as their codes do."""
+
+    aligned: Ids
+    codes: Integers
+    """by number, ascending"""
+    numbers: Mapping[str, Integers]
+    """side -> (rows) the number of the id"""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def ids(self) -> pl.Series:
+        """The ids by number."""
+        return self.aligned.labels(self.codes)
+
+
+def numbered(columns: Mapping[str, Column], what: str) -> NumberedIds:
+    """The ids of several columns as numbers that are common to all of them."""
+    ids = align(columns, what)
+    codes = {side: own.whole for side, own in ids.codes.items()}
+    known = distinct(*map(_fewer, codes.values()))
+    return NumberedIds(ids, known, {side: places(known, own) for side, own in codes.items()})
+
+
+def _fewer(codes: Integers) -> Integers:
+    """The same codes, those of a run once, if there are runs."""
+    runs = 2 * len(run_starts(codes[:_GLANCE])) < min(len(codes), _GLANCE)
+    return codes[run_starts(codes)] if runs else codes
+
+
+def among(own: Column, other: Column, what: str) -> Flags:
+    """(rows) whether the ids of one column stand in another."""
+    codes = align({"own": own, "other": other}, what).codes
+    return np.isin(codes["own"].whole, codes["other"].whole)
+
+
+def codes_of(own: Column, table: Table, role: str) -> tuple[Integers, Integers]:
+    """Some ids, and those of a table, in common codes."""
+    what = "user" if role == "list" else "item"
+    codes = align({"own": own, "table": Column.of(table, role)}, what).codes
+    return codes["own"].whole, codes["table"].whole
+
+
+def located(known: Integers, codes: Integers) -> Integers:
+    """The place of each code among known ones in any order, each of which occurs once."""
+    if np.all(known[1:] > known[:-1]):
+        return places(known, codes)
+    order = np.argsort(known)
+    found = places(known[order], codes)
+    return np.where(found >= 0, order[found], -1)
 
 
 def lookalikes(one: pl.Series, other: pl.Series) -> str:
@@ -211,6 +263,18 @@ def _typed(column: Column, kind: str) -> pl.Series:
     return series
 
 
+def _coded(kind: str, typed: Mapping[str, pl.Series], exact: bool) -> Ids:
+    if kind == "integer":
+        return _integers(typed)
+    if kind == "object":
+        return _objects(typed)
+    rows = sum(len(series) for series in typed.values())
+    if kind == "text" and not exact and rows >= HASH_FROM_ROWS:
+        hashes = {side: _hashes(series) for side, series in typed.items()}
+        return Ids("text", typed, hashes, None, exact=False, ordered=False)
+    return _sorted_codes(kind, typed)
+
+
 def _integers(typed: Mapping[str, pl.Series]) -> Ids:
     large = [s for s in typed.values() if len(s) and (s.dtype == pl.UInt64 or has_128_bits(s))]
     ends: list[Any] = [end for series in large for end in (series.min(), series.max())]
@@ -259,27 +323,7 @@ def _objects(typed: Mapping[str, pl.Series]) -> Ids:
     return Ids("object", typed, codes, names, ordered=ordered)
 
 
-_BLOCK = 1 << 18
-_ROWS_EACH = 4
-"""With so many rows for each number up to the highest, numbers need not be made denser."""
-_SPARE = 1024
-"""A table of all numbers up to the highest id may have so many entries more than the column."""
-
-
-def ranks(ids: pl.Series) -> Codes:
-    """Each id's place among the sorted distinct ids, from 0: numbers by value, text by bytes."""
-    if ids.dtype in (pl.Categorical, pl.Enum):
-        ids = ids.cast(pl.String)
-    if ids.dtype == pl.Boolean:
-        ids = ids.cast(pl.UInt8)
-    near, size = _near_zero(ids)
-    if near is not None:
-        table = np.cumsum(_met(near, size), dtype=np.uint32) - np.uint32(1)
-        return looked_up(table, _whole(near))
-    known = ids.unique().sort()
-    if ids.dtype == pl.String:
-        return ids.cast(pl.Enum(known)).to_physical().cast(pl.UInt32).to_numpy()
-    return known.search_sorted(ids).cast(pl.UInt32).to_numpy()
+# one column alone
 
 
 def codes(ids: pl.Series) -> tuple[Codes, int]:
@@ -299,10 +343,44 @@ def codes(ids: pl.Series) -> tuple[Codes, int]:
     return numbers, int(numbers.max()) + 1 if len(numbers) else 0
 
 
-def distinct(ids: pl.Series) -> int:
+def ranks(ids: pl.Series) -> Codes:
+    """Each id's place among the sorted distinct ids, from 0: numbers by value, text by bytes."""
+    if ids.dtype in (pl.Categorical, pl.Enum):
+        ids = ids.cast(pl.String)
+    if ids.dtype == pl.Boolean:
+        ids = ids.cast(pl.UInt8)
+    near, size = _near_zero(ids)
+    if near is not None:
+        table = np.cumsum(_met(near, size), dtype=np.uint32) - np.uint32(1)
+        return looked_up(table, _whole(near))
+    known = ids.unique().sort()
+    if ids.dtype == pl.String:
+        return ids.cast(pl.Enum(known)).to_physical().cast(pl.UInt32).to_numpy()
+    return known.search_sorted(ids).cast(pl.UInt32).to_numpy()
+
+
+def count_ids(ids: pl.Series) -> int:
     """How many different ids there are."""
     near, size = _near_zero(ids)
     return ids.n_unique() if near is None else int(np.count_nonzero(_met(near, size)))
+
+
+def members(ids: pl.Series, known: pl.Series) -> Flags:
+    """Which ids are some of the known ones."""
+    near, size = _near_zero(ids)
+    if near is not ids or known.dtype != ids.dtype:  # not their own numbers
+        mask: Flags = ids.is_in(known.unique().implode()).to_numpy()
+        return mask
+    inside = known.filter(known.is_between(0, size - 1))
+    return looked_up(_met(inside, size), _whole(ids))
+
+
+def numbers_in(ids: pl.Series, known: pl.Series) -> Integers:
+    """The number of each id among known ones, -1 where it is none of them."""
+    numbered = pl.DataFrame({"id": known}).with_row_index("number")
+    asked = pl.DataFrame({"id": ids.cast(known.dtype)})
+    found = asked.join(numbered, on="id", how="left", maintain_order="left")["number"]
+    return found.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)
 
 
 def counts(numbers: NDArray[Any], size: int) -> Integers:
@@ -343,16 +421,6 @@ def looked_up(table: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
 
     in_blocks(work, len(places), _BLOCK)
     return found
-
-
-def members(ids: pl.Series, known: pl.Series) -> Flags:
-    """Which ids are some of the known ones."""
-    near, size = _near_zero(ids)
-    if near is not ids or known.dtype != ids.dtype:  # not their own numbers
-        mask: Flags = ids.is_in(known.unique().implode()).to_numpy()
-        return mask
-    inside = known.filter(known.is_between(0, size - 1))
-    return looked_up(_met(inside, size), _whole(ids))
 
 
 def _near_zero(ids: pl.Series) -> tuple[pl.Series | None, int]:
@@ -433,12 +501,12 @@ def _narrow(values, found):  # type: ignore[no-untyped-def]
     return highest
 
 
-IDS = ("user", "item")
+# ids of the types of another table
 
 
 def ids_alone(frame: pl.DataFrame) -> pl.DataFrame:
     """Users and items alone; categories become the text they stand for."""
-    held = [name for name in IDS if name in frame.columns]
+    held = [name for name in ("user", "item") if name in frame.columns]
     text = [pl.col(name).cast(pl.String) for name in held if _categorical(frame[name].dtype)]
     return frame.select(held).with_columns(text)
 

@@ -52,6 +52,13 @@ def open_ids(ids: object, want: WantedColumns) -> Source:
     return _anonymous("ids", {role: series(listing, role)})
 
 
+def are_ids(source: object) -> bool:
+    """Whether these are ids alone, no rows."""
+    if isinstance(source, (list, tuple)):
+        return not any(isinstance(row, (tuple, list, dict)) for row in source)
+    return isinstance(source, (pl.Series, np.ndarray, Set))
+
+
 def open_sparse(matrix: Any, want: WantedColumns) -> Source:
     """A sparse matrix: rows are users, columns are items, data is the score or grade.
 

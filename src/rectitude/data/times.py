@@ -1,6 +1,5 @@
-"""Timestamps as columns hold them: whole numbers, numbers, dates and times, or text of these.
-
-Moments and spans of time as people write them, in the unit of a log's timestamps.
+"""Timestamps as columns hold them (whole numbers, numbers, dates and times, or text of these), and
+moments and spans as people write them, in the unit of a log's timestamps.
 """
 
 from __future__ import annotations

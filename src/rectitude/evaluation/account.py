@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from rectitude._version import __version__
 from rectitude.arrays import Flags, Grouped, Pieces, distinct_codes
-from rectitude.data.blocks import pieces
 from rectitude.data.ids import has_128_bits, kind_of, lookalikes
 from rectitude.data.ledger import Ledger, Weight
 from rectitude.data.table import Table
+from rectitude.data.values import pieces
 from rectitude.errors import BadIds, NothingToEvaluate
 from rectitude.judge.align import Aligned
 from rectitude.judge.dense import recorded

@@ -21,10 +21,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
-from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
-from rectitude.data.table import ATTRIBUTE, Table
+from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts
+from rectitude.data.ids import Column, among, numbered
+from rectitude.data.table import ATTRIBUTE, Inputs, Table
 from rectitude.data.times import ticks_by, times
 from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName, unknown_name
 from rectitude.evaluation.restrict import named as names_of
@@ -454,7 +453,7 @@ def _coded(axis: Axis, place: _Place, units: _Units) -> CodedAxis:
         return _by_row(axis, place, units)
     table = _table(place, units.sources)
     key = "item" if place.kind == "item" else "list"
-    about = Column(table.frame[key], table.source, table.text)
+    about = Column.of(table, key)
     entry, row, size = entries(_ids(place.kind, units), about, place.kind)
     attributes = Attributes("item" if key == "item" else "user", table, row, size)
     if place.kind == "list":
@@ -490,15 +489,13 @@ def _ids(kind: str, units: _Units) -> Column:
             "the truth does not say to which list a row belongs.",
             f"a truth with the column {sources.key!r}, where lists and items are crossed.",
         )
-    return Column(truth.frame[name], truth.source, truth.text)
+    return Column.of(truth, name)
 
 
 def entries(units: Column, table: Column, kind: str) -> tuple[Integers, Integers, int]:
     """The number of each unit's and each table row's entry, and how many entries there are."""
-    codes = align({"units": units, "table": table}, kind).codes
-    mine, theirs = codes["units"].whole, codes["table"].whole
-    known = distinct(np.concatenate((mine, theirs)))
-    return places(known, mine), places(known, theirs), len(known)
+    found = numbered({"units": units, "table": table}, kind)
+    return found.numbers["units"], found.numbers["table"], len(found)
 
 
 def _require_single(about: Attributes, place: _Place) -> None:
@@ -543,8 +540,7 @@ def _counted(axis: Axis, units: _Units) -> CodedAxis:
             f"activity is counted by user, and nothing says whose a {sources.key!r} is.",
             "a user column beside the list key.",
         )
-    ids = Column(train.frame[key], train.source, train.text)
-    entry, row, size = entries(_ids(kind, units), ids, kind)
+    entry, row, size = entries(_ids(kind, units), Column.of(train, key), kind)
     rows = np.bincount(row, minlength=size).astype(np.float64)
     rows[rows == 0] = np.nan
     return cut_by(axis, rows, entry, NOT_IN_TRAIN)
@@ -561,12 +557,7 @@ def _known(sources: Inputs) -> Integers:
 
 def held(own: tuple[Table, str], other: tuple[Table, str], what: str) -> Flags:
     """(rows) whether the id in a column of one table stands in a column of another."""
-    columns = {
-        side: Column(table.frame[name], table.source, table.text)
-        for side, (table, name) in (("own", own), ("other", other))
-    }
-    codes = align(columns, what).codes
-    return np.isin(codes["own"].whole, codes["other"].whole)
+    return among(Column.of(*own), Column.of(*other), what)
 
 
 def owner_of(sources: Inputs) -> str:

@@ -13,8 +13,8 @@ import polars as pl
 
 from rectitude.aggregate.evaluation import Keys
 from rectitude.arrays import Integers
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import BadName, MissingNeed, RectitudeError, TiedItems
 from rectitude.evaluation.account import account, account_for_attributes
 from rectitude.evaluation.plan import Plan, own_judging, places_shown

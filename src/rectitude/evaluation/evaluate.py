@@ -14,8 +14,8 @@ from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.sums import Addend, ByGroup, Sums, Total, of_nobody, overall
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import MissingNeed, NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import identify, manifest_of
 from rectitude.evaluation.batch import Batch, judge_batch

@@ -21,10 +21,9 @@ from rectitude.arrays import Integers, Ragged
 from rectitude.candidates.value import Candidates, stored
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Dense
-from rectitude.data.inputs import Inputs
 from rectitude.data.matrices import load, matrix
 from rectitude.data.read import read
-from rectitude.data.table import Table, What
+from rectitude.data.table import Inputs, Table, What
 from rectitude.errors import BadName, BadTable, unknown_name
 from rectitude.evaluation.restrict import (
     Offered,

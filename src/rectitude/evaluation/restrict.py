@@ -16,18 +16,15 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, places
 from rectitude.candidates.value import Candidates
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Dense
-from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
+from rectitude.data.ids import Column, codes_of, located, numbered
 from rectitude.data.ledger import Ledger
-from rectitude.data.table import Table
+from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadTable, NothingToEvaluate
 from rectitude.predictions.masks import (
-    codes_of,
     columns_of,
     from_table,
     has_column,
     keys_of,
-    located,
     with_keys,
     without_padding,
 )
@@ -233,15 +230,10 @@ def _coded(sources: Inputs, offered: Offered) -> dict[str, _Coded]:
 
 def _numbers(
     tables: Mapping[str, Table], columns: Mapping[str, str], what: str
-) -> tuple[dict[str, Integers], int]:
+) -> tuple[Mapping[str, Integers], int]:
     """A column of every table in numbers from 0 on, and how many there are."""
-    ids = {
-        side: Column(tables[side].frame[name], tables[side].source, tables[side].text)
-        for side, name in columns.items()
-    }
-    codes = {side: own.whole for side, own in align(ids, what).codes.items()}
-    known = distinct(np.concatenate([distinct(own) for own in codes.values()]))
-    return {side: places(known, own) for side, own in codes.items()}, len(known)
+    found = numbered({side: Column.of(tables[side], name) for side, name in columns.items()}, what)
+    return found.numbers, len(found)
 
 
 def _missing(listed: _Coded, inside: Flags, known: _Known, added: _Coded | None) -> int:

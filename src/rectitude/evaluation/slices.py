@@ -17,8 +17,8 @@ import numpy as np
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.aggregate.slices import WHOLE, Number, Slices
 from rectitude.arrays import Flags, Integers
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import NothingToEvaluate, RectitudeError, UndefinedValue
 from rectitude.evaluation.axes import (
     Of,

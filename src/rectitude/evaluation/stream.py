@@ -14,8 +14,8 @@ from os import PathLike
 from typing import Any, Literal
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Ledger
+from rectitude.data.table import Inputs
 from rectitude.errors import BadName, NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import identify, manifest_of
 from rectitude.evaluation.axes import require_axes

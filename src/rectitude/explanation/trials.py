@@ -17,7 +17,7 @@ import numpy as np
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention, Switch, parse_value
-from rectitude.data.inputs import Inputs
+from rectitude.data.table import Inputs
 from rectitude.errors import BadName, RectitudeError
 from rectitude.evaluation.batch import Batch, judged_for, view_of
 from rectitude.evaluation.evaluate import results_of

@@ -31,10 +31,9 @@ from rectitude.arrays import (
     places,
     run_starts,
 )
-from rectitude.data.blocks import pieces
 from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of
-from rectitude.data.inputs import Inputs
-from rectitude.data.table import ROW_NUMBER, Table
+from rectitude.data.table import ROW_NUMBER, Inputs, Table
+from rectitude.data.values import pieces
 from rectitude.errors import BadTable
 from rectitude.judge.match import match_kernel
 from rectitude.kernels import kernel, repay

@@ -16,11 +16,10 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, places, run_starts
-from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
+from rectitude.arrays import Flags, Floats, Integers, distinct
+from rectitude.data.ids import Column, numbered
 from rectitude.data.ledger import Ledger
-from rectitude.data.table import Table
+from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
 
@@ -277,11 +276,8 @@ def people(listed: pl.Series, sources: Inputs) -> People:
     columns = {"lists": Column(listed, "lists")}
     for side, table in (("users", sources.users), ("train", sources.train)):
         if table is not None:
-            columns[side] = Column(table.frame["list"], table.source, table.text)
-    ids = align(columns, "user")
-    parts = [codes.whole[run_starts(codes.whole)] for codes in ids.codes.values()]
-    known = distinct(*parts)
-    number = {side: places(known, codes.whole) for side, codes in ids.codes.items()}
-    nobody = np.zeros(0, np.int64)
-    about = Attributes("user", sources.users, number.get("users", nobody), len(known))
-    return People(ids.labels(known), number["lists"], number.get("train", nobody), about)
+            columns[side] = Column.of(table, "list")
+    found, nobody = numbered(columns, "user"), np.zeros(0, np.int64)
+    number = found.numbers
+    about = Attributes("user", sources.users, number.get("users", nobody), len(found))
+    return People(found.ids, number["lists"], number.get("train", nobody), about)

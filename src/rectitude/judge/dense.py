@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Dense, Firsts, Holes, Known, ReadingKey
+from rectitude.data.ids import located
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadIds, BadName
 from rectitude.judge.align import Aligned
@@ -27,7 +28,6 @@ from rectitude.judge.match import Matches, Ranking
 from rectitude.judge.truth import Truth
 from rectitude.predictions.masks import (
     keys_of,
-    located,
     with_keys,
     with_padding,
     without_padding,

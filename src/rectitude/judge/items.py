@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
-from rectitude.data.ids import Column, align
-from rectitude.data.inputs import Inputs
+from rectitude.data.ids import Column, codes_of, located, numbered
+from rectitude.data.table import Inputs
 from rectitude.judge.align import Aligned
 from rectitude.judge.attributes import Attributes, Groups, Memberships, People, people
 from rectitude.judge.layout import (
@@ -35,7 +35,6 @@ from rectitude.judge.match import Ranking
 from rectitude.judge.truth import Truth
 from rectitude.kernels import frozen
 from rectitude.parallel import Once
-from rectitude.predictions.masks import codes_of, located
 
 
 @dataclass(frozen=True)
@@ -168,10 +167,9 @@ def stock(
     columns = {"listed": listed} | ({} if wanted is None else {"wanted": wanted})
     for side, table in (("items", sources.items), ("train", sources.train)):
         if table is not None:
-            columns[side] = Column(table.frame["item"], table.source, table.text)
-    ids = align(columns, "item")
-    known = distinct(*(codes.whole for codes in ids.codes.values()))
-    number = {side: places(known, codes.whole) for side, codes in ids.codes.items()}
+            columns[side] = Column.of(table, "item")
+    items = numbered(columns, "item")
+    number = items.numbers
     offered = number.get("items")
     if offered is None and sources.dense is not None:
         padding = sources.dense.padding
@@ -179,13 +177,13 @@ def stock(
     nothing = np.zeros(0, np.int64)
     users = _users(sources) if people is None else people.trained
     found = Stock(
-        ids.labels(known),
+        items.ids,
         np.append(number["listed"], -1),
-        None if offered is None else np.bincount(offered, minlength=len(known)) > 0,
+        None if offered is None else np.bincount(offered, minlength=len(items)) > 0,
         number.get("train", nothing),
         users,
         int(users.max(initial=-1)) + 1 if people is None else len(people.ids),
-        Attributes("item", sources.items, number.get("items", nothing), len(known)),
+        Attributes("item", sources.items, number.get("items", nothing), len(items)),
     )
     return found, number.get("wanted")
 
@@ -203,10 +201,8 @@ def united(
     items that stand for themselves, and for places that are the same already."""
     if left is None or right is None or left.equals(right):
         return left, None
-    ids = align({"left": Column(left, "a batch"), "right": Column(right, "another")}, "item")
-    mine, theirs = (ids.codes[side].whole for side in ("left", "right"))
-    known = distinct(mine, theirs)
-    return ids.labels(known), (places(known, mine), places(known, theirs))
+    both = numbered({"left": Column(left, "a batch"), "right": Column(right, "another")}, "item")
+    return both.ids, (both.numbers["left"], both.numbers["right"])
 
 
 def behind(
@@ -275,8 +271,7 @@ def _seen(sides: Aligned) -> Integers:
     if seen is not None or train is None:
         return counts
     owner = located(*codes_of(Column(sides.users, "lists"), train, "list"))
-    items = align({"train": Column(train.frame["item"], train.source, train.text)}, "item").codes
-    item = np.unique(items["train"].whole, return_inverse=True)[1]
+    item = numbered({"train": Column.of(train, "item")}, "item").numbers["train"]
     width = int(item.max(initial=0)) + 1
     pairs = distinct((owner * width + item)[owner >= 0])
     return np.bincount(pairs // width, minlength=len(sides.users))[sides.owners]

@@ -5,7 +5,7 @@ recommended, or may not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,8 +14,9 @@ import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, offsets_of, run_starts
 from rectitude.candidates.value import Candidates, stored
-from rectitude.data.ids import fitted, fitting, ids_alone
+from rectitude.data.ids import fitted, fitting, ids_alone, numbers_in
 from rectitude.data.log import Log, chosen
+from rectitude.data.objects import are_ids
 from rectitude.data.read import read
 from rectitude.data.table import Table
 from rectitude.errors import NothingToEvaluate
@@ -72,14 +73,6 @@ def worth(log: Log, weights: Weights) -> Floats:
         grades: Floats = log.frame["grade"].to_numpy().astype(np.float64)
         return grades
     return np.ones(log.frame.height)
-
-
-def numbers_in(ids: pl.Series, known: pl.Series) -> Integers:
-    """The number of each id among known ones, -1 where it is none of them."""
-    places = pl.DataFrame({"id": known}).with_row_index("number")
-    asked = pl.DataFrame({"id": ids.cast(known.dtype)})
-    found = asked.join(places, on="id", how="left", maintain_order="left")["number"]
-    return found.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)
 
 
 _MERGED: Mapping[Weights, Callable[[Floats, Integers], Floats]] = {
@@ -224,7 +217,7 @@ def offer_of(candidates: object, users: pl.Series, items: pl.Series) -> Offer:
         ids = fitted(source.frame["item"], items.dtype, "the candidates")
         whose = fitted(source.owners, users.dtype, "the candidates")
         return _shared(ids, numbers_in(users, whose.unique()) >= 0, items)
-    if _ids_alone(source):
+    if are_ids(source):
         table = read(source, "items")
         ids = fitted(table.frame["item"], items.dtype, table.source, table.text)
         return _shared(ids, np.ones(len(users), np.bool_), items)
@@ -245,13 +238,6 @@ def _own(table: Table, users: pl.Series, items: pl.Series) -> Offer:
     owner[user[mine]] = True
     own = pairs_of(user, item, (len(users), len(items)))
     return Offer(None, own, owner, *_unknown(frame["item"].filter(mine), item[mine]))
-
-
-def _ids_alone(source: object) -> bool:
-    """Whether these are ids of items, no rows."""
-    if isinstance(source, (list, tuple)):
-        return not any(isinstance(row, (tuple, list, dict)) for row in source)
-    return isinstance(source, (pl.Series, np.ndarray, Set))
 
 
 def _model(users: pl.Series, items: pl.Series) -> pl.DataFrame:

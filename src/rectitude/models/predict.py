@@ -15,12 +15,12 @@ from rectitude.arrays import Flags, Integers
 from rectitude.candidates.sampling import among
 from rectitude.candidates.sets import given
 from rectitude.candidates.value import Candidates, stored
-from rectitude.data.ids import fitting, ids_alone, members
+from rectitude.data.ids import fitting, ids_alone, members, numbers_in
 from rectitude.data.ledger import Ledger, Weight
 from rectitude.data.log import Log
 from rectitude.data.read import read
 from rectitude.errors import BadLists, BadScores, BadTable, DuplicateItems, RectitudeError
-from rectitude.models.matrix import numbers_in, offer_of, pairs_in, pairs_of
+from rectitude.models.matrix import offer_of, pairs_in, pairs_of
 from rectitude.models.protocol import Model, takes
 from rectitude.models.ranking import Limits, ScoredCells, rank_of
 from rectitude.models.registry import Progress

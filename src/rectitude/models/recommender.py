@@ -15,7 +15,7 @@ import polars as pl
 from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.candidates.sampling import among
 from rectitude.data.frames import series
-from rectitude.data.ids import fitted
+from rectitude.data.ids import fitted, numbers_in
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import open_log
 from rectitude.errors import BadName, NothingToEvaluate
@@ -24,7 +24,6 @@ from rectitude.models.matrix import (
     Offer,
     UserProfiles,
     matrix_of,
-    numbers_in,
     offer_of,
     pairs_in,
     pairs_of,

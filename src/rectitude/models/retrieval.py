@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats
 from rectitude.data.frames import series
-from rectitude.data.ids import fitted
+from rectitude.data.ids import fitted, numbers_in
 from rectitude.data.matrices import load, matrix
 from rectitude.errors import BadIds, BadScores, BadTable
-from rectitude.models.matrix import Matrix, UserProfiles, numbers_in
+from rectitude.models.matrix import Matrix, UserProfiles
 from rectitude.models.ranking import Products
 from rectitude.models.registry import Learnt, model
 

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.ids import fitting, ids_alone
+from rectitude.data.ids import fitting, ids_alone, numbers_in
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, open_log
 from rectitude.data.read import read
 from rectitude.errors import NothingToEvaluate
-from rectitude.models.matrix import numbers_in, offer_of, pairs_in
+from rectitude.models.matrix import offer_of, pairs_in
 from rectitude.models.ranking import Limits, ScoredCells, rank_of
 from rectitude.models.recommender import asked_for
 

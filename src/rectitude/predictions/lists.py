@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Pieces
-from rectitude.data.blocks import pieces
-from rectitude.data.table import Table
+from rectitude.data.table import Table, named
+from rectitude.data.values import pieces
 from rectitude.errors import BadScores, BadTable
 
 
@@ -41,14 +41,9 @@ class Lists:
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns that were named, by role."""
-        named = {
-            "user": self.user,
-            "item": self.item,
-            "score": self.score,
-            "rank": self.rank,
-            "list": self.list_key,
-        }
-        return {role: name for role, name in named.items() if name is not None}
+        return named(
+            user=self.user, item=self.item, score=self.score, rank=self.rank, list=self.list_key
+        )
 
 
 def order_of(predictions: Table, wanted: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rectitude.arrays import Flags, Integers, Pieces, Ragged, distinct, group, places
 from rectitude.data.dense import Dense
-from rectitude.data.ids import Column, align
+from rectitude.data.ids import Column, among, codes_of, located
 from rectitude.data.read import read
 from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable
@@ -114,28 +114,12 @@ def has_row(dense: Dense, table: Table) -> Flags:
     """(rows) whether the user of each row of scores occurs in a table."""
     frame = dense.table.frame
     users = frame["user" if "user" in frame.columns else "list"]
-    return np.isin(*codes_of(Column(users, dense.source), table, "list"))
+    return among(Column(users, dense.source), Column.of(table, "list"), "user")
 
 
 def columns_of(dense: Dense, table: Table) -> Integers:
     """(rows) the column of the item of each row of a table, -1 where it has none."""
     return located(*codes_of(Column(dense.items, dense.source), table, "item"))
-
-
-def codes_of(own: Column, table: Table, role: str) -> tuple[Integers, Integers]:
-    """Some ids, and those of a table, in common codes."""
-    theirs = Column(table.frame[role], table.source, table.text)
-    codes = align({"own": own, "table": theirs}, "user" if role == "list" else "item").codes
-    return codes["own"].whole, codes["table"].whole
-
-
-def located(known: Integers, codes: Integers) -> Integers:
-    """The place of each code among known ones in any order, each of which occurs once."""
-    if np.all(known[1:] > known[:-1]):
-        return places(known, codes)
-    order = np.argsort(known)
-    found = places(known[order], codes)
-    return np.where(found >= 0, order[found], -1)
 
 
 def _unknown(table: Table, rows: Integers, unknown: Flags) -> BadTable:

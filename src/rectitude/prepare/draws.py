@@ -17,9 +17,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.blocks import blocks, plain
 from rectitude.data.ids import codes, first_rows, has_128_bits, looked_up, stretches
 from rectitude.data.log import Log, taken
+from rectitude.data.values import blocks, plain
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks, together
 from rectitude.prepare.order import Level, RowStanding, equals, settled, standing

@@ -16,10 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.blocks import compared
 from rectitude.data.ids import codes, counts, looked_up
 from rectitude.data.log import ROW, Log, chosen
-from rectitude.data.values import EXACT
+from rectitude.data.values import EXACT, compared
 from rectitude.errors import BadName, BadTable
 
 Groups = NDArray[np.uint32]

@@ -21,9 +21,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
-from rectitude.data.blocks import blocks, plain
 from rectitude.data.ids import codes, counts, has_128_bits, looked_up, ranks, stretches
 from rectitude.data.log import Log
+from rectitude.data.values import blocks, plain
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import thread_count, together
 

@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.blocks import flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, parts_of
+from rectitude.data.values import flags_of
 from rectitude.errors import BadName, NothingToEvaluate, unknown_name
 from rectitude.options import Options, options_of, require_options
 from rectitude.prepare.draws import STEP, mixed, words
 
 if TYPE_CHECKING:
-    from rectitude.data.blocks import Mask
+    from rectitude.data.values import Mask
 
 _OTHER = np.uint64(0xD1B54A32D192ED03)
 ROWS = 1_000_000

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.blocks import compared, flags_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
 from rectitude.data.times import SECONDS, SPAN, moment, ticks
 from rectitude.data.times import span as length_of
+from rectitude.data.values import compared, flags_of
 from rectitude.errors import BadName
 from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.order import Ties, by_time

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.blocks import compared
-from rectitude.data.ids import counts, distinct, looked_up, members
+from rectitude.data.ids import count_ids, counts, looked_up, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, chosen
 from rectitude.data.times import span
+from rectitude.data.values import compared
 from rectitude.errors import BadName
 from rectitude.options import require_ratio, require_whole
 from rectitude.prepare.draws import places
@@ -193,7 +193,7 @@ def _drawn(
     require_whole(size, "size")
     if size > users:
         raise BadName(f"size is {size:,}, and there are {users:,} users.", "at most as many.")
-    if among is not None and distinct(among) < users:
+    if among is not None and count_ids(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)
     drawn: Flags = (place < size) & (place < users)
@@ -216,7 +216,7 @@ def _shown(
         return parted(log, truth, train=others | seen, name=name)
     asked = members(log.frame["user"], inner.truth.frame["user"])
     ledger = Ledger()
-    idle = distinct(inner.train.frame["user"]) - distinct(inner.truth.frame["user"])
+    idle = count_ids(inner.train.frame["user"]) - count_ids(inner.truth.frame["user"])
     about = "evaluated users have nothing to be found: they are in no part"
     ledger.count("users_without_truth", max(idle, 0), about, weight="notice")
     return parted(log, truth, train=others, fold_in=seen & asked, name=name, ledger=ledger)

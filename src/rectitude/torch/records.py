@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Integers, Ragged
 from rectitude.data.dense import Dense, Firsts, Known, ReadingKey
 from rectitude.data.ids import has_128_bits, kind_of
-from rectitude.data.inputs import Inputs
 from rectitude.data.ledger import Entry, Ledger
-from rectitude.data.table import Table
+from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadIds, BadName, BadScores, UnreadableFile
 from rectitude.evaluation.stream import Evaluator
 from rectitude.judge.align import Aligned, align_inputs

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from rectitude.arrays import Integers
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import File, FileContent
-from rectitude.data.formats.fit import require_numbers
+from rectitude.data.formats.fit import bound_of, require_numbers
 from rectitude.data.frames import from_numpy, renamed
 from rectitude.data.matrices import load
 from rectitude.data.objects import open_sparse
-from rectitude.data.table import ROW_NUMBER, Source, What
+from rectitude.data.table import ROW_NUMBER, Source
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 
@@ -28,12 +28,6 @@ IDS = ("ids", "items", "preds", "")
 """Names that the array of items has in a file; the last is that of a lone array."""
 MOST = 50_000_000
 """Rows and columns that a matrix is written with at most: its rows all take space."""
-
-
-def sniff_sparse(file: File, what: What) -> str | None:
-    """An archive of SciPy: it holds indptr, or the row and col of coordinates."""
-    members = _members(file)
-    return "it is a sparse matrix of SciPy" if {"data", "shape"} <= members else None
 
 
 def read_sparse(file: File, want: WantedColumns) -> Source:
@@ -55,13 +49,12 @@ def write_sparse(content: FileContent, path: Path) -> Mapping[Path, Write]:
     from scipy.sparse import coo_array, csr_matrix
 
     frame = content.frame
-    users = require_numbers(frame["list"], "a matrix", MOST).to_numpy()
-    items = require_numbers(frame["item"], "a matrix", MOST).to_numpy()
+    users, items = (require_numbers(frame[role], "a matrix", MOST) for role in ("list", "item"))
     number = frame[frame.columns[-1]].cast(float).to_numpy()
     lists = users if content.handed is None else require_numbers(content.handed, "a matrix", MOST)
-    shape = (_size(np.asarray(lists)), _size(items))
-    matrix = csr_matrix(coo_array((number, (users, items)), shape=shape))
-    if matrix.nnz < frame.height or len(np.unique(users * max(shape[1], 1) + items)) < len(users):
+    shape = (bound_of(lists), bound_of(items))
+    matrix = csr_matrix(coo_array((number, (users.to_numpy(), items.to_numpy())), shape=shape))
+    if matrix.nnz < frame.height or (users * max(shape[1], 1) + items).n_unique() < len(users):
         raise BadTable(
             "some rows repeat the user and item of another.",
             "every pair once: a matrix has one cell for it.",
@@ -72,19 +65,10 @@ def write_sparse(content: FileContent, path: Path) -> Mapping[Path, Write]:
 def gaps(content: FileContent) -> tuple[str, ...]:
     """Rows that no list fills: whoever reads predictions takes each row for a list."""
     keys = content.frame["list"] if content.handed is None else content.handed
-    size = _size(require_numbers(keys, "a matrix", MOST).to_numpy())
-    missing = size - keys.n_unique()
+    missing = bound_of(require_numbers(keys, "a matrix", MOST)) - keys.n_unique()
     if content.kind != "predictions" or not missing:
         return ()
     return (f"{missing} rows belong to no user: they count as empty lists",)
-
-
-def sniff_lists(file: File, what: What) -> str | None:
-    """An array of NumPy, or an archive that holds the ids of lists."""
-    if file.data is None and file.head.startswith(b"\x93NUMPY"):
-        return "it is an array of NumPy: one row per list"
-    found = _members(file) & set(IDS)
-    return f"it holds the array {found.pop()}: one row per list" if found else None
 
 
 def read_lists(file: File, want: WantedColumns) -> Source:
@@ -115,18 +99,6 @@ def write_lists(content: FileContent, path: Path) -> Mapping[Path, Write]:
         _require_rows(keys)
         return {path: partial(_save_arrays, {"": ids})}
     return {path: partial(_save_arrays, {"users": keys.to_numpy(), "ids": ids})}
-
-
-def _members(file: File) -> set[str]:
-    if file.data is not None or not file.head.startswith(b"PK"):
-        return set()
-    try:
-        with ZipFile(file.path) as archive:
-            names = archive.namelist()
-    except (BadZipFile, OSError) as error:
-        raise UnreadableFile(f"{file.path} is truncated or damaged: {error}.",
-                             "a complete archive.", "write it again.") from error  # fmt: skip
-    return {name.removesuffix(".npy") for name in names if name.endswith(".npy")}
 
 
 def _rows(label: str, ids: NDArray[Any], users: Any, scores: Any) -> Source:
@@ -178,10 +150,6 @@ def _require_rows(keys: Any) -> None:
             "users that are the numbers of rows: a .npy file has no place for others.",
             "write a .npz file: it holds users beside ids.",
         )
-
-
-def _size(positions: NDArray[Any]) -> int:
-    return int(positions.max()) + 1 if len(positions) else 0
 
 
 def _save_sparse(matrix: Any, where: Path) -> None:

@@ -1,6 +1,6 @@
 """Parquet and Arrow IPC: typed columns, of which only those that are needed are read.
 
-LensKit's native Parquet: one row per list, its items in one cell, so that empty lists live.
+LensKit's native Parquet has one row per list, its items in one cell, so that empty lists live.
 """
 
 from __future__ import annotations
@@ -11,21 +11,11 @@ from pathlib import Path
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import PARQUET, File, FileContent
+from rectitude.data.formats.file import ARROW, PARQUET, STREAM, File, FileContent
 from rectitude.data.frames import renamed
-from rectitude.data.table import Source, What
+from rectitude.data.table import Source
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
-
-ARROW = b"ARROW1"
-STREAM = b"\xff\xff\xff\xff"
-
-
-def sniff_parquet(file: File, what: What) -> str | None:
-    """Parquet by its first bytes, or by a name that promises it."""
-    if file.data is None and file.head.startswith(PARQUET):
-        return "it begins with PAR1"
-    return "its name says so" if file.path.suffix in (".parquet", ".pq") else None
 
 
 def read_parquet(file: File, want: WantedColumns) -> Source:
@@ -36,15 +26,6 @@ def read_parquet(file: File, want: WantedColumns) -> Source:
             "Parquet, as its name says.",
         )
     return scanned(file.path, [file.path])
-
-
-def sniff_arrow(file: File, what: What) -> str | None:
-    """Arrow IPC by its first bytes: the file format (Feather) or the stream."""
-    if file.head.startswith(ARROW):
-        return "it begins with ARROW1"
-    if file.head.startswith(STREAM):
-        return "it begins as a stream of Arrow does"
-    return "its name says so" if file.suffix in (".arrow", ".ipc", ".feather") else None
 
 
 def read_arrow(file: File, want: WantedColumns) -> Source:
@@ -117,14 +98,6 @@ def _broken(path: Path, error: Exception, kind: str, pieces: int = 1) -> Unreada
 NAMES = {"item": "item_id", "score": "score", "rank": "rank", "grade": "rating"}
 
 
-def sniff_lenskit(file: File, what: What) -> str | None:
-    """Parquet with a column `items` of lists of records."""
-    if not (sniff_parquet(file, what) and file.head.startswith(PARQUET)):
-        return None
-    kind = _items(file.path)
-    return f"its column items has the type {kind}" if kind else None
-
-
 def read_lenskit(file: File, want: WantedColumns) -> Source:
     """One row per list; taking lists apart is left to whoever takes any such frame apart."""
     source = read_parquet(file, want)
@@ -154,13 +127,3 @@ def nested(content: FileContent) -> pl.DataFrame:
     joined = keys.join(lists, on="user_id", how="left", maintain_order="left")
     none = pl.lit([], dtype=lists.schema["items"])
     return joined.with_columns(pl.col("items").fill_null(none))
-
-
-def _items(path: Path) -> str:
-    """The type of the column `items` if it holds lists of records; else nothing."""
-    try:
-        kind = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect_schema()["items"]
-    except (pl.exceptions.PolarsError, OSError, KeyError):
-        return ""
-    inner = kind.inner if isinstance(kind, pl.List) else None
-    return f"list of {inner}" if isinstance(inner, pl.Struct) else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -13,8 +12,8 @@ from rectitude.data.columns import RANK, SCORE, normal, wanted
 from rectitude.data.formats.file import FileContent, Kind, opened
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.layouts import is_typed
-from rectitude.data.formats.registry import FORMATS, format_for, format_named, open_file
-from rectitude.data.read import read
+from rectitude.data.formats.registry import FORMATS, format_for, format_named
+from rectitude.data.read import open_file, read
 from rectitude.data.table import Source, Table, What
 from rectitude.data.times import times
 from rectitude.errors import BadName, RectitudeError, UnwritableFile
@@ -78,20 +77,20 @@ def convert(
 
 def kind_of(source: Path, form: str, columns: Mapping[str, str]) -> tuple[Kind, str]:
     """Whether a file holds predictions, truth or candidates, and what says so."""
-    opened = _first_opened(source, form, columns)
-    name = opened.recognised.partition(" ")[0]
+    found = _first_opened(source, form, columns)
+    name = found.recognised.partition(" ")[0]
     if name in ALWAYS:
         return ALWAYS[name], f"{name} holds {ALWAYS[name]}"
     if name == "trec":
         return _trec(source)
     if {"score", "rank"} & set(columns):
         return "predictions", "a column of scores or ranks was named"
-    names = [*opened.names, *_inner(opened)]
+    names = [*found.names, *_inner(found)]
     told = [name for name in names if normal(name) in TOLD]
-    if told and not opened.anonymous:
+    if told and not found.anonymous:
         return "predictions", f"it has the column {told[0]!r}"
-    if name == "json" and opened.anonymous:
-        return _json(opened)
+    if name == "json" and found.anonymous:
+        return _json(found)
     return "truth", "it has no column of scores or ranks"
 
 
@@ -107,11 +106,11 @@ def _first_opened(source: Path, form: str, columns: Mapping[str, str]) -> Source
     raise errors[0]
 
 
-def _inner(opened: Source) -> list[str]:
+def _inner(found: Source) -> list[str]:
     """The names of the fields within items, where one row holds a whole list."""
-    if "items" not in opened.names or opened.anonymous:
+    if "items" not in found.names or found.anonymous:
         return []
-    kind = opened.take({"items": "items"})["items"].dtype
+    kind = found.take({"items": "items"})["items"].dtype
     inner = kind.inner if isinstance(kind, pl.List) else None
     return [field.name for field in inner.fields] if isinstance(inner, pl.Struct) else []
 
@@ -122,11 +121,11 @@ def _trec(source: Path) -> tuple[Kind, str]:
     return ("predictions" if fields > 4 else "truth"), f"its lines have {fields} fields"
 
 
-def _json(opened: Source) -> tuple[Kind, str]:
+def _json(found: Source) -> tuple[Kind, str]:
     """Grades of ranx are whole numbers, its scores are not."""
-    if opened.given:
+    if found.given:
         return "predictions", "it holds lists in an order; say truth if it is one"
-    numbers = opened.take({"score": "score"})["score"] if "score" in opened.names else None
+    numbers = found.take({"score": "score"})["score"] if "score" in found.names else None
     whole = numbers is not None and numbers.dtype.is_integer()
     return ("truth", "its numbers are whole") if whole else ("predictions", "it holds scores")
 
@@ -142,7 +141,7 @@ def _asked(target: Path) -> str:
     return name
 
 
-def _frame(table: Table, timed: bool) -> Any:
+def _frame(table: Table, timed: bool) -> pl.DataFrame:
     """The rows; moments become numbers or dates where text will not do."""
     frame = table.frame
     if timed and "timestamp" in frame.columns and not frame["timestamp"].null_count():

@@ -1,6 +1,6 @@
 """`File`: a file whose first bytes are known, decompressed where it must be.
 
-`Format`: what a kind of file looks like, how it is read, and how it is written.
+`Format` says how a kind of file is read and written, `FileContent` what is written.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import gzip
 import importlib
 import io
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
@@ -21,7 +22,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.table import Source, What
+from rectitude.data.table import Source
 from rectitude.errors import MissingExtra, UnreadableFile, nearest
 from rectitude.storage import Write
 
@@ -41,13 +42,15 @@ MAGIC = {
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
 }
-PARQUET = b"PAR1"
+PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_SEPARATORS = {".tsv": "\t", ".inter": "\t", ".csv": ","}
 HEAD = 1 << 16
+"""How many bytes are looked at to recognise a format, and columns that hold integers."""
 SAMPLE = 100
 """How many lines are looked at to recognise a format."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class File:
     """A file that is there and not empty."""
 
@@ -61,8 +64,7 @@ class File:
     @property
     def suffix(self) -> str:
         """The ending of its name, but for that of a compression."""
-        named = self.path.suffix.lower() in PACKED
-        return (self.path.with_suffix("") if named else self.path).suffix.lower()
+        return suffix_of(self.path)
 
     @property
     def content(self) -> bytes:
@@ -73,12 +75,28 @@ class File:
         """The bytes to be read one after the other, decompressed."""
         return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
 
-    @property
+    @cached_property
+    def start(self) -> list[str]:
+        """The lines of its first bytes, of which the last may be cut off."""
+        return self.head.decode("utf-8-sig", errors="replace").splitlines()
+
+    @cached_property
     def lines(self) -> list[str]:
         """The first lines that hold something, whole ones only unless there is but one."""
-        lines = self.head.decode("utf-8-sig", errors="replace").splitlines()
-        whole = lines[:-1] if len(self.head) >= HEAD and len(lines) > 1 else lines
+        cut = len(self.head) >= HEAD and len(self.start) > 1
+        whole = self.start[:-1] if cut else self.start
         return [line for line in whole if line.strip()][:SAMPLE]
+
+    @cached_property
+    def separator(self) -> str:
+        """What separates the fields of its first line, taken as text in columns."""
+        return _separator_of(next(filter(str.strip, self.start), ""), self.suffix)
+
+
+def suffix_of(path: Path) -> str:
+    """The ending of a name in small letters, but for that of a compression."""
+    packed = path.suffix.lower() in PACKED
+    return (Path(path.stem) if packed else path).suffix.lower()
 
 
 def opened(path: Path) -> File:
@@ -94,6 +112,18 @@ def opened(path: Path) -> File:
     if not data:
         raise UnreadableFile(f"{path} is empty once decompressed.", READ)
     return File(path, data[:HEAD], data, packing)
+
+
+def _separator_of(line: str, suffix: str) -> str:
+    """A tab if there is one; else what splits the first line most often; else spaces. What stands
+    in quotes does not count."""
+    usual, line = _SEPARATORS.get(suffix, ","), re.sub(r'"[^"]*"', '""', line)
+    if "\t" in line:
+        return "\t"
+    found = max((usual, ",", ";", "|"), key=line.count)
+    if found in line:
+        return found
+    return " " if " " in line.strip() else usual
 
 
 def require_text(file: File) -> None:
@@ -123,8 +153,16 @@ def require_text(file: File) -> None:
         raise UnreadableFile(f"{path} is not text (a zero at byte {at}).", READ)
 
 
-def packed(data: bytes, path: Path) -> bytes:
-    """Bytes compressed as the ending of a name asks for."""
+def write_bytes(raw: bytes, path: Path) -> Mapping[Path, Write]:
+    """Bytes as they are, or compressed if the name asks for it."""
+    return {path: partial(_write, _packed(raw, path))}
+
+
+def _write(data: bytes, where: Path) -> int:
+    return where.write_bytes(data)
+
+
+def _packed(data: bytes, path: Path) -> bytes:
     packing = PACKED.get(path.suffix.lower())
     if packing is None:
         return data
@@ -275,12 +313,11 @@ def _nothing(content: FileContent) -> tuple[str, ...]:
 class Format:
     """One kind of file.
 
-    `sniff` gives the reason why a file is of this kind, or None. `read` opens it. `write` says for
-    each file to be written how; a format that is only read has none.
+    `read` opens it. `write` says for each file to be written how; a format that is only read has
+    none.
     """
 
     title: str
-    sniff: Callable[[File, What], str | None]
     read: Callable[[File, WantedColumns], Source]
     write: Callable[[FileContent, Path], Mapping[Path, Write]] | None = None
     suffixes: tuple[str, ...] = ()

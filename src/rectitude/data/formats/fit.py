@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
@@ -181,6 +182,11 @@ def require_numbers(column: pl.Series, title: str, most: int = 2**31 - 1) -> pl.
             f"whole numbers from 0 to {most:,}.",
         )
     return numbers.cast(pl.Int64)
+
+
+def bound_of(positions: pl.Series) -> int:
+    """One more than the highest position."""
+    return cast("int", positions.max()) + 1 if len(positions) else 0
 
 
 def require_plain(frame: pl.DataFrame, forbidden: str, title: str) -> None:

@@ -13,36 +13,14 @@ from typing import Any
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File, FileContent
-from rectitude.data.formats.separated import write_bytes
+from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.frames import renamed
 from rectitude.data.ids import whole_numbers
 from rectitude.data.objects import open_mapping, open_rows
-from rectitude.data.table import Source, What
+from rectitude.data.table import Source
 from rectitude.data.values import IDS
 from rectitude.errors import BadIds, BadScores, BadTable, DuplicateItems, UnreadableFile
 from rectitude.storage import Write
-
-
-def sniff_lines(file: File, what: What) -> str | None:
-    """JSON lines: by name, or because the first line is an object and others follow."""
-    if file.suffix in (".jsonl", ".ndjson"):
-        return "its name says so"
-    lines = file.lines
-    if len(lines) < 2 or not lines[0].lstrip().startswith("{"):
-        return None
-    try:
-        json.loads(lines[0])
-    except ValueError:
-        return None
-    return "every line is an object"
-
-
-def sniff_json(file: File, what: What) -> str | None:
-    """JSON: by name, or because it begins with a brace."""
-    if file.suffix == ".json":
-        return "its name says so"
-    return "it begins with '{'" if file.head.lstrip().startswith(b"{") else None
 
 
 def read_lines(file: File, want: WantedColumns) -> Source:

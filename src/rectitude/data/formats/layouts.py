@@ -1,6 +1,6 @@
 """Libraries whose files are plain tables with names of their own for the columns.
 
-RecPack: a csv of interactions (`iid, uid, interactionid, ts`) and properties beside it.
+RecPack's is a csv of interactions (`iid, uid, interactionid, ts`) with properties beside it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,19 @@ from typing import Any
 import polars as pl
 
 from rectitude.data.columns import POSITIONS, WantedColumns, listed
-from rectitude.data.formats import columnar, jsons, separated
-from rectitude.data.formats.file import PACKED, File, FileContent, Kind, opened, require_text
-from rectitude.data.formats.fit import require_numbers
-from rectitude.data.formats.separated import read_sniffed, write_separated
-from rectitude.data.table import Source, What
+from rectitude.data.formats import columnar, jsons
+from rectitude.data.formats.file import (
+    File,
+    FileContent,
+    Kind,
+    opened,
+    require_text,
+    suffix_of,
+)
+from rectitude.data.formats.fit import bound_of, require_numbers
+from rectitude.data.formats.recognise import PROPERTIES, is_arrow, is_json_lines, is_parquet
+from rectitude.data.formats.separated import read_headerless, read_separated, write_separated
+from rectitude.data.table import Source
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 
@@ -94,8 +102,8 @@ def reader(layout: Layout) -> Callable[[File, WantedColumns], Source]:
     """Read a table whose columns bear the names of a library, whatever file it is in."""
 
     def read(file: File, want: WantedColumns) -> Source:
-        container = _container(file) if layout.header else separated.read_headerless
-        if container in (separated.read_headerless, separated.read_sniffed):
+        container = _container(file) if layout.header else read_headerless
+        if container in (read_headerless, read_separated):
             require_text(file)
         source = container(file, want)
         return _imposed(source, layout, want) if layout.header else source
@@ -110,11 +118,11 @@ def writer(layout: Layout) -> Writer:
         names = layout.names(content.kind)
         frame = content.frame.rename({role: names[role] for role in content.frame.columns})
         renamed = replace(content, frame=frame)
-        container = _writers().get(_suffix(path)) if layout.header else None
+        container = _writers().get(suffix_of(path)) if layout.header else None
         if container is not None:
             return container(renamed, path)
-        separator = {".tsv": TAB, ".csv": ","}.get(_suffix(path), layout.separator)
-        return separated.write_separated(renamed, path, separator=separator, header=layout.header)
+        separator = {".tsv": TAB, ".csv": ","}.get(suffix_of(path), layout.separator)
+        return write_separated(renamed, path, separator=separator, header=layout.header)
 
     return write
 
@@ -123,27 +131,22 @@ def write_recbole(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """An atomic file: tabs always, whatever the name says."""
     names = RECBOLE.names(content.kind)
     frame = content.frame.rename({role: names[role] for role in content.frame.columns})
-    return separated.write_separated(replace(content, frame=frame), path, separator=TAB)
-
-
-def _suffix(path: Path) -> str:
-    return Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix.lower()
+    return write_separated(replace(content, frame=frame), path, separator=TAB)
 
 
 def _container(file: File) -> Callable[[File, WantedColumns], Source]:
     """How the table is stored, as its content says."""
     kinds = {
-        columnar.sniff_parquet: columnar.read_parquet,
-        columnar.sniff_arrow: columnar.read_arrow,
-        jsons.sniff_lines: jsons.read_lines,
+        is_parquet: columnar.read_parquet,
+        is_arrow: columnar.read_arrow,
+        is_json_lines: jsons.read_lines,
     }
-    found = (read for sniff, read in kinds.items() if sniff(file, "log"))
-    return next(found, separated.read_sniffed)
+    return next((read for test, read in kinds.items() if test(file, "log")), read_separated)
 
 
 def is_typed(path: Path) -> bool:
     """Whether columns have types in the kind of file that an ending stands for."""
-    return _suffix(path) in _writers()
+    return suffix_of(path) in _writers()
 
 
 def _writers() -> dict[str, Writer]:
@@ -170,16 +173,7 @@ def _imposed(source: Source, layout: Layout, want: WantedColumns) -> Source:
     return replace(source, roles=roles)
 
 
-PROPERTIES = "_properties.yaml"
 NAMES = {"list": "uid", "item": "iid", "timestamp": "ts"}
-
-
-def sniff_recpack(file: File, what: What) -> str | None:
-    """The properties by name, the table by the column that only RecPack has."""
-    if file.path.name.endswith(PROPERTIES):
-        return "its name is that of RecPack's properties"
-    first = file.lines[0].split(",") if file.lines else []
-    return "its header holds interactionid" if {"uid", "iid", "interactionid"} <= {*first} else None
 
 
 def read_recpack(file: File, want: WantedColumns) -> Source:
@@ -189,7 +183,7 @@ def read_recpack(file: File, want: WantedColumns) -> Source:
         file = opened(path.with_name(path.name.removesuffix(PROPERTIES) + ".csv"))
     beside = file.path.with_name(file.path.stem + PROPERTIES)
     properties = _properties(beside) if beside.exists() else {}
-    source = read_sniffed(file, want)
+    source = read_separated(file, want)
     for role in ("list", "item"):
         if NAMES[role] not in source.names:
             raise BadTable(
@@ -213,15 +207,11 @@ def write_recpack(content: FileContent, path: Path) -> Mapping[Path, Write]:
     columns = [items.alias("iid"), users.alias("uid"), number]
     timed = "timestamp" in frame.columns
     table = pl.DataFrame([*columns, *([frame["timestamp"].alias("ts")] if timed else [])])
-    sizes = content.sizes or (_size(users), _size(items))
+    sizes = content.sizes or (bound_of(users), bound_of(items))
     properties = {"has_timestamps": timed, "num_items": sizes[1], "num_users": sizes[0]}
     beside = path.with_name(path.stem + PROPERTIES)
     return {**write_separated(replace(content, frame=table), path),
             beside: partial(_write_properties, properties)}  # fmt: skip
-
-
-def _size(positions: pl.Series) -> int:
-    return int(positions.to_numpy().max()) + 1 if len(positions) else 0
 
 
 def _write_properties(properties: Mapping[str, object], where: Path) -> object:

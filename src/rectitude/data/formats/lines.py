@@ -1,13 +1,11 @@
 """Files whose lines hold lists of any length: lines are taken apart by Polars, all at once.
 
-Adjacency lists (`user item item ...`, LightGCN) and pairs of sets (SMGCN).
-
-NCF's sampled test sets: `(user,item)`, a tab, and the items to rank it among.
+Adjacency lists (`user item item ...`, LightGCN), pairs of sets (SMGCN), and NCF's sampled test
+sets: `(user,item)`, a tab, and the items to rank it among.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File, FileContent
+from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.formats.fit import require_plain
-from rectitude.data.formats.separated import write_bytes
 from rectitude.data.frames import renamed
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
@@ -51,25 +48,6 @@ def source_of(file: File, frame: pl.DataFrame, handed: pl.Series | None = None) 
     )
 
 
-ALONE = ("items", "users", "weights")
-"""Tables that have no pairs of a user and an item."""
-
-
-def sniff_adjacency(file: File, what: What) -> str | None:
-    """Lines of whole numbers with spaces between, of different lengths or longer than a row."""
-    rows = [line.split() for line in file.lines]
-    if what in ALONE or file.suffix not in ("", ".txt") or any("\t" in line for line in file.lines):
-        return None
-    if not all(word.isdecimal() for row in rows for word in row):
-        return None
-    if len({row[0] for row in rows}) < len(rows):  # rows of a table, one of which is broken
-        return None
-    lengths = {len(row) for row in rows}
-    if len(lengths) < 2 and max(lengths, default=0) <= 4:
-        return None
-    return f"lines of {min(lengths)} to {max(lengths)} whole numbers: a user and its items"
-
-
 def read_adjacency(file: File, want: WantedColumns) -> Source:
     """A user and its items on each line; for predictions in their order, best first."""
     words = numbered_lines(file).select(_words("line"))
@@ -95,18 +73,6 @@ def write_adjacency(content: FileContent, path: Path) -> Mapping[Path, Write]:
     return write_bytes("".join(f"{line}\n" for line in lines).encode(), path)
 
 
-def sniff_sets(file: File, what: What) -> str | None:
-    """Lines of two sets of whole numbers with a tab between them."""
-    halves = [line.split("\t") for line in file.lines]
-    if what in ALONE or not halves or any(len(half) != 2 for half in halves):
-        return None
-    words = [[side.split() for side in half] for half in halves]
-    if not all(word.isdecimal() for half in words for side in half for word in side):
-        return None
-    several = sum(len(side) > 1 for half in words for side in half)
-    return "two sets of whole numbers on every line, a tab between them" if several else None
-
-
 def read_sets(file: File, want: WantedColumns) -> Source:
     """The second set of each line: a list is a line, its key the number of the line from 0.
 
@@ -130,15 +96,7 @@ def _words(column: str) -> pl.Expr:
     return pl.col(column).str.extract_all(r"\S+")
 
 
-PAIR = re.compile(r"^\([^(),\s]+,\s*[^(),\s]+\)(\t|$)")
 PARTS = r"^\((?<user>[^(),\s]+),\s*(?<item>[^(),\s]+)\)\t?(?<rest>.*)$"
-
-
-def sniff_negatives(file: File, what: What) -> str | None:
-    """Lines that begin with a pair in parentheses."""
-    lines = file.lines
-    pairs = bool(lines) and all(PAIR.match(line) for line in lines)
-    return "every line begins with (user,item)" if pairs else None
 
 
 def read_negatives(file: File, want: WantedColumns) -> Source:

@@ -9,7 +9,7 @@ import numpy as np
 
 from rectitude.arrays import Grouped, Integers
 from rectitude.data.dense import Block, Dense
-from rectitude.data.inputs import Inputs
+from rectitude.data.table import Inputs
 from rectitude.errors import BadName, UnknownIds, nearest
 from rectitude.judge.align import Aligned
 
