@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.options import Json, labelled, named_format, pairs
+from rectitude.cli.options import Json, file_option, labelled, named_format, pairs, valued
 from rectitude.cli.output import told
 from rectitude.errors import BadName, UnreadableFile
 
@@ -185,48 +185,44 @@ def _refuse(options: Mapping[str, object], kind: str) -> None:
             raise BadName(f"{option} was given, and it does not go with {kind}.")
 
 
-def _option(metavar: str, words: str) -> Any:
-    return typer.Option(metavar=metavar, help=words)
-
-
-def _file(words: str) -> Any:
-    return _option("FILE", words)
-
-
 MetricName = Annotated[str, typer.Option("--metric", metavar="NAME", help="Such as ndcg@10.")]
 OneFile = Annotated[
     str | None, typer.Argument(metavar="FILE", help="Ranked lists: user, item, score.")
 ]
 Columns = Annotated[
-    list[str] | None, _option("ROLE=COLUMN ...", "Unusual columns, such as user=visitor.")
+    list[str] | None, valued("ROLE=COLUMN ...", "Unusual columns, such as user=visitor.")
 ]
 Profiles = Annotated[
-    list[str] | None, _option("NAME ...", "Only these profiles, not all that have the metric.")
+    list[str] | None, valued("NAME ...", "Only these profiles, not all that have the metric.")
 ]
 
 
-Truth = Annotated[str | None, _file("What was relevant: user, item, and a grade if there is one.")]
+Truth = Annotated[
+    str | None, file_option("What was relevant: user, item, and a grade if there is one.")
+]
 ScoreFiles = Annotated[
-    list[str] | None, _option("FILE ...", "Dense scores, users x items (.npy or .npz).")
+    list[str] | None, valued("FILE ...", "Dense scores, users x items (.npy or .npz).")
 ]
 LogitFiles = Annotated[
-    list[str] | None, _option("FILE ...", "Logits, rows x classes (.npy or .npz).")
+    list[str] | None, valued("FILE ...", "Logits, rows x classes (.npy or .npz).")
 ]
-Targets = Annotated[str | None, _file("The class of each row of logits (.npy).")]
-Train = Annotated[str | None, _file("Training data: what is known, and masked in dense scores.")]
+Targets = Annotated[str | None, file_option("The class of each row of logits (.npy).")]
+Train = Annotated[
+    str | None, file_option("Training data: what is known, and masked in dense scores.")
+]
 CandidateFile = Annotated[
-    str | None, _file("What competes: user, item, or a file of rectitude candidates.")
+    str | None, file_option("What competes: user, item, or a file of rectitude candidates.")
 ]
 Ranking = Annotated[
-    str | None, _file("An order to use in place of the scores' own: user, item, rank.")
+    str | None, file_option("An order to use in place of the scores' own: user, item, rank.")
 ]
-ScoreUsers = Annotated[str | None, _file("The user of each row of scores, in order.")]
-ScoreItems = Annotated[str | None, _file("The item of each column of scores.")]
-Padding = Annotated[str | None, _option("ITEM", "The item of a column that means nothing.")]
-Items = Annotated[str | None, _file("The catalogue, with facts about items.")]
-Users = Annotated[str | None, _file("The users to evaluate, with facts about them.")]
-Weights = Annotated[str | None, _file("The weight of each list.")]
-ListKey = Annotated[str, _option("COLUMN", "What tells lists apart, such as session.")]
+ScoreUsers = Annotated[str | None, file_option("The user of each row of scores, in order.")]
+ScoreItems = Annotated[str | None, file_option("The item of each column of scores.")]
+Padding = Annotated[str | None, valued("ITEM", "The item of a column that means nothing.")]
+Items = Annotated[str | None, file_option("The catalogue, with facts about items.")]
+Users = Annotated[str | None, file_option("The users to evaluate, with facts about them.")]
+Weights = Annotated[str | None, file_option("The weight of each list.")]
+ListKey = Annotated[str, valued("COLUMN", "What tells lists apart, such as session.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +245,7 @@ class Files:
     list_key: ListKey = "user"
     columns: Columns = None
     as_json: Json = False
-    output: Annotated[Path | None, _file("Write there instead of printing.")] = None
+    output: Annotated[Path | None, file_option("Write there instead of printing.")] = None
 
     def opened(self, lists: Sequence[str], other: str | None = None) -> tuple[dict[str, Any], Any]:
         """Predictions by label, and the truth; `other` are more predictions of the same kind."""
@@ -299,7 +295,7 @@ def with_files(verb: Callable[..., int], without: Sequence[str] = ()) -> Callabl
     @wraps(verb)
     def run(**values: Any) -> int:
         files = Files(**{name: values.pop(name) for name in shared})
-        _require_writable(files.output)
+        require_writable("--output", files.output)
         return verb(**values, files=files)
 
     kept = [parameter for name, parameter in own.items() if name != "files"]
@@ -325,10 +321,10 @@ def with_groups(verb: Callable[..., int], **groups: Callable[..., Any]) -> Calla
     return run
 
 
-def _require_writable(output: Path | None) -> None:
+def require_writable(option: str, path: Path | None) -> None:
     """Refuse what cannot be written before anything is computed."""
-    if output is not None and (output.is_dir() or not output.parent.is_dir()):
-        raise BadName(f"--output {output} cannot be written.", "a file in a folder that exists.")
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise BadName(f"{option} {path} cannot be written.", "a file in a folder that exists.")
 
 
 def profiles_of(named: Sequence[str] | None) -> list[str] | None:
