@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.inputs import Columns, source
-from rectitude.cli.options import Json, file_option, named_format, roles, values
+from rectitude.cli.options import Json, file_option, named_format, roles, valued, values
 from rectitude.errors import BadName
 
 if TYPE_CHECKING:
@@ -37,12 +37,9 @@ def run(
     truth: Annotated[str | None, file_option("What is to be found.")] = None,
     fold_in: Annotated[str | None, file_option("What is shown of the evaluated users.")] = None,
     how: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="full, train_items, given or sampled (the default)."),
+        str | None, valued("NAME", "full, train_items, given or sampled (the default).")
     ] = None,
-    protocol: Annotated[
-        str | None, typer.Option(metavar="NAME", help="As this framework draws them.")
-    ] = None,
+    protocol: Annotated[str | None, valued("NAME", "As this framework draws them.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE ...", help="Settings, such as count=100."),
@@ -51,7 +48,7 @@ def run(
         str | None, file_option("The catalogue, if it is more than the split.")
     ] = None,
     given: Annotated[str | None, file_option("The candidates of --how given: user, item.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="For what is random.")] = 0,
+    seed: Annotated[int, valued("N", "For what is random.")] = 0,
     columns: Columns = None,
     output: Annotated[
         Path | None, file_option("Write them there (.parquet), for evaluate.")
