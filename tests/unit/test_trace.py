@@ -12,7 +12,8 @@ import pytest
 
 import rectitude as rt
 from rectitude.errors import BadName, RectitudeError, UnknownIds
-from rectitude.explanation.trace import Trace, trace
+from rectitude.explanation.trace import trace
+from rectitude.explanation.trace.result import Trace
 
 CHANCE = np.random.default_rng(5)
 ITEMS = 14

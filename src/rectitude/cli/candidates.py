@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.inputs import Columns, source
-from rectitude.cli.options import Json, named_format, roles, values
+from rectitude.cli.options import Json, file_option, named_format, roles, valued, values
 from rectitude.errors import BadName
 
 if TYPE_CHECKING:
@@ -27,35 +27,32 @@ Examples:
   rectitude evaluate --truth test.csv --predictions a.csv b.csv --candidates c.parquet"""
 
 
-def _file(words: str) -> Any:
-    return typer.Option(metavar="FILE", help=words)
-
-
 def run(
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="DIR", help="What rectitude split wrote.", show_default=False),
     ] = None,
     *,
-    train: Annotated[str | None, _file("What was learnt from, in place of a folder.")] = None,
-    truth: Annotated[str | None, _file("What is to be found.")] = None,
-    fold_in: Annotated[str | None, _file("What is shown of the evaluated users.")] = None,
+    train: Annotated[str | None, file_option("What was learnt from, in place of a folder.")] = None,
+    truth: Annotated[str | None, file_option("What is to be found.")] = None,
+    fold_in: Annotated[str | None, file_option("What is shown of the evaluated users.")] = None,
     how: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="full, train_items, given or sampled (the default)."),
+        str | None, valued("NAME", "full, train_items, given or sampled (the default).")
     ] = None,
-    protocol: Annotated[
-        str | None, typer.Option(metavar="NAME", help="As this framework draws them.")
-    ] = None,
+    protocol: Annotated[str | None, valued("NAME", "As this framework draws them.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE ...", help="Settings, such as count=100."),
     ] = None,
-    items: Annotated[str | None, _file("The catalogue, if it is more than the split.")] = None,
-    given: Annotated[str | None, _file("The candidates of --how given: user, item.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="For what is random.")] = 0,
+    items: Annotated[
+        str | None, file_option("The catalogue, if it is more than the split.")
+    ] = None,
+    given: Annotated[str | None, file_option("The candidates of --how given: user, item.")] = None,
+    seed: Annotated[int, valued("N", "For what is random.")] = 0,
     columns: Columns = None,
-    output: Annotated[Path | None, _file("Write them there (.parquet), for evaluate.")] = None,
+    output: Annotated[
+        Path | None, file_option("Write them there (.parquet), for evaluate.")
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Choose the items that compete, once for all models that are compared.

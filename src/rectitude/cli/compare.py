@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.inputs import Files, ranked_lists, source, with_files, with_groups
-from rectitude.cli.options import COMPRESSED, Conventions, convention_of, named_format
+from rectitude.cli.options import Conventions, convention_of, named_format, stem, valued
 from rectitude.errors import BadName, UnreadableFile
 
 if TYPE_CHECKING:
@@ -51,17 +51,13 @@ Models = Annotated[
 _CORRECTIONS = "none, bonferroni, holm, benjamini_hochberg, benjamini_yekutieli"
 
 
-def _word(words: str) -> Any:
-    return typer.Option(metavar="NAME", help=words)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """How differences are tested, as options say."""
 
-    test: Annotated[str, _word("t, wilcoxon, mann_whitney, kruskal or sign_flip.")] = "t"
-    correct: Annotated[str, _word(f"One of {_CORRECTIONS}.")] = "holm"
-    interval: Annotated[str, _word("t, or by bootstrap: percentile or bca.")] = "t"
+    test: Annotated[str, valued("NAME", "t, wilcoxon, mann_whitney, kruskal or sign_flip.")] = "t"
+    correct: Annotated[str, valued("NAME", f"One of {_CORRECTIONS}.")] = "holm"
+    interval: Annotated[str, valued("NAME", "t, or by bootstrap: percentile or bca.")] = "t"
     alpha: Annotated[float, typer.Option(help="What a corrected p must be below.")] = 0.05
     resamples: Annotated[int, typer.Option(help="How many draws or flips.")] = 10_000
     seed: Annotated[int, typer.Option(help="What draws come from.")] = 0
@@ -81,7 +77,7 @@ class Look:
     form: Annotated[CompareForm, typer.Option("--format", help="How it is shown.")] = (
         CompareForm.TABLE
     )
-    table: Annotated[str | None, _word("models or differences: that table alone.")] = None
+    table: Annotated[str | None, valued("NAME", "models or differences: that table alone.")] = None
     show: Annotated[
         list[str] | None,
         typer.Option(metavar="interval|points|relative ...", help="More beside each number."),
@@ -123,7 +119,9 @@ def _compare(
         list[str] | None, typer.Option(metavar="NAME ...", help='Such as mrr or "ndcg@{5,10}".')
     ] = None,
     convention: Conventions = None,
-    baseline: Annotated[str | None, _word("The model that others are compared with.")] = None,
+    baseline: Annotated[
+        str | None, valued("NAME", "The model that others are compared with.")
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option("--slice", metavar="BY", help="On slices too: gender, activity:4, a+b."),
@@ -226,9 +224,7 @@ def _matching(part: str) -> list[str]:
 def _stem(files: Sequence[str]) -> str:
     """A short name of a model: that of its first file without endings, or of its folder."""
     path = Path(named_format(files[0])[1])
-    if path.is_dir():
-        return path.resolve().name
-    return Path(path.stem).stem if path.suffix in COMPRESSED else path.stem
+    return path.resolve().name if path.is_dir() else stem(files[0])
 
 
 def _opened_model(file: str) -> Any:

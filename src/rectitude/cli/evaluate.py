@@ -13,7 +13,15 @@ import typer
 
 from rectitude.cli import inputs, trec
 from rectitude.cli.inputs import source
-from rectitude.cli.options import Conventions, convention_of, pairs, reported
+from rectitude.cli.options import (
+    Conventions,
+    convention_of,
+    file_option,
+    flag,
+    pairs,
+    reported,
+    valued,
+)
 from rectitude.cli.output import deliver
 from rectitude.cli.output import shown as shown_progress
 from rectitude.errors import BadName, RectitudeError
@@ -50,32 +58,18 @@ class EvaluateForm(StrEnum):
     TREC = "trec_eval"
 
 
-def _file(words: str) -> Any:
-    """An option that names a file."""
-    return typer.Option(metavar="FILE", help=words)
-
-
-def _several(metavar: str, words: str) -> Any:
-    """An option that takes several values."""
-    return typer.Option(metavar=f"{metavar} ...", help=words)
-
-
-def _flag(name: str, words: str) -> Any:
-    """An option that is there or not."""
-    return typer.Option(name, help=words)
-
-
 def run(  # noqa: PLR0913  one parameter per option
     *,
     truth: inputs.Truth = None,
     predictions: Annotated[
-        list[str] | None, _several("FILE", "Ranked lists: user, item, and score or rank.")
+        list[str] | None, valued("FILE ...", "Ranked lists: user, item, and score or rank.")
     ] = None,
     scores: inputs.ScoreFiles = None,
     logits: inputs.LogitFiles = None,
     targets: inputs.Targets = None,
     metrics: Annotated[
-        list[str] | None, _several("NAME", 'Such as mrr or "ndcg@{5,10}" (see: rectitude metrics).')
+        list[str] | None,
+        valued("NAME ...", 'Such as mrr or "ndcg@{5,10}" (see: rectitude metrics).'),
     ] = None,
     convention: Conventions = None,
     train: inputs.Train = None,
@@ -85,10 +79,10 @@ def run(  # noqa: PLR0913  one parameter per option
     score_items: inputs.ScoreItems = None,
     padding: inputs.Padding = None,
     baselines: Annotated[
-        bool, _flag("--baselines", "Add the majority class and random logits.")
+        bool, flag("--baselines", "Add the majority class and random logits.")
     ] = False,
     train_targets: Annotated[
-        str | None, _file("Targets of training, for the majority class (.npy).")
+        str | None, file_option("Targets of training, for the majority class (.npy).")
     ] = None,
     items: inputs.Items = None,
     users: inputs.Users = None,
@@ -97,28 +91,31 @@ def run(  # noqa: PLR0913  one parameter per option
     columns: inputs.Columns = None,
     slices: Annotated[
         list[str] | None,
-        _several("NAME", "By attribute too: gender, price:10,50, activity:4, known, a+b crossed."),
+        valued(
+            "NAME ...", "By attribute too: gender, price:10,50, activity:4, known, a+b crossed."
+        ),
     ] = None,
     smallest_slice: Annotated[
-        int, typer.Option(metavar="N", help="Mark slices of fewer lists or relevant rows.")
+        int, valued("N", "Mark slices of fewer lists or relevant rows.")
     ] = 30,
     estimate: Annotated[
-        bool, _flag("--estimate", "Add what sampled candidates tell of a ranking of all items.")
+        bool, flag("--estimate", "Add what sampled candidates tell of a ranking of all items.")
     ] = False,
-    intervals: Annotated[bool, _flag("--intervals", "Add 95% intervals.")] = False,
+    intervals: Annotated[bool, flag("--intervals", "Add 95% intervals.")] = False,
     improvement: Annotated[
-        bool, _flag("--improvement", "Compare all with the first, in points and percent.")
+        bool, flag("--improvement", "Compare all with the first, in points and percent.")
     ] = False,
-    definitions: Annotated[bool, _flag("--definitions", "Say what each number means.")] = False,
-    form: Annotated[EvaluateForm | None, _flag("--format", "How results are shown.")] = None,
-    as_json: Annotated[bool, _flag("--json", "Short for --format json.")] = False,
-    as_csv: Annotated[bool, _flag("--csv", "Short for --format csv.")] = False,
-    as_latex: Annotated[bool, _flag("--latex", "Short for --format latex.")] = False,
+    definitions: Annotated[bool, flag("--definitions", "Say what each number means.")] = False,
+    form: Annotated[EvaluateForm | None, flag("--format", "How results are shown.")] = None,
+    as_json: Annotated[bool, flag("--json", "Short for --format json.")] = False,
+    as_csv: Annotated[bool, flag("--csv", "Short for --format csv.")] = False,
+    as_latex: Annotated[bool, flag("--latex", "Short for --format latex.")] = False,
     output: Annotated[
-        Path | None, _file("Write there instead of printing; a .zip keeps values of lists, too.")
+        Path | None,
+        file_option("Write there instead of printing; a .zip keeps values of lists, too."),
     ] = None,
     per_list: Annotated[
-        Path | None, _file("Also write the values of every list (.csv or .parquet).")
+        Path | None, file_option("Also write the values of every list (.csv or .parquet).")
     ] = None,
     per_query: trec.PerQuery = False,
     measures: trec.Measures = None,
@@ -215,9 +212,8 @@ def _format(form: EvaluateForm | None, flags: Mapping[EvaluateForm, bool]) -> Ev
 
 def _require_targets(output: Path | None, per_list: Path | None, form: EvaluateForm) -> None:
     """Refuse what cannot be written before anything is computed."""
-    for option, path in (("--output", output), ("--per-list", per_list)):
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise BadName(f"{option} {path} cannot be written.", "a file in a folder that exists.")
+    inputs.require_writable("--output", output)
+    inputs.require_writable("--per-list", per_list)
     if per_list is not None and per_list.suffix not in (".csv", ".parquet"):
         raise BadName(f"--per-list {per_list} has no known ending.", ".csv or .parquet.")
     if (

@@ -21,6 +21,22 @@ SEVERAL = frozenset(
 )  # fmt: skip
 COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst"})
 
+
+def valued(metavar: str, words: str) -> Any:
+    """An option that takes a value."""
+    return typer.Option(metavar=metavar, help=words)
+
+
+def file_option(words: str) -> Any:
+    """An option that names a file."""
+    return valued("FILE", words)
+
+
+def flag(names: str, words: str) -> Any:
+    """An option under these names, such as one that is there or not."""
+    return typer.Option(names, help=words)
+
+
 Conventions = Annotated[
     list[str] | None,
     typer.Option(
@@ -138,14 +154,14 @@ def labelled(paths: Sequence[str]) -> Mapping[str, str]:
     """Files by a short label: the name without endings, or the path where names are equal."""
     if len(set(paths)) < len(paths):
         raise BadName(f"{_twice(paths)} is named twice.", "each file once.")
-    stems = [_stem(path) for path in paths]
+    stems = [stem(path) for path in paths]
     times = Counter(stems)
-    return {
-        stem if times[stem] == 1 else path: path for stem, path in zip(stems, paths, strict=True)
-    }
+    both = zip(stems, paths, strict=True)
+    return {label if times[label] == 1 else path: path for label, path in both}
 
 
-def _stem(path: str) -> str:
+def stem(path: str) -> str:
+    """The name of a file without its endings."""
     name = Path(named_format(path)[1])
     return Path(name.stem).stem if name.suffix in COMPRESSED else name.stem
 

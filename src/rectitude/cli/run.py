@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.options import Json, listing
+from rectitude.cli.options import Json, flag, listing
 from rectitude.errors import BadName
 
 if TYPE_CHECKING:
@@ -35,22 +35,18 @@ class LogForm(StrEnum):
     QUIET = "quiet"
 
 
-def _flag(names: str, words: str) -> Any:
-    return typer.Option(names, help=words)
-
-
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="An experiment: TOML or YAML.")]
 Folder = Annotated[Path | None, typer.Option(metavar="DIR", help="Where everything is written.")]
-DryRun = Annotated[bool, _flag("--dry-run", "Print the stages; do nothing.")]
+DryRun = Annotated[bool, flag("--dry-run", "Print the stages; do nothing.")]
 Only = Annotated[
     list[str] | None,
     typer.Option(metavar="STAGE|MODEL ...", help="Do these and what they need, no others."),
 ]
-Resume = Annotated[bool, _flag("--resume/--fresh", "Go on from what is there, or do all again.")]
-NoPlugins = Annotated[bool, _flag("--no-plugins", "Run no code that the file names.")]
+Resume = Annotated[bool, flag("--resume/--fresh", "Go on from what is there, or do all again.")]
+NoPlugins = Annotated[bool, flag("--no-plugins", "Run no code that the file names.")]
 Told = Annotated[LogForm, typer.Option(help="Bars on a terminal, JSON lines, or nothing.")]
-Init = Annotated[bool, _flag("--init", "Write a commented file to start from.")]
-Schema = Annotated[bool, _flag("--schema", "Print the JSON schema of the file.")]
+Init = Annotated[bool, flag("--init", "Write a commented file to start from.")]
+Schema = Annotated[bool, flag("--schema", "Print the JSON schema of the file.")]
 
 
 def run(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,66 +18,12 @@ from rectitude.evaluation.measure import (
 )
 from rectitude.evaluation.plan import Plan
 from rectitude.explanation.trace.alone import Alone, alone, number_of
-from rectitude.explanation.trace.lines import (
-    Ideal,
-    TraceLine,
-    WantedLine,
-    ideal_lines,
-    lines_of,
-    wanted_of,
-)
-from rectitude.explanation.trace.text import text
+from rectitude.explanation.trace.lines import ideal_lines, lines_of, wanted_of
+from rectitude.explanation.trace.result import Trace
 from rectitude.explanation.trials import one_name
 from rectitude.judge.align import align_inputs
 from rectitude.judge.judged import Judged
 from rectitude.profiles import Asked, profile_of
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """How the value of one list comes about."""
-
-    user: Any
-    metric: str
-    title: str
-    formula: str
-    profile: str
-    cutoff: int | None
-    lines: tuple[TraceLine, ...]
-    """the list, from the first rank on; where it is long, its judged items only after that"""
-    wanted: tuple[WantedLine, ...]
-    """what the truth holds"""
-    returned: int
-    relevant: int
-    reachable: int
-    """relevant items that fit the cutoff"""
-    hits: float
-    """relevant items up to the cutoff"""
-    counts: bool
-    """whether the list enters the overall value"""
-    reasons: tuple[str, ...]
-    ideal: tuple[Ideal, ...]
-    """the best list, where the metric divides by one"""
-    choices: Mapping[str, str]
-    """the metric's own switches with the sentence of the choice in force"""
-    numbers: Mapping[str, float | str]
-    above: float | None = None
-    below: float | None = None
-    value: float | None = None
-    """the value of the list; None where it does not count or is undefined"""
-    counted: Mapping[str, Mapping[int, int]] | None = None
-    """what the list adds to the counts of a metric that has no values per list"""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The trace for JSON."""
-        return {"format": "rectitude.trace", "version": 1, **asdict(self)}
-
-    def to_json(self) -> str:
-        """The trace as JSON text; ids that JSON has no word for as text."""
-        return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
-
-    def __str__(self) -> str:
-        return text(self)
 
 
 def trace(

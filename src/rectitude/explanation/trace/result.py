@@ -1,23 +1,70 @@
-"""A trace as text: the list, whether it counts, what is divided by what."""
+"""`Trace`: how the value of one list comes about. As text: the list, whether it counts, what is
+divided by what."""
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from rectitude.explanation.trace.lines import Ideal, TraceLine, WantedLine
 from rectitude.metrics.registry import written
 from rectitude.render import aligned
-
-if TYPE_CHECKING:
-    from rectitude.explanation.trace import Trace
-    from rectitude.explanation.trace.lines import TraceLine
 
 _LISTED = 10
 _HEADINGS = {
     "rank": "rank", "item": "item", "score": "score", "grade": "grade", "hits": "hits",
     "gain": "gain", "discount": "discount", "adds": "adds", "total": "sum",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How the value of one list comes about."""
+
+    user: Any
+    metric: str
+    title: str
+    formula: str
+    profile: str
+    cutoff: int | None
+    lines: tuple[TraceLine, ...]
+    """the list, from the first rank on; where it is long, its judged items only after that"""
+    wanted: tuple[WantedLine, ...]
+    """what the truth holds"""
+    returned: int
+    relevant: int
+    reachable: int
+    """relevant items that fit the cutoff"""
+    hits: float
+    """relevant items up to the cutoff"""
+    counts: bool
+    """whether the list enters the overall value"""
+    reasons: tuple[str, ...]
+    ideal: tuple[Ideal, ...]
+    """the best list, where the metric divides by one"""
+    choices: Mapping[str, str]
+    """the metric's own switches with the sentence of the choice in force"""
+    numbers: Mapping[str, float | str]
+    above: float | None = None
+    below: float | None = None
+    value: float | None = None
+    """the value of the list; None where it does not count or is undefined"""
+    counted: Mapping[str, Mapping[int, int]] | None = None
+    """what the list adds to the counts of a metric that has no values per list"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The trace for JSON."""
+        return {"format": "rectitude.trace", "version": 1, **asdict(self)}
+
+    def to_json(self) -> str:
+        """The trace as JSON text; ids that JSON has no word for as text."""
+        return json.dumps(self.as_dict(), indent=1, allow_nan=False, default=str)
+
+    def __str__(self) -> str:
+        return text(self)
 
 
 def text(trace: Trace) -> str:
