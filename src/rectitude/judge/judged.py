@@ -16,9 +16,8 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
 from rectitude.errors import MissingNeed
-from rectitude.judge.attributes import People
-from rectitude.judge.items import Stock
-from rectitude.judge.layout import Places, lengths, up_to
+from rectitude.judge.items import People, Stock
+from rectitude.judge.places import Places, lengths, up_to
 from rectitude.parallel import Once
 from rectitude.rowkernels.rows import Chances
 

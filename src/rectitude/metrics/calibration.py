@@ -30,7 +30,7 @@ from rectitude.errors import BadName
 from rectitude.judge.attributes import Memberships
 from rectitude.judge.items import Stock
 from rectitude.judge.judged import Judged
-from rectitude.judge.layout import Ends
+from rectitude.judge.places import Ends
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.metrics.history import expanded
 from rectitude.metrics.registry import NO_LAW, Ratio, metric

@@ -13,12 +13,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Floats, Integers, offsets_of, totals
+from rectitude.arrays import (
+    Floats,
+    Integers,
+    offsets_of,
+    totals,
+)
 from rectitude.errors import BadName, BadTable, unknown_name
 from rectitude.judge.attributes import Attributes, Memberships
 from rectitude.judge.items import Stock
 from rectitude.judge.judged import Judged
-from rectitude.judge.layout import equal_pairs
+from rectitude.judge.places import Ends
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.metrics.calibration import groups_shown, shares
 from rectitude.metrics.history import alike, expanded
@@ -127,6 +132,60 @@ def category_diversity(lists: Judged, k: int | None, *, by: str = "category") ->
     count = partial(equal_pairs, stock.groups(by).number, stock.listed)
     equal, pairs = lists.places.each(("equal", by), count)
     return Ratio(pairs - equal, pairs)
+
+
+def equal_pairs(
+    group: Integers, listed: Integers, shown: Integers, ends: Ends
+) -> list[tuple[Floats, Floats]]:
+    """For each cutoff, (lists,) how many pairs of places hold items of the same group, and how many
+    hold items of any; a group below 0 is none."""
+    table = frozen(np.append(group, -1)[listed].astype(np.int32))
+    equal, known = np.zeros((2, len(ends), len(shown)))
+    count = kernel(equal_kernel) if repay(shown.size) else _count_equal
+
+    def work(first: int, last: int) -> None:
+        here = slice(first, last)
+        count(table, shown[here], np.array(ends), equal[:, here], known[:, here])
+
+    in_blocks(work, len(shown))
+    return list(zip(equal, known * (known - 1) / 2, strict=True))
+
+
+def _count_equal(
+    table: Integers, shown: Integers, ends: Integers, equal: Floats, known: Floats
+) -> None:
+    groups = table[shown]
+    for cutoff, end in enumerate(ends):
+        ordered = np.sort(groups[:, :end], axis=1)
+        known[cutoff] = (ordered >= 0).sum(axis=1)
+        # in sorted rows, an item makes one equal pair with each item of its run before it
+        place = np.arange(end)
+        starts = np.ones(ordered.shape, bool)
+        starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        before = place - np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+        equal[cutoff] = np.where(ordered >= 0, before, 0).sum(axis=1)
+
+
+def equal_kernel(
+    table: Integers, shown: Integers, ends: Integers, equal: Floats, known: Floats
+) -> None:
+    """Count pairs of items of the same group, and items of any, compiled: an item makes a pair with
+    each one of its group before it."""
+    times = np.zeros(table.max() + 1, np.int64)  # of groups: 0 between lists
+    for u in range(shown.shape[0]):
+        many, pairs, place = 0, 0, 0
+        for cutoff in range(len(ends)):
+            while place < ends[cutoff]:
+                group = table[shown[u, place]]
+                if group >= 0:
+                    pairs += times[group]
+                    times[group] += 1
+                    many += 1
+                place += 1
+            equal[cutoff, u], known[cutoff, u] = pairs, many
+        for place in range(shown.shape[1]):
+            if table[shown[u, place]] >= 0:
+                times[table[shown[u, place]]] = 0
 
 
 @metric(

@@ -16,8 +16,8 @@ import numpy as np
 
 from rectitude.arrays import Floats, Integers
 from rectitude.errors import BadTable, UndefinedValue, unknown_name
-from rectitude.judge.attributes import Groups, People
-from rectitude.judge.items import Stock
+from rectitude.judge.attributes import Groups
+from rectitude.judge.items import People, Stock
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.metrics.history import WantedItems, times_wanted
 from rectitude.metrics.registry import Counts, require_choice
