@@ -264,6 +264,11 @@ class Judged:
         """(found,) the row of the truth that was found."""
         return self.truth.offsets[self.list] + self.place
 
+    @cached_property
+    def item(self) -> Integers:
+        """(found,) the number of the item in `stock`."""
+        return self.wanted[self.where]
+
     @property
     def places(self) -> Places:
         """The items in the first places, for what is found for all cutoffs at once."""

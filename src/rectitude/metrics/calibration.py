@@ -112,8 +112,7 @@ def calibration_hellinger(lists: Judged, k: int | None, *, by: str = "category")
 def _summed(lists: Judged, by: str, alpha: float = _ALPHA) -> tuple[Floats, Flags]:
     """What the groups of each user's training and of his list add, of all three kinds, and which
     lists have both: counting groups takes longer than adding."""
-    stock, owner = lists.stock, lists.owner
-    find = partial(summed, stock, owner, by, divergences(alpha))
+    find = partial(summed, lists.stock, lists.owner, by, divergences(alpha))
     return lists.places.each(("mixtures", by, alpha), find)
 
 

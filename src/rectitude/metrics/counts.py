@@ -226,8 +226,7 @@ def covered_share(lists: Judged, k: int | None) -> Ratio:
 )
 def unrepeated_share(lists: Judged, k: int | None, *, whole: float = 0.0) -> Ratio:
     """Share of a list that is no repeat."""
-    stock, shown = lists.stock, lists.shown
-    ordered = np.sort(stock.listed[shown], axis=1)
+    ordered = np.sort(lists.stock.listed[lists.shown], axis=1)
     again = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1)
     many = (ordered >= 0).sum(axis=1)
     if whole:

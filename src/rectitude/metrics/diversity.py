@@ -80,8 +80,7 @@ def intra_list_similarity(lists: Judged, k: int | None, *, of: str = "embedding"
 
 def _vectors(lists: Judged, of: str) -> tuple[Floats, Integers]:
     """The vectors of the items as lists number them, and the numbers in the first places."""
-    stock, shown = lists.stock, lists.shown
-    return features(stock.attributes, of)[stock.listed[:-1]], shown
+    return features(lists.stock.attributes, of)[lists.stock.listed[:-1]], lists.shown
 
 
 @metric(
@@ -99,8 +98,7 @@ def _vectors(lists: Judged, of: str) -> tuple[Floats, Integers]:
 )
 def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
     """Mean distance of the items of a list, by the users who had both."""
-    stock, shown = lists.stock, lists.shown
-    items = stock.listed[shown]
+    items = lists.stock.listed[lists.shown]
     one, other = np.triu_indices(items.shape[1], 1)
     total, pairs = np.zeros(lists.size), np.zeros(lists.size)
     for first in range(0, lists.size, _BLOCK):
@@ -108,7 +106,7 @@ def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
         left, right = items[here, one], items[here, other]
         both = (left >= 0) & (right >= 0)
         different = np.zeros(both.shape)
-        different[both] = 1 - alike(stock, left[both], right[both])
+        different[both] = 1 - alike(lists.stock, left[both], right[both])
         total[here], pairs[here] = different.sum(axis=1), both.sum(axis=1)
     return Ratio(np.maximum(total, 0.0), pairs)
 
@@ -128,8 +126,7 @@ def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
 )
 def category_diversity(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Share of the pairs of recommended items that are of different categories."""
-    stock = lists.stock
-    count = partial(equal_pairs, stock.groups(by).number, stock.listed)
+    count = partial(equal_pairs, lists.stock.groups(by).number, lists.stock.listed)
     equal, pairs = lists.places.each(("equal", by), count)
     return Ratio(pairs - equal, pairs)
 
@@ -223,8 +220,7 @@ def distinct_categories(lists: Judged, k: int | None, *, by: str = "category") -
 
 def _categories(lists: Judged, by: str) -> Floats:
     """(lists,) how many different categories the items of each list have."""
-    stock = lists.stock
-    return lists.places.each(("groups", by), partial(groups_shown, stock, by))
+    return lists.places.each(("groups", by), partial(groups_shown, lists.stock, by))
 
 
 @metric(
@@ -297,8 +293,7 @@ def srecall(lists: Judged, k: int | None, *, by: str = "category", over: str = "
     stock, wanted = lists.stock, lists.wanted
     rows, owner = lists.within(k)
     hits, told = lists.hit[rows], lists.is_relevant(lists.truth.values)
-    items = wanted[lists.where[rows][hits]]
-    above = topics_of(stock, by, items, owner[hits], lists.size)
+    above = topics_of(stock, by, lists.item[rows][hits], owner[hits], lists.size)
     below = np.full(lists.size, float(len(stock.memberships(by).names)))
     if over == "relevant":
         below = topics_of(stock, by, wanted[told], lists.truth.rows()[told], lists.size)

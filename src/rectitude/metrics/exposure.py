@@ -34,10 +34,9 @@ def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
 
 def times_shown(lists: Judged, counts: Flags) -> Integers:
     """How often each item is shown in the lists that count."""
-    stock, shown = lists.stock, lists.shown
     if counts.all():
-        return lists.places.each("times", stock.times_upto)
-    return stock.times(shown[counts])
+        return lists.places.each("times", lists.stock.times_upto)
+    return lists.stock.times(lists.shown[counts])
 
 
 def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:

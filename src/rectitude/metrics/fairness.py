@@ -63,14 +63,13 @@ def by_half(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Counts:  # fmt: skip
     """What head and tail get, and what they could have got."""
-    stock = lists.stock
-    return _counted(lists, k, counts, halves(stock, head, repeats, border, tail, equals))
+    groups = halves(lists.stock, head, repeats, border, tail, equals)
+    return _counted(lists, k, counts, groups)
 
 
 def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Counts:
-    stock, wanted = lists.stock, lists.wanted
-    rows, found = lists.within(k)
-    hits = wanted[lists.where[rows][lists.hit[rows] & counts[found]]]
+    stock, (rows, found) = lists.stock, lists.within(k)
+    hits = lists.item[rows][lists.hit[rows] & counts[found]]
     places = (
         np.zeros(len(stock.ids), int) if lists.extras.shown is None else times_shown(lists, counts)
     )
@@ -338,20 +337,18 @@ def chosen_by_pair(
 ) -> Counts:  # fmt: skip
     """What users of each group chose, by the group of the item."""
     require_choice("source", source, ("train", "truth"))
-    stock, people = lists.stock, lists.people
     pairs = None if source == "train" else relevant_items(lists, counts).pairs()
-    return chosen_pairs(people, stock, (users_by, items_by), pairs)
+    return chosen_pairs(lists.people, lists.stock, (users_by, items_by), pairs)
 
 
 def shown_by_pair(
     lists: Judged, k: int | None, counts: Flags, *, users_by: str = "group", items_by: str = "group"
 ) -> Counts:
     """What users of each group are shown, by the group of the item."""
-    stock, people = lists.stock, lists.people
     owner, shown = lists.owner, lists.shown
     if not counts.all():
         owner, shown = owner[counts], shown[counts]
-    return shown_pairs(people, stock, (users_by, items_by), owner, shown)
+    return shown_pairs(lists.people, lists.stock, (users_by, items_by), owner, shown)
 
 
 def both_by_pair(

@@ -27,7 +27,7 @@ from rectitude.metrics.groupwise import rates, relevant, unequal
 from rectitude.metrics.ranking import bpref, rprec, wrong_above
 from rectitude.metrics.ratings import BY_LIST, errors, root
 from rectitude.metrics.registry import NO_LAW, Counts, Facts, Ratio, count_metric, metric
-from rectitude.metrics.serendipity import OF_USERS, items_found
+from rectitude.metrics.serendipity import OF_USERS
 
 
 @metric(
@@ -237,18 +237,14 @@ def _areas(lists: Judged, k: int | None, below: Floats) -> Ratio:
     others = lists.unseen - lists.relevant + 1
     void = (others == 0) & (lists.hits(k) > 0)
     size = np.where(others == 0, 1.0, others)[lists.list]
-    terms = lists.hit * (size - (lists.rank - lists.nth)) / size
+    terms = lists.hit * (size - misses_above(lists)) / size
     return Ratio(lists.total(terms, upto=k), below).where(~void)
 
 
 _UNMASKED_NEEDS = ("predicted", "scores", "unseen")
-
-
 _WHERE = (
     "pairs with a grade above 0, whatever the cutoff; 0/0 for a list of which train holds an item"
 )
-
-
 _READING = "Where users have anything in train it is undefined: only runs without train have one."
 
 
@@ -310,10 +306,9 @@ def unmasked_rmse(lists: Judged, k: int | None) -> Ratio:
 
 
 def _unmasked(lists: Judged, values: Floats) -> Ratio:
-    unseen, candidates = lists.unseen, lists.candidates
     given = lists.grade > 0
     whole = Ratio(lists.total(np.where(given, values, 0.0)), lists.total(given.astype(float)))
-    return whole.where(unseen >= candidates)
+    return whole.where(lists.unseen >= lists.candidates)
 
 
 @count_metric(
@@ -429,17 +424,15 @@ def own_train_coverage(counts: Counts) -> float:
 def hits_by_relevant(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """How often each item is a hit in lists with so many relevant items, and how often train and
     truth hold it. The numbers of lists, batches and users are good for their sums only."""
-    stock, wanted = lists.stock, lists.wanted
-    rows, whose = lists.within(k)
+    stock, (rows, whose) = lists.stock, lists.within(k)
     there = lists.hit[rows] & counts[whose]
-    items, relevant = items_found(lists)[rows][there], lists.relevant[whose][there].astype(np.int64)
-    people, owner = lists.people, lists.owner
-    known = distinct(np.concatenate((stock.user, people.attributes.row)))
-    new = ~np.isin(owner, known)
+    items, relevant = lists.item[rows][there], lists.relevant[whose][there].astype(np.int64)
+    known = distinct(np.concatenate((stock.user, lists.people.attributes.row)))
+    new = ~np.isin(lists.owner, known)
     found = {f"of {n}": np.bincount(items[relevant == n], minlength=len(stock.ids))
              for n in np.unique(relevant).tolist()}  # fmt: skip
     single = {"lists": counts.sum(), "batches": 1, "known": len(known), "new": new.sum()}
-    truth = np.bincount(wanted, minlength=len(stock.ids))
+    truth = np.bincount(lists.wanted, minlength=len(stock.ids))
     return {**found, **{n: np.array([int(c)]) for n, c in single.items()},
             "train": stock.rows, "truth": truth}  # fmt: skip
 

@@ -44,9 +44,8 @@ def average_popularity(
     lists: Judged, k: int | None, *, least: float = 0.0, repeats: float = 1.0
 ) -> Ratio:
     """Mean popularity of the items shown."""
-    stock = lists.stock
     key = ("popularity", least, repeats)
-    return _mean(lists, key, lambda: np.maximum(stock.popularity(repeats), least))
+    return _mean(lists, key, lambda: np.maximum(lists.stock.popularity(repeats), least))
 
 
 @metric(
@@ -79,8 +78,7 @@ def popularity_share(lists: Judged, k: int | None) -> Ratio:
 )
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean rank of the items shown by popularity, as a share."""
-    stock = lists.stock
-    return _mean(lists, "rank share", lambda: stock.rank_share)
+    return _mean(lists, "rank share", lambda: lists.stock.rank_share)
 
 
 @metric(
@@ -97,8 +95,7 @@ def popularity_rank(lists: Judged, k: int | None) -> Ratio:
 )
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, in bits."""
-    stock = lists.stock
-    return _mean(lists, "bits", lambda: stock.bits)
+    return _mean(lists, "bits", lambda: lists.stock.bits)
 
 
 @metric(
@@ -160,9 +157,8 @@ def long_tail_share(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
-    stock = lists.stock
     own = (head, repeats, border, tail, equals)
-    return _mean(lists, ("tail", *own), lambda: in_tail(stock, *own))
+    return _mean(lists, ("tail", *own), lambda: in_tail(lists.stock, *own))
 
 
 @metric(
@@ -177,8 +173,7 @@ def long_tail_share(
 )
 def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
     """Share of a list that is among the least popular items of train."""
-    stock = lists.stock
-    return _mean(lists, ("rare", lowest), lambda: rare(stock, lowest))
+    return _mean(lists, ("rare", lowest), lambda: rare(lists.stock, lowest))
 
 
 def _discounted(lists: Judged, k: int | None, values: Floats) -> Ratio:
@@ -312,8 +307,7 @@ def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
 )
 def hit_value(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Sum of a number that the items found have."""
-    stock, wanted = lists.stock, lists.wanted
-    worth = np.nan_to_num(stock.values(of))[wanted[lists.where]]
+    worth = np.nan_to_num(lists.stock.values(of))[lists.item]
     return Ratio.of(lists.total(worth * lists.hit * lists.chance(k), upto=k))
 
 

@@ -368,6 +368,12 @@ def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **give
     return Ratio(above, below)
 
 
+def require_choice(what: str, given: str, known: Iterable[str]) -> None:
+    """An error if a metric's own text is none of its choices."""
+    if given not in known:
+        raise unknown_name("choice", given, known, where=f"parameter {what!r}")
+
+
 _BEYOND_RANKS = NEEDS_OF_LISTS | {
     "parts": Need(
         "the names of the metrics that it is made of",
@@ -435,9 +441,3 @@ class Facts:
                     f"metric {metric.name!r} needs {wants[need]}, and none was given.",
                     advice=f"pass {need}= to evaluate, or --{need} on the command line.",
                 )
-
-
-def require_choice(what: str, given: str, known: Iterable[str]) -> None:
-    """An error if a metric's own text is none of its choices."""
-    if given not in known:
-        raise unknown_name("choice", given, known, where=f"parameter {what!r}")

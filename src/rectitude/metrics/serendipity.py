@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers
+from rectitude.arrays import Floats
 from rectitude.judge.judged import Judged
 from rectitude.metrics.history import met_and_expected, profile_alike
 from rectitude.metrics.registry import NO_LAW, Ratio, metric
@@ -16,13 +16,8 @@ OF_USERS = ("shown", "stock", "train", "people")
 
 def _met(lists: Judged) -> tuple[Floats, Floats]:
     """(lists,) items shown that the user had in training, and others that are expected."""
-    stock, owner = lists.stock, lists.owner
-    return lists.places.each("met and expected", partial(met_and_expected, stock, owner))
-
-
-def items_found(lists: Judged) -> Integers:
-    """(found,) the number of the item of each row."""
-    return lists.wanted[lists.where]
+    find = partial(met_and_expected, lists.stock, lists.owner)
+    return lists.places.each("met and expected", find)
 
 
 @metric(
@@ -79,7 +74,7 @@ def serendipity(lists: Judged, k: int | None) -> Ratio:
     place = stock.popularity_rank
     chance = np.where(stock.rows > 0, (size + 1 - place) / size, 0.0)
     own = (size + 1 - lists.rank) / size
-    above = np.maximum(own - chance[items_found(lists)], 0.0) * lists.hit
+    above = np.maximum(own - chance[lists.item], 0.0) * lists.hit
     return Ratio(lists.total(above, upto=k), lists.returned_upto(k))
 
 
@@ -99,7 +94,7 @@ def history_serendipity(lists: Judged, k: int | None) -> Ratio:
     """Hits, as far as they are unlike what the user had."""
     stock, owner = lists.stock, lists.owner
     rows, whose = lists.within(k)
-    total, many = profile_alike(stock, owner[whose], items_found(lists)[rows])
+    total, many = profile_alike(stock, owner[whose], lists.item[rows])
     many_had = np.diff(stock.offsets)[owner]
     new = np.maximum(1 - total / np.maximum(many, 1), 0.0) * lists.hit[rows]
     values = np.bincount(whose, weights=new, minlength=lists.size)
