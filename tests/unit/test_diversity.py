@@ -91,7 +91,7 @@ def test_weights_of_categories_are_positive(wrong: str) -> None:
 def test_too_many_words_are_refused_before_they_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rectitude.metrics.diversity._CELLS", 9)
+    monkeypatch.setattr("rectitude.metrics.diversity._VECTOR_CELLS", 9)
     with pytest.raises(BadTable, match="2 different values, for 5 items"):
         value("ild[of=genre]@3", ["a", "b"])
 

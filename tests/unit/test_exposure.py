@@ -20,8 +20,13 @@ ITEMS = pl.DataFrame({"item": ["a", "b", "c", "d", "e"]})
 TRAIN = pl.DataFrame(
     {"user": ["u", "v", "w", "w", "w", "u", "u"], "item": ["a", "a", "a", "b", "b", "c", "d"]}
 )
-SHOWING = ("rectitude.metrics.exposure", "rectitude.metrics.popularity")
-COUNTED = [name for name in rt.METRICS if rt.METRICS[name].function.__module__ in SHOWING]
+SHOWING = tuple(f"rectitude.metrics.{name}" for name in ("exposure", "popularity", "peers"))
+COUNTED = [
+    name
+    for name, metric in rt.METRICS.items()
+    if metric.function.__module__ in SHOWING
+    and {"shown"} <= set(metric.needs) <= {"shown", "stock", "train", "catalogue"}
+]
 NOVEL = ["epc", "efd"]
 
 
@@ -68,6 +73,7 @@ PLACES = [
     ("long_tail_items[head=0.4]@2", 2 / 3),
     ("long_tail_share[head=0.4]@2", 1 / 3),
     ("least_popular_share@2", 1 / 6),
+    ("self_information@2", (log2(7 / 3) * 3 + log2(7 / 2) + log2(7) * 2) / 2 / 3),
     ("epc@2", (1 - 3 / 3) / (1 + 1 / log2(3)) / 3),
     ("efd@1", log2(7 / 3) / 3),
 ]

@@ -11,8 +11,8 @@ import pytest
 
 import rectitude as rt
 from rectitude.arrays import distinct, places
-from rectitude.judge import layout as tallies
-from rectitude.judge.layout import different_pairs
+from rectitude.judge import items
+from rectitude.judge.items import different_pairs
 from rectitude.metrics import calibration as mixtures
 from rectitude.metrics import calibration as proportions
 
@@ -104,7 +104,7 @@ def test_the_distance_is_that_of_shares_counted_one_by_one(column: str, kernels:
 def test_different_pairs_stand_in_order(
     order: str, rows: int, owners: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tallies, "_PAIRS", 16)
+    monkeypatch.setattr(items, "_PAIRS", 16)
     rng = np.random.default_rng(rows + owners)
     owner, item = rng.integers(0, owners, rows), rng.integers(0, 20, rows)
     owner = np.sort(owner) if order == "ascending" else owner

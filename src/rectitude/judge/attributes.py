@@ -2,8 +2,6 @@
 
 An entry is an item or a user. A column is read as groups (one value an entry), memberships (several
 values), vectors or plain numbers, when a metric asks for it.
-
-The users that lists, training and the table of users name.
 """
 
 from __future__ import annotations
@@ -17,9 +15,8 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct
-from rectitude.data.ids import Column, numbered
 from rectitude.data.ledger import Ledger
-from rectitude.data.table import Inputs, Table
+from rectitude.data.table import Table
 from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
 
@@ -240,44 +237,3 @@ def _missing(found: Groups | Memberships | Floats, size: int) -> Flags:
     lacking: Flags = np.ones(size, bool)
     lacking[found.entry if isinstance(found, Memberships) else ~np.isnan(found[:, 0])] = False
     return lacking
-
-
-@dataclass(frozen=True)
-class People:
-    """All users of one evaluation, by number."""
-
-    ids: pl.Series
-    """(users,) sorted"""
-    listed: Integers
-    """(users of the lists) the number of each"""
-    trained: Integers
-    """(rows of train) the number of the user"""
-    attributes: Attributes
-
-    def groups(self, column: str) -> Groups:
-        """The group of each user."""
-        return self.attributes.groups(column)
-
-    def memberships(self, column: str) -> Memberships:
-        """All groups of each user."""
-        return self.attributes.memberships(column)
-
-    def vectors(self, column: str) -> Floats:
-        """(users, d) the vector of each user."""
-        return self.attributes.vectors(column)
-
-    def values(self, column: str) -> Floats:
-        """(users,) a number for each user."""
-        return self.attributes.values(column)
-
-
-def people(listed: pl.Series, sources: Inputs) -> People:
-    """The users of the lists, with all others."""
-    columns = {"lists": Column(listed, "lists")}
-    for side, table in (("users", sources.users), ("train", sources.train)):
-        if table is not None:
-            columns[side] = Column.of(table, "list")
-    found, nobody = numbered(columns, "user"), np.zeros(0, np.int64)
-    number = found.numbers
-    about = Attributes("user", sources.users, number.get("users", nobody), len(found))
-    return People(found.ids, number["lists"], number.get("train", nobody), about)

@@ -1,11 +1,4 @@
-"""The items that lists, catalogue and training name: their ids, and what training held of each.
-
-The catalogue is what `items=` says, else the columns of dense scores.
-
-What stands behind the numbers of judged lists: the items, those of the truth, and the users.
-
-What training says of the judged lists: how often it held an item, what a user had not met.
-"""
+"""The items and users behind the numbers of judged lists, and what training says of them."""
 
 from __future__ import annotations
 
@@ -18,31 +11,48 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places
+from rectitude.arrays import Flags, Floats, Integers, distinct, offsets_of, places, run_starts
 from rectitude.data.ids import Column, codes_of, located, numbered
 from rectitude.data.table import Inputs
 from rectitude.judge.align import Aligned
-from rectitude.judge.attributes import Attributes, Groups, Memberships, People, people
-from rectitude.judge.layout import (
-    Ends,
-    Places,
-    different_pairs,
-    times_listed,
-    without_repeats,
-    worth_of_lists,
-)
+from rectitude.judge.attributes import Attributes, Groups, Memberships
 from rectitude.judge.match import Ranking
+from rectitude.judge.places import Ends, Places, times_listed, worth_of_lists
 from rectitude.judge.truth import Truth
-from rectitude.kernels import frozen
-from rectitude.parallel import Once
+from rectitude.kernels import frozen, kernel, repay
+from rectitude.parallel import Once, in_blocks
 
 
 @dataclass(frozen=True)
-class Stock:
-    """All items of one evaluation, by number."""
+class Entries:
+    """Items or users of one evaluation, by number, and the further columns of the table of them."""
 
     ids: pl.Series
-    """(items,) sorted"""
+    """(entries,) sorted"""
+    attributes: Attributes
+
+    def groups(self, column: str) -> Groups:
+        """The group of each entry."""
+        return self.attributes.groups(column)
+
+    def memberships(self, column: str) -> Memberships:
+        """All groups of each entry."""
+        return self.attributes.memberships(column)
+
+    def vectors(self, column: str) -> Floats:
+        """(entries, d) the vector of each entry."""
+        return self.attributes.vectors(column)
+
+    def values(self, column: str) -> Floats:
+        """(entries,) a number for each entry."""
+        return self.attributes.values(column)
+
+
+@dataclass(frozen=True)
+class Stock(Entries):
+    """All items that lists, catalogue or training name, and what training held of each. The
+    catalogue is what `items=` says, else the columns of dense scores."""
+
     listed: Integers
     """the number of each listed item, as lists number their items, and -1 for none"""
     catalogue: Flags | None
@@ -53,26 +63,8 @@ class Stock:
     """(rows of train) the number of the user, that in `People` where these are known"""
     people: int
     """how many users there are, by number"""
-    attributes: Attributes
-    """the further columns of `items=`"""
     kept: Once = field(default_factory=Once, repr=False)
     """what metrics share"""
-
-    def groups(self, column: str) -> Groups:
-        """The group of each item."""
-        return self.attributes.groups(column)
-
-    def memberships(self, column: str) -> Memberships:
-        """All groups of each item."""
-        return self.attributes.memberships(column)
-
-    def vectors(self, column: str) -> Floats:
-        """(items, d) the vector of each item."""
-        return self.attributes.vectors(column)
-
-    def values(self, column: str) -> Floats:
-        """(items,) a number for each item."""
-        return self.attributes.values(column)
 
     @property
     def rows(self) -> Integers:
@@ -159,6 +151,43 @@ class Stock:
         return places.each(("worth", key), partial(worth_of_lists, table))
 
 
+@dataclass(frozen=True)
+class People(Entries):
+    """All users that lists, training or the table of users name."""
+
+    listed: Integers
+    """(users of the lists) the number of each"""
+    trained: Integers
+    """(rows of train) the number of the user"""
+
+
+def behind(
+    sides: Aligned, ranking: Ranking | None, truth: Truth, needs: tuple[str, ...]
+) -> dict[str, Any]:
+    """The fields of `Extras` that name items and users, as far as metrics need them."""
+    found: dict[str, Any] = {}
+    users = people(sides.users, sides.sources) if "people" in needs else None
+    if users is not None:
+        found = {"people": users, "owner": users.listed[sides.owners]}
+    if "stock" in needs or "wanted" in needs:
+        wanted = _wanted(sides, truth) if "wanted" in needs else None
+        listed = _listed(sides, ranking)
+        found["stock"], found["wanted"] = stock(listed, sides.sources, wanted, users)
+    return found
+
+
+def people(listed: pl.Series, sources: Inputs) -> People:
+    """The users of the lists, with all others."""
+    columns = {"lists": Column(listed, "lists")}
+    for side, table in (("users", sources.users), ("train", sources.train)):
+        if table is not None:
+            columns[side] = Column.of(table, "list")
+    found, nobody = numbered(columns, "user"), np.zeros(0, np.int64)
+    number = found.numbers
+    about = Attributes("user", sources.users, number.get("users", nobody), len(found))
+    return People(found.ids, about, number["lists"], number.get("train", nobody))
+
+
 def stock(
     listed: Column, sources: Inputs, wanted: Column | None = None, people: People | None = None
 ) -> tuple[Stock, Integers | None]:
@@ -178,12 +207,12 @@ def stock(
     users = _users(sources) if people is None else people.trained
     found = Stock(
         items.ids,
-        np.append(number["listed"], -1),
-        None if offered is None else np.bincount(offered, minlength=len(items)) > 0,
-        number.get("train", nothing),
-        users,
-        int(users.max(initial=-1)) + 1 if people is None else len(people.ids),
         Attributes("item", sources.items, number.get("items", nothing), len(items)),
+        listed=np.append(number["listed"], -1),
+        catalogue=None if offered is None else np.bincount(offered, minlength=len(items)) > 0,
+        item=number.get("train", nothing),
+        user=users,
+        people=int(users.max(initial=-1)) + 1 if people is None else len(people.ids),
     )
     return found, number.get("wanted")
 
@@ -192,32 +221,6 @@ def _users(sources: Inputs) -> Integers:
     if sources.train is None:
         return np.zeros(0, np.int64)
     return sources.train.frame["list"].rank("dense").to_numpy().astype(np.int64)
-
-
-def united(
-    left: pl.Series | None, right: pl.Series | None
-) -> tuple[pl.Series | None, tuple[Integers, Integers] | None]:
-    """The items of two batches, sorted, and the place of each batch's items among them; None for
-    items that stand for themselves, and for places that are the same already."""
-    if left is None or right is None or left.equals(right):
-        return left, None
-    both = numbered({"left": Column(left, "a batch"), "right": Column(right, "another")}, "item")
-    return both.ids, (both.numbers["left"], both.numbers["right"])
-
-
-def behind(
-    sides: Aligned, ranking: Ranking | None, truth: Truth, needs: tuple[str, ...]
-) -> dict[str, Any]:
-    """The fields of `Judged` that name items and users, as far as metrics need them."""
-    found: dict[str, Any] = {}
-    users = people(sides.users, sides.sources) if "people" in needs else None
-    if users is not None:
-        found = {"people": users, "owner": users.listed[sides.owners]}
-    if "stock" in needs or "wanted" in needs:
-        wanted = _wanted(sides, truth) if "wanted" in needs else None
-        listed = _listed(sides, ranking)
-        found["stock"], found["wanted"] = stock(listed, sides.sources, wanted, users)
-    return found
 
 
 def _listed(sides: Aligned, ranking: Ranking | None) -> Column:
@@ -275,3 +278,70 @@ def _seen(sides: Aligned) -> Integers:
     width = int(item.max(initial=0)) + 1
     pairs = distinct((owner * width + item)[owner >= 0])
     return np.bincount(pairs // width, minlength=len(sides.users))[sides.owners]
+
+
+def united(
+    left: pl.Series | None, right: pl.Series | None
+) -> tuple[pl.Series | None, tuple[Integers, Integers] | None]:
+    """The items of two batches, sorted, and the place of each batch's items among them; None for
+    items that stand for themselves, and for places that are the same already."""
+    if left is None or right is None or left.equals(right):
+        return left, None
+    both = numbered({"left": Column(left, "a batch"), "right": Column(right, "another")}, "item")
+    return both.ids, (both.numbers["left"], both.numbers["right"])
+
+
+_PAIRS = 1 << 13
+"""pairs that are sorted at a time: the processor holds them"""
+
+
+def without_repeats(owner: Integers, item: Integers, items: int) -> tuple[Integers, Integers]:
+    """The different pairs, by owner. Where that is less work, the items of an owner stand as they
+    do in the rows: for those who count pairs."""
+    if not (repay(len(item)) and np.all(owner[1:] >= owner[:-1])):
+        return different_pairs(owner, item, items)
+    new, pairs = np.ones(len(item), bool), (frozen(owner), frozen(item))
+
+    def work(first: int, last: int) -> None:
+        kernel(repeat_kernel)(*pairs, first, last, new, np.full(items, -1))
+
+    in_blocks(work, len(item))
+    return (owner, item) if new.all() else (owner[new], item[new])
+
+
+def repeat_kernel(
+    owner: Integers, item: Integers, first: int, last: int, new: Flags, mark: Integers
+) -> None:
+    """Find pairs that were there before, compiled: an item is marked with its last owner. An owner
+    whose rows are in several blocks belongs to the first of them."""
+    while 0 < first < len(owner) and owner[first] == owner[first - 1]:
+        first += 1
+    while last < len(owner) and owner[last] == owner[last - 1]:
+        last += 1
+    for row in range(first, last):
+        new[row] = mark[item[row]] != owner[row]
+        mark[item[row]] = owner[row]
+
+
+def different_pairs(owner: Integers, item: Integers, items: int) -> tuple[Integers, Integers]:
+    """The different pairs, by owner and item. Owners that ascend already are sorted some at a
+    time."""
+    bits = items.bit_length()
+    if not np.all(owner[1:] >= owner[:-1]):
+        keys = distinct((owner << bits) | item)
+        return keys >> bits, keys & ((1 << bits) - 1)
+    starts = np.append(run_starts(owner), len(owner))
+    cuts = starts[
+        np.searchsorted(starts, np.arange(0, len(owner) + _PAIRS, _PAIRS)).clip(max=len(starts) - 1)
+    ]
+    ordered, new = np.empty(len(item), np.int64), np.ones(len(item), bool)
+
+    def work(first: int, last: int) -> None:
+        for begin, end in pairwise(cuts[first : last + 1].tolist()):
+            keys = (owner[begin:end] << bits) | item[begin:end]
+            keys.sort(kind="stable")  # quick where owners ascend already
+            ordered[begin:end] = keys & ((1 << bits) - 1)
+            new[begin + 1 : end] = keys[1:] != keys[:-1]
+
+    in_blocks(work, len(cuts) - 1, 16)
+    return (owner, ordered) if new.all() else (owner[new], ordered[new])

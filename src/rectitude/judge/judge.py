@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from rectitude.judge.dense import (
     require_sortable,
     single_targets,
 )
-from rectitude.judge.items import behind, times_met, unseen_items
+from rectitude.judge.items import Stock, behind, times_met, unseen_items
 from rectitude.judge.judged import Extras, Judged, Shown, is_relevant
 from rectitude.judge.judged import join as join_judged
 from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
@@ -141,20 +142,9 @@ def _judge(sides: Aligned, judging: Judging, ledger: Ledger) -> Verdict:
         made = _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
         return made if "predicted" in needs else _knowing(made, score=None)
 
-    judged, parts = under(ranked.rule), dict[str, Any]()
-
-    def show() -> None:
-        rank = ranks(matches, grades, ranked.rule)
-        items = _shown(sides, ranked, rank, convention, shown or 0)
-        parts["shown"] = None if items is None else Shown(items)
-
-    def name() -> None:
-        parts.update(behind(sides, ranked.ranking, truth, needs))
-
-    tasks = [*([show] if shown else ()), *([name] if needs else ())]
-    together(tasks, len(sides.keys) > _MANY_LISTS)
-    if tasks:
-        judged = _with_needs(sides, truth, ranked, _knowing(judged, **parts), convention, needs)
+    judged = under(ranked.rule)
+    if shown or needs:
+        judged = _with_extras(sides, truth, ranked, judged, convention, shown, needs)
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
@@ -173,26 +163,46 @@ def _knowing(judged: Judged, **parts: Any) -> Judged:
     return replace(judged, extras=replace(judged.extras, **parts))
 
 
-def _with_needs(
+def _with_extras(
     sides: Aligned,
     truth: Truth,
     ranked: RankedLists,
     judged: Judged,
     convention: Convention,
+    shown: int | None,
     needs: tuple[str, ...],
 ) -> Judged:
-    """The lists as judged, with what else metrics need."""
+    """The lists as judged, with the items shown and what else metrics need."""
+    parts: dict[str, Any] = {}
+
+    def show(places: int) -> None:
+        rank = ranks(ranked.matches, truth.grades[ranked.matches.truth], ranked.rule)
+        items = _shown(sides, ranked, rank, convention, places)
+        if items is not None:
+            parts["shown"] = Shown(items)
+
+    def name() -> None:
+        parts.update(behind(sides, ranked.ranking, truth, needs))
+
+    tasks = [*([partial(show, shown)] if shown else ()), *([name] if needs else ())]
+    together(tasks, len(sides.keys) > _MANY_LISTS)
     if "unseen" in needs:
-        judged = _knowing(judged, unseen=unseen_items(sides))
-    known = judged.extras
-    if "scored" in needs and known.shown is not None:
-        scores = _scored(sides, ranked, known.shown.items, convention)
-        judged = _knowing(judged, shown=replace(known.shown, scores=scores))
-    if "met" not in needs:
-        return judged
-    if sides.sources.train is None or known.stock is None or known.wanted is None:
-        return _knowing(judged, met=times_met(sides, truth.rows.rows(judged.where)))
-    return _knowing(judged, met=known.stock.rows[known.wanted[judged.where]])
+        parts["unseen"] = unseen_items(sides)
+    if "scored" in needs and "shown" in parts:
+        scores = _scored(sides, ranked, parts["shown"].items, convention)
+        parts["shown"] = replace(parts["shown"], scores=scores)
+    if "met" in needs:
+        parts["met"] = _met(sides, truth, judged, parts.get("stock"), parts.get("wanted"))
+    return _knowing(judged, **parts)
+
+
+def _met(
+    sides: Aligned, truth: Truth, judged: Judged, stock: Stock | None, wanted: Integers | None
+) -> Integers | None:
+    """(found,) how often training holds the item."""
+    if sides.sources.train is None or stock is None or wanted is None:
+        return times_met(sides, truth.rows.rows(judged.where))
+    return stock.rows[wanted[judged.where]]
 
 
 def _account_for_ties(

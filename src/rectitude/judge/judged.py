@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
 from rectitude.errors import MissingNeed
-from rectitude.judge.attributes import People
-from rectitude.judge.items import Stock
-from rectitude.judge.layout import Places, lengths, up_to
+from rectitude.judge.items import People, Stock
+from rectitude.judge.places import Places, lengths, up_to
 from rectitude.parallel import Once
 from rectitude.rowkernels.rows import Chances
 
@@ -284,6 +283,11 @@ class Judged:
     def where(self) -> Integers:
         """(found,) the row of the truth that was found."""
         return self.truth.offsets[self.list] + self.place
+
+    @cached_property
+    def item(self) -> Integers:
+        """(found,) the number of the item in `stock`."""
+        return self.wanted[self.where]
 
     @property
     def places(self) -> Places:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Grouped, Integers, Pieces, run_starts
-from rectitude.judge.layout import Numbered, numbered
+from rectitude.data.ids import looked_up
 from rectitude.kernels import HASH, frozen, kernel, repay
 from rectitude.parallel import Once, in_blocks, together
 
@@ -405,3 +405,38 @@ def repeat_flags(lists: Integers, items: Integers, preference: NDArray[Any]) -> 
     flags = np.empty(len(order), bool)
     flags[order] = same
     return flags
+
+
+_BLOCK = 1 << 18
+_SPARE = 1024
+"""A table of all codes up to the highest may have so many entries more than there are rows."""
+
+
+class Numbered(NamedTuple):
+    """Codes as numbers from 0 on, in the order of the codes."""
+
+    number: Integers
+    """(rows,)"""
+    row: Integers
+    """(different codes,) a row that holds the code"""
+
+
+def numbered(codes: NDArray[Any]) -> Numbered:
+    """The number of each code. Codes that lie close together take no sorting."""
+    if not len(codes):
+        return Numbered(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    low, high = int(codes.min()), int(codes.max())
+    if high - low > 4 * len(codes) + _SPARE:
+        _, row, number = np.unique(codes, return_index=True, return_inverse=True)
+        return Numbered(number.reshape(-1), row)
+    near = codes if low == 0 else codes - codes.dtype.type(low)
+    row = np.full(high - low + 1, -1)
+    for first in range(0, len(codes), _BLOCK):
+        some = near[first : first + _BLOCK]
+        row[some] = np.arange(first, first + len(some))
+        if row.min() >= 0:  # all are found
+            break
+    met = row >= 0
+    # many numbers are read again and again: half the bytes, where they pay
+    kind = np.int32 if repay(len(codes)) else np.int64
+    return Numbered(looked_up((np.cumsum(met) - 1).astype(kind), near), row[met])

@@ -6,17 +6,22 @@ are filled with the other items, best score first.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rectitude.arrays import Floats, Grouped, Integers, Ragged
 from rectitude.convention import Convention
 from rectitude.data.dense import Dense
 from rectitude.judge.align import Aligned
 from rectitude.judge.dense import compared, reading
-from rectitude.judge.layout import filled, in_order, inserted, laid_out, scored
 from rectitude.judge.match import Matches, Ranking
+from rectitude.parallel import in_blocks
 from rectitude.predictions.masks import keys_of, with_keys, with_padding, without_padding
 from rectitude.rowkernels.rows import best
+
+_BLOCK = 1 << 18
 
 
 def shown_in_scores(
@@ -35,10 +40,10 @@ def shown_in_scores(
     if convention.seen == "last" and seen is not None:
         left = np.setdiff1d(without_padding(dense, keys_of(dense, seen)), judged)
         rest = _turned(with_keys(dense, left), np.argsort(order))
-        others = filled(others, Ragged(rest.offsets, order[rest.values]))
+        others = _filled(others, Ragged(rest.offsets, order[rest.values]))
     row = np.maximum(found.row, 0)
     others = np.where((found.row >= 0)[:, None], others[row], -1)
-    return inserted(others, matches.list, rank, matches.position)
+    return _inserted(others, matches.list, rank, matches.position)
 
 
 def _recorded(order: Integers, row: Integers, k: int) -> Integers:
@@ -78,12 +83,37 @@ def _turned(cells: Ragged, places: Integers) -> Ragged:
     return Ragged(cells.offsets, columns[np.lexsort((columns, cells.rows()))])
 
 
+def _filled(columns: Integers, cells: Ragged) -> Integers:
+    """Empty places at the end, filled with the cells of the row."""
+    k = columns.shape[1]
+    free = (columns >= 0).sum(axis=1)
+    owner = cells.rows()
+    place = np.arange(len(owner)) - cells.offsets[owner] + free[owner]
+    inside = place < k
+    whole = columns.copy()
+    whole[owner[inside], place[inside]] = cells.values[inside]
+    return whole
+
+
+def _inserted(others: Integers, lists: Integers, rank: Integers, items: Integers) -> Integers:
+    """The other items in order, with the judged ones put where they are ranked."""
+    size, k = others.shape
+    inside = rank <= k
+    where = (lists[inside], rank[inside] - 1)
+    taken = np.zeros((size, k), bool)
+    taken[where] = True
+    at = np.maximum(np.cumsum(~taken, axis=1) - 1, 0)
+    shown = np.where(taken, -1, np.take_along_axis(others, at, axis=1))
+    shown[where] = items[inside]
+    return shown
+
+
 def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -> Integers:
     """(lists, k) the number of the item in each place of given lists, -1 in empty ones."""
     number, key, after = ranking.numbered.number, ranking.key, ranking.sequence
-    falling = in_order(ranking.lists, None if key is None else key.whole, after is None)
+    falling = _in_order(ranking.lists, None if key is None else key.whole, after is None)
     if falling and np.array_equal(rank, matches.position + 1):
-        return laid_out(ranking.lists, number, k)
+        return _laid_out(ranking.lists, number, k)
     owner, where = ranking.lists.expand()
     matched = ranking.lists.start[matches.list] + matches.position
     unjudged = np.ones(len(ranking.items), bool)
@@ -94,7 +124,45 @@ def shown_in_lists(ranking: Ranking, matches: Matches, rank: Integers, k: int) -
     order = keep[np.lexsort((order[keep], first[keep], owner[keep]))]
     lengths = np.bincount(owner[order], minlength=len(ranking.lists.start))
     others = Grouped(np.cumsum(lengths) - lengths, lengths)
-    return inserted(laid_out(others, number[where[order]], k), matches.list, rank, number[matched])
+    return _inserted(
+        _laid_out(others, number[where[order]], k), matches.list, rank, number[matched]
+    )
+
+
+def _in_order(lists: Grouped, key: NDArray[Any] | None, equals: bool) -> bool:
+    """Whether the places of every list stand in falling order of a key; equal ones next to each
+    other are in order if `equals` says so."""
+    if key is None:
+        return equals
+    begins = np.zeros(len(key), bool)
+    begins[lists.start[lists.length > 0]] = True
+    below = np.less_equal if equals else np.less
+    wrong: list[bool] = []
+
+    def work(first: int, last: int) -> None:
+        falls = below(key[first + 1 : last + 1], key[first:last])
+        wrong.append(not (falls | begins[first + 1 : last + 1]).all())
+
+    in_blocks(work, max(len(key) - 1, 0), _BLOCK)
+    return not any(wrong)
+
+
+def _laid_out(lists: Grouped, number: Integers, k: int) -> Integers:
+    """(lists, k) the numbers of the first places of each list, -1 where there are none."""
+    longest = int(lists.length.max(initial=0))
+    even = len(number) == longest * len(lists.start) and bool((lists.length == longest).all())
+    if even and longest >= k and (lists.start == np.arange(len(lists.start)) * longest).all():
+        return number.reshape(-1, longest)[:, :k] if longest else number.reshape(-1, k)
+    table = np.full((len(lists.start), k), -1, number.dtype)
+
+    def work(first: int, last: int) -> None:
+        length = np.minimum(lists.length[first:last], k)
+        owner = np.repeat(np.arange(last - first), length)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length)
+        table[first + owner, place] = number[lists.start[first + owner] + place]
+
+    in_blocks(work, len(lists.start))
+    return table
 
 
 def scored_in_scores(
@@ -113,4 +181,20 @@ def scored_in_scores(
 def scored_in_lists(ranking: Ranking, shown: Integers, scores: Floats) -> Floats:
     """(lists, k) the score in each place of given lists, NaN in empty ones; `scores` are those of
     the predictions, by row."""
-    return scored(ranking.lists, ranking.numbered.number, shown, scores)
+    lists, number = ranking.lists, ranking.numbered.number
+    where = _laid_out(lists, np.arange(len(number)), shown.shape[1])
+    if not np.array_equal(np.append(number, -1)[where], shown):
+        where = _found(lists, number, shown)
+    rows = lists.rows(np.maximum(where, 0))
+    return np.where(shown < 0, np.nan, np.append(scores, np.nan)[rows])
+
+
+def _found(lists: Grouped, number: Integers, shown: Integers) -> Integers:
+    """(lists, k) the place in its list of each item that is shown, whatever the order."""
+    owner, where = lists.expand()
+    size = int(number.max(initial=0)) + 1
+    key = owner * size + number[where]
+    order = np.argsort(key, kind="stable")
+    wanted = np.arange(len(shown))[:, None] * size + shown
+    at = np.minimum(np.searchsorted(key[order], wanted), max(len(key) - 1, 0))
+    return np.append(where[order], -1)[at]

@@ -2,7 +2,7 @@
 them.
 
 The most usual ones are entered here, all others when the registry is asked for what it does not
-know yet; see `rectitude.metrics.others`.
+know yet.
 """
 
 from rectitude.metrics import classes, ranking, targets  # noqa: F401 (their metrics are entered)

@@ -1,14 +1,8 @@
 """Areas under the ROC curve, and what else compares relevant items with all other candidates.
 
 All of it follows from the ranks of the relevant items. The j-th of them, at rank r, has r - j items
-above it that are not relevant; what is left of those is below it.
-
-Areas under the ROC curve of given lists: pairs of hits and misses, without the items that no
-list holds.
-
-Hits against the items that could be recommended: areas added up hit by hit, and a share.
-
-Errors of a ranking of all labels: how deep one must look, and which pairs are out of order.
+above it that are not relevant; what is left of those is below it. Partial areas do with the hits
+and misses of given lists.
 """
 
 from __future__ import annotations
@@ -19,8 +13,8 @@ from rectitude.arrays import Flags, Floats
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
 from rectitude.metrics.predicted import area, by_score, finite
-from rectitude.metrics.ratings import NO_LAW, POOLED
-from rectitude.metrics.registry import Counts, Facts, Ratio, count_metric, metric
+from rectitude.metrics.ratings import POOLED
+from rectitude.metrics.registry import IN_UNITS, NO_LAW, Counts, Ratio, count_metric, metric
 from rectitude.metrics.targets import middle_rank
 
 
@@ -66,35 +60,6 @@ def gauc(lists: Judged, k: int | None) -> Ratio:
     return Ratio(weight * value, weight).where(area.below > 0)
 
 
-def pairs_by_score(lists: Judged, k: int | None, counts: Flags) -> Counts:
-    """How many judged items of each score are relevant, and how many are not."""
-    mine, score = counts[lists.list], finite(lists.score, lists.list)
-    return by_score(score[mine], lists.hit[mine])
-
-
-@count_metric(
-    "AUC of all judged pairs",
-    counts=pairs_by_score,
-    formula="pairs of a relevant and another judged item, of the same list or of two, in which the "
-    "relevant one has the higher score, equals counting half / all such pairs",
-    reading="0.8 means that a relevant judged item scores higher than one judged not relevant in 8 "
-    "of 10 pairs, whoever they were predicted for. Knowing who clicks often is enough to be above "
-    "0.5.",
-    use="Use it for click models, where scores must compare between users and the truth holds what "
-    "was shown and not clicked (grade 0); auc and gauc compare within users. It keeps a count for "
-    "every different score.",
-    cite="hanley1982meaning",
-    breaks=NO_LAW,
-    needs=("predicted",),
-    fixed=POOLED,
-    averages="closed form",
-    cutoff="none",
-)
-def pairs_auc(counts: Counts) -> float:
-    """Share of the pairs of judged items, of all lists, in which the relevant one scores higher."""
-    return area(counts)
-
-
 @metric(
     "Limited AUC",
     formula="(for each miss in the top {k}, the hits above it; (hits + R) / 2 for each other item "
@@ -135,6 +100,66 @@ def lrap(lists: Judged, k: int | None) -> Ratio:
     return Ratio(lists.total(reached * upto / rank), lists.relevant)
 
 
+@metric(
+    "Fall-out",
+    formula="items in the top {k} that are not relevant / all candidates that are not relevant",
+    reading="0.02 at 10 means that 2% of all items that are not relevant are among the first 10. "
+    "Lower is better, and it grows with the cutoff.",
+    use="Use it beside recall, as the other axis of the ROC curve. In large catalogues it is near "
+    "0 for every list.",
+    cite="cleverdon1966factors",
+    best="low",
+    needs=("scores",),
+    fixed={"without_relevant": "computed"},
+    averages="closed form",
+)
+def fall_out(lists: Judged, k: int | None) -> Ratio:
+    """Share of the items that are not relevant that were recommended."""
+    others = lists.candidates - lists.hits(None)
+    return Ratio(lists.returned_upto(k) - lists.hits(k), others)
+
+
+@metric(
+    "Label ranking loss",
+    formula="pairs of a relevant item and one that is not, with the relevant one below / all such "
+    "pairs, among all candidates: 1 - auc",
+    reading="0.1 means that 1 of 10 pairs is in the wrong order; 0 is best, guessing gives 0.5.",
+    use="Use it to compare with scikit-learn's loss of that name, in which equal scores are a "
+    "wrong order (ties=pessimistic).",
+    cite="tsoumakas2010mining",
+    best="low",
+    needs=("scores",),
+    averages="closed form",
+    cutoff="none",
+)
+def label_ranking_loss(lists: Judged, k: int | None) -> Ratio:
+    """Share of the pairs in which the relevant item stands below the other."""
+    right = auc(lists, None)
+    return Ratio(right.below - right.above, right.below)
+
+
+@metric(
+    "Coverage error",
+    formula="rank of the last relevant item; undefined where one of them is not ranked",
+    reading="12 means that a user must look at 12 items, on average, to have met everything "
+    "relevant. At best it is the number of relevant items.",
+    use="Use it when nothing relevant may be missed, as in tagging. One item far down decides it; "
+    "mean_rank looks at all of them. It is no coverage of the catalogue.",
+    cite="tsoumakas2010mining",
+    bounds=(1.0, np.inf),
+    best="low",
+    needs=("scores",),
+    fixed=IN_UNITS,
+    cutoff="none",
+)
+def coverage_error(lists: Judged, k: int | None) -> Ratio:
+    """How far down all relevant items are found."""
+    last = np.zeros(lists.size)
+    np.maximum.at(last, lists.list[lists.hit], lists.rank[lists.hit].astype(float))
+    ranked = (lists.relevant > 0) & (lists.hits(None) == lists.relevant)
+    return Ratio.of(last).where(ranked)
+
+
 def _places(lists: Judged, k: int | None) -> Floats:
     """(lists,) how many candidates stand up to the cutoff."""
     candidates = lists.candidates
@@ -164,39 +189,33 @@ def _upto_ties(lists: Judged) -> Floats:
     return before[np.searchsorted(place, place, side="right")] - before[starts]
 
 
-@metric(
-    "AUC within the list",
-    formula="pairs of a hit and a miss in the top {k} with the hit above / all such pairs; 1 where "
-    "all are hits, 0 where none is",
-    reading="How well the hits are ordered before the misses of the same list; 1 says nothing of "
-    "how many there are.",
-    use="For numbers of tools that compute AUC from lists. One hit at rank 1 gives 1, whatever "
-    "else is missing; use auc with scores of all items.",
-    cite="hanley1982meaning",
-    breaks=("moving_up_helps",),
-)
-def list_auc(lists: Judged, k: int | None) -> Ratio:
-    """Share of the pairs within the list in which the hit stands above the miss."""
-    hits = lists.hits(k)
-    pairs = hits * (lists.returned_upto(k) - hits)
-    wrong = lists.total(lists.hit * _misses_above(lists), upto=k)
-    settled = (hits > 0).astype(np.float64)
-    return Ratio(np.where(pairs > 0, pairs - wrong, settled), np.where(pairs > 0, pairs, 1.0))
+def pairs_by_score(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """How many judged items of each score are relevant, and how many are not."""
+    mine, score = counts[lists.list], finite(lists.score, lists.list)
+    return by_score(score[mine], lists.hit[mine])
 
 
-@metric(
-    "AUC within the list, undefined without hits or misses",
-    formula="as list_auc, but 0/0 where the first {k} are all hits, or none is",
-    reading="As list_auc; with undefined=nan, one list without a hit leaves no mean.",
-    use="For numbers of tools that divide by zero there; otherwise use auc with scores of all "
-    "items.",
+@count_metric(
+    "AUC of all judged pairs",
+    counts=pairs_by_score,
+    formula="pairs of a relevant and another judged item, of the same list or of two, in which the "
+    "relevant one has the higher score, equals counting half / all such pairs",
+    reading="0.8 means that a relevant judged item scores higher than one judged not relevant in 8 "
+    "of 10 pairs, whoever they were predicted for. Knowing who clicks often is enough to be above "
+    "0.5.",
+    use="Use it for click models, where scores must compare between users and the truth holds what "
+    "was shown and not clicked (grade 0); auc and gauc compare within users. It keeps a count for "
+    "every different score.",
     cite="hanley1982meaning",
-    breaks=("perfect_is_best", "moving_up_helps"),
+    breaks=NO_LAW,
+    needs=("predicted",),
+    fixed=POOLED,
+    averages="closed form",
+    cutoff="none",
 )
-def list_auc_strict(lists: Judged, k: int | None) -> Ratio:
-    """As list_auc, but undefined for lists without a pair."""
-    hits = lists.hits(k)
-    return list_auc(lists, k).where((hits > 0) & (hits < lists.returned_upto(k)))
+def pairs_auc(counts: Counts) -> float:
+    """Share of the pairs of judged items, of all lists, in which the relevant one scores higher."""
+    return area(counts)
 
 
 @metric(
@@ -248,7 +267,7 @@ def pap(lists: Judged, k: int | None) -> Ratio:
     return Ratio(_won(lists, limit, limit), np.minimum(lists.relevant, limit) * limit)
 
 
-def _misses_above(lists: Judged) -> Floats:
+def misses_above(lists: Judged) -> Floats:
     """(found,) how many items that are no hits stand above each row."""
     return (lists.rank - lists.nth).astype(np.float64)
 
@@ -262,138 +281,5 @@ def _limit(lists: Judged, k: int | None) -> Floats:
 def _won(lists: Judged, limit: Floats, most: Floats) -> Floats:
     """(lists,) pairs of the first hits and misses, up to a limit of each, with the hit above."""
     counts = lists.hit & (lists.nth <= most[lists.list])
-    below = np.maximum(limit[lists.list] - _misses_above(lists), 0.0)
+    below = np.maximum(limit[lists.list] - misses_above(lists), 0.0)
     return lists.total(np.where(counts, below, 0.0))
-
-
-@metric(
-    "AUC of the hits",
-    formula="sum over hits of (N - misses above it) / N / R, whatever the cutoff; R = relevant "
-    "items, N = items of the catalogue that the user had not in training - R + 1",
-    reading="0.9 means that relevant items stand above 90% of the others on average; a relevant "
-    "item that is not in the list adds 0.",
-    use="Use it to compare with tools that add up the area hit by hit; auc counts pairs. Lists "
-    "must be complete, or it is near recall.",
-    bounds=(-np.inf, np.inf),
-    needs=("unseen",),
-    reach="list",
-)
-def hit_auc(lists: Judged, k: int | None) -> Ratio:
-    """Share of the other items that stand below each relevant one, averaged over those."""
-    return _areas(lists, None, lists.relevant)
-
-
-@metric(
-    "AUC of the hits, within the cutoff",
-    formula="sum over hits in the top {k} of (N - misses above it) / N / the smaller of the cutoff "
-    "and R; R = relevant items, N = items of the catalogue that the user had not in training - R "
-    "+ 1",
-    reading="As hit_auc, of the first places alone. In a large catalogue few misses stand above a "
-    "hit, so that it is recall with the smaller of cutoff and R below.",
-    use="For numbers of tools that call it limited AUC; limited_auc is the area that Schröder "
-    "defines.",
-    bounds=(-np.inf, np.inf),
-    needs=("unseen",),
-)
-def hit_auc_within(lists: Judged, k: int | None) -> Ratio:
-    """Share of the other items that stand below each hit up to the cutoff."""
-    return _areas(lists, k, lists.reachable(k))
-
-
-@metric(
-    "AUC of the hits, pooled",
-    formula="as hit_auc, but the terms of all lists are added up and divided by all hits: relevant "
-    "items that are not in a list are left out",
-    reading="As hit_auc; users with more hits weigh more, and a list without hits weighs nothing.",
-    use="For numbers of tools that report it as AUC. On lists that are cut, a model gains by "
-    "missing what it ranks low.",
-    bounds=(-np.inf, np.inf),
-    needs=("unseen",),
-    fixed={"average": "micro", "unit": "list"},
-    reach="list",
-)
-def pooled_hit_auc(lists: Judged, k: int | None) -> Ratio:
-    """Share of the other items that stand below a hit, averaged over the hits of all lists."""
-    return _areas(lists, None, lists.hits(None))
-
-
-@metric(
-    "Hits per item",
-    formula="hits in the top {k} / items of the catalogue",
-    reading="0.0005 at 10 is one hit among the first 10 of 2,000 items. It cannot be large.",
-    use="For numbers of tools that divide hits by the size of the catalogue; otherwise use hit.",
-    needs=("items",),
-    averages="closed form",
-)
-def hits_per_item(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
-    """Hits over the size of the catalogue."""
-    return Ratio(lists.hits(k), np.full(lists.size, float(facts.catalogue)))
-
-
-def _areas(lists: Judged, k: int | None, below: Floats) -> Ratio:
-    """The terms of each list over something; 0/0 where a hit has nothing to be compared with."""
-    others = lists.unseen - lists.relevant + 1
-    void = (others == 0) & (lists.hits(k) > 0)
-    size = np.where(others == 0, 1.0, others)[lists.list]
-    terms = lists.hit * (size - (lists.rank - lists.nth)) / size
-    return Ratio(lists.total(terms, upto=k), below).where(~void)
-
-
-@metric(
-    "Coverage error",
-    formula="rank of the last relevant item; undefined where one of them is not ranked",
-    reading="12 means that a user must look at 12 items, on average, to have met everything "
-    "relevant. At best it is the number of relevant items.",
-    use="Use it when nothing relevant may be missed, as in tagging. One item far down decides it; "
-    "mean_rank looks at all of them. It is no coverage of the catalogue.",
-    cite="tsoumakas2010mining",
-    bounds=(1.0, np.inf),
-    best="low",
-    needs=("scores",),
-    fixed={"scale": "fraction"},
-    cutoff="none",
-)
-def coverage_error(lists: Judged, k: int | None) -> Ratio:
-    """How far down all relevant items are found."""
-    last = np.zeros(lists.size)
-    np.maximum.at(last, lists.list[lists.hit], lists.rank[lists.hit].astype(float))
-    ranked = (lists.relevant > 0) & (lists.hits(None) == lists.relevant)
-    return Ratio.of(last).where(ranked)
-
-
-@metric(
-    "Label ranking loss",
-    formula="pairs of a relevant item and one that is not, with the relevant one below / all such "
-    "pairs, among all candidates: 1 - auc",
-    reading="0.1 means that 1 of 10 pairs is in the wrong order; 0 is best, guessing gives 0.5.",
-    use="Use it to compare with scikit-learn's loss of that name, in which equal scores are a "
-    "wrong order (ties=pessimistic).",
-    cite="tsoumakas2010mining",
-    best="low",
-    needs=("scores",),
-    averages="closed form",
-    cutoff="none",
-)
-def label_ranking_loss(lists: Judged, k: int | None) -> Ratio:
-    """Share of the pairs in which the relevant item stands below the other."""
-    right = auc(lists, None)
-    return Ratio(right.below - right.above, right.below)
-
-
-@metric(
-    "Fall-out",
-    formula="items in the top {k} that are not relevant / all candidates that are not relevant",
-    reading="0.02 at 10 means that 2% of all items that are not relevant are among the first 10. "
-    "Lower is better, and it grows with the cutoff.",
-    use="Use it beside recall, as the other axis of the ROC curve. In large catalogues it is near "
-    "0 for every list.",
-    cite="cleverdon1966factors",
-    best="low",
-    needs=("scores",),
-    fixed={"without_relevant": "computed"},
-    averages="closed form",
-)
-def fall_out(lists: Judged, k: int | None) -> Ratio:
-    """Share of the items that are not relevant that were recommended."""
-    others = lists.candidates - lists.hits(None)
-    return Ratio(lists.returned_upto(k) - lists.hits(k), others)

@@ -3,8 +3,6 @@
 A switch of `Convention` in the stage `metrics` has a table here; the registry passes the chosen
 function to metrics that name the switch as a keyword-only parameter. A test holds tables and
 switches together.
-
-How the worth of an item falls with its rank: one function for each choice of `discount`.
 """
 
 from __future__ import annotations
@@ -17,28 +15,6 @@ import numpy as np
 from rectitude.arrays import Flags, Floats, Integers, running, totals
 from rectitude.errors import BadGrades, BadName
 from rectitude.judge.judged import Judged
-
-
-def log(ranks: Integers, base: float) -> Floats:
-    """One over the logarithm of the rank plus 1."""
-    return _by_rank(ranks, lambda r: _log(r + 1, base))
-
-
-def log_from_second(ranks: Integers, base: float) -> Floats:
-    """One over the logarithm of the rank, from the second rank on."""
-    return _by_rank(ranks, lambda r: np.maximum(1.0, _log(r, base)))
-
-
-def _log(values: Floats, base: float) -> Floats:
-    return np.log2(values) if base == 2 else np.log(values) / np.log(base)
-
-
-def _by_rank(ranks: Integers, below: Callable[[Floats], Floats]) -> Floats:
-    """Weights looked up in a table, so that a rank has the same bits wherever it occurs."""
-    deepest = int(ranks.max(initial=0))
-    table = np.concatenate(([0.0], 1.0 / below(np.arange(1.0, deepest + 1))))
-    return table[ranks]
-
 
 Count = Callable[[Judged, int | None], Floats]
 """Something to divide by: (lists, cutoff) -> one number per list."""
@@ -72,6 +48,11 @@ def relevant(lists: Judged, k: int | None) -> Floats:
     return lists.relevant
 
 
+def found(lists: Judged, k: int | None) -> Floats:
+    """The hits up to k, at least 1: no hits are a miss."""
+    return np.maximum(lists.hits(k), 1.0)
+
+
 def binary(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     """1 for an item that gains."""
     return gaining.astype(np.float64)
@@ -100,6 +81,51 @@ def only_relevant(lists: Judged, grades: Floats) -> Flags:
 def above_zero(lists: Judged, grades: Floats) -> Flags:
     """Grades above 0 gain, whatever the threshold."""
     return grades > 0
+
+
+def worth_of(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
+    """What grades are worth in these lists, once it is known that no gain is negative."""
+
+    def worth(grades: Floats) -> Floats:
+        return gain(grades, gain_from(lists, grades), lists.relevant_from or 0.0)
+
+    grades = lists.truth.values
+    least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
+    if least < 0:
+        raise BadGrades(
+            f"a relevant grade has a gain of {least:g} (the lowest grade is {grades.min():g}).",
+            "gains of at least 0.",
+            "raise relevant_from, or set gain='binary'.",
+        )
+    return worth
+
+
+def log(ranks: Integers, base: float) -> Floats:
+    """One over the logarithm of the rank plus 1."""
+    return _by_rank(ranks, lambda r: _log(r + 1, base))
+
+
+def log_from_second(ranks: Integers, base: float) -> Floats:
+    """One over the logarithm of the rank, from the second rank on."""
+    return _by_rank(ranks, lambda r: np.maximum(1.0, _log(r, base)))
+
+
+def _log(values: Floats, base: float) -> Floats:
+    return np.log2(values) if base == 2 else np.log(values) / np.log(base)
+
+
+def _by_rank(ranks: Integers, below: Callable[[Floats], Floats]) -> Floats:
+    """Weights looked up in a table, so that a rank has the same bits wherever it occurs."""
+    deepest = int(ranks.max(initial=0))
+    table = np.concatenate(([0.0], 1.0 / below(np.arange(1.0, deepest + 1))))
+    return table[ranks]
+
+
+def weights_of(discount: Discount, log_base: float) -> Weights:
+    """A discount with its base."""
+    if not 1 < log_base < np.inf:
+        raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
+    return lambda ranks: discount(ranks, log_base)
 
 
 def by_rank(lists: Judged, k: int | None, weights: Weights) -> Floats:
@@ -221,11 +247,6 @@ def _running_sum(depth: int, gain: Floats, weights: Weights) -> Floats:
     return np.concatenate(([0.0], np.cumsum(each)))
 
 
-def found(lists: Judged, k: int | None) -> Floats:
-    """The hits up to k, at least 1: no hits are a miss."""
-    return np.maximum(lists.hits(k), 1.0)
-
-
 def no_hits_zero(hits: Floats, below: Floats) -> Floats:
     """No hits are worth 0, also where there is nothing to divide by."""
     return np.where(below == 0, 1.0, below)
@@ -244,30 +265,6 @@ def present(support: Floats, predicted: Floats) -> Flags:
 def every_class(support: Floats, predicted: Floats) -> Flags:
     """All classes."""
     return np.ones(len(support), bool)
-
-
-def worth_of(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
-    """What grades are worth in these lists, once it is known that no gain is negative."""
-
-    def worth(grades: Floats) -> Floats:
-        return gain(grades, gain_from(lists, grades), lists.relevant_from or 0.0)
-
-    grades = lists.truth.values
-    least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
-    if least < 0:
-        raise BadGrades(
-            f"a relevant grade has a gain of {least:g} (the lowest grade is {grades.min():g}).",
-            "gains of at least 0.",
-            "raise relevant_from, or set gain='binary'.",
-        )
-    return worth
-
-
-def weights_of(discount: Discount, log_base: float) -> Weights:
-    """A discount with its base."""
-    if not 1 < log_base < np.inf:
-        raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
-    return lambda ranks: discount(ranks, log_base)
 
 
 CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {

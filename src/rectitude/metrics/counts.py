@@ -1,11 +1,7 @@
-"""Metrics that count: items and lists as they are, summed over all lists.
+"""Metrics that count: items found, lists that are full, and what was rightly left out of a list.
 
-Metrics of the lists themselves, relevant or not: there at all, full, without repeats.
-
-Accuracy over the whole catalogue: what was rightly left out of a list counts as well.
-
-The first k places count as recommended also where the list is shorter, and the catalogue is what
-`items=` says, even if lists or truth name other items.
+Where the whole catalogue counts, it is what `items=` says, even if lists or truth name other items,
+and the first k places count as recommended also where the list is shorter.
 """
 
 from __future__ import annotations
@@ -14,7 +10,7 @@ import numpy as np
 
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import whole_k
-from rectitude.metrics.registry import Facts, Law, Ratio, metric
+from rectitude.metrics.registry import IN_UNITS, NO_LAW, Facts, Ratio, metric
 
 
 @metric(
@@ -24,7 +20,7 @@ from rectitude.metrics.registry import Facts, Law, Ratio, metric
     use="Use it beside means, to see that two of them are over the same lists.",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     overall="sum",
 )
 def num_q(lists: Judged, k: int | None, *, missing: float = 1.0) -> Ratio:
@@ -39,7 +35,7 @@ def num_q(lists: Judged, k: int | None, *, missing: float = 1.0) -> Ratio:
     use="Use it to see whether lists are as long as they should be.",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     overall="sum",
 )
 def num_ret(lists: Judged, k: int | None) -> Ratio:
@@ -55,7 +51,7 @@ def num_ret(lists: Judged, k: int | None) -> Ratio:
     use="Use it to see that two means are over the same truth.",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     overall="sum",
 )
 def num_rel(lists: Judged, k: int | None, *, missing: float = 1.0) -> Ratio:
@@ -70,7 +66,7 @@ def num_rel(lists: Judged, k: int | None, *, missing: float = 1.0) -> Ratio:
     use="Use it beside num_rel: recall of all lists taken together.",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     overall="sum",
 )
 def num_rel_ret(lists: Judged, k: int | None) -> Ratio:
@@ -85,8 +81,8 @@ def num_rel_ret(lists: Judged, k: int | None) -> Ratio:
     use="Use it beside num_ret and num_rel_ret when the truth is incomplete.",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=("perfect_is_best", "moving_up_helps"),
-    fixed={"scale": "fraction"},
+    breaks=NO_LAW,
+    fixed=IN_UNITS,
     overall="sum",
 )
 def num_nonrel_judged_ret(lists: Judged, k: int | None) -> Ratio:
@@ -102,7 +98,7 @@ def num_nonrel_judged_ret(lists: Judged, k: int | None) -> Ratio:
     "more than the right ones bring.",
     use="Use it when showing a wrong item has a cost that you can name.",
     bounds=(-np.inf, np.inf),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
 )
 def utility(
     lists: Judged,
@@ -154,7 +150,7 @@ def list_length(lists: Judged, k: int | None) -> Ratio:
     cite="ge2010beyond",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     overall="sum",
 )
 def covered_users(lists: Judged, k: int | None) -> Ratio:
@@ -170,15 +166,12 @@ def covered_users(lists: Judged, k: int | None) -> Ratio:
     cite="ge2010beyond",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     overall="sum",
 )
 def full_lists(lists: Judged, k: int | None) -> Ratio:
     """The lists that are as long as the cutoff."""
     return Ratio.of((lists.returned >= (k or 1)).astype(np.float64))
-
-
-_LAWS: tuple[Law, ...] = ("perfect_is_best",)
 
 
 @metric(
@@ -187,7 +180,7 @@ _LAWS: tuple[Law, ...] = ("perfect_is_best",)
     reading="0.8 means that a fifth of the places is empty.",
     use="Use it to see whether short lists are what makes a model poor.",
     cite="ge2010beyond",
-    breaks=_LAWS,
+    breaks=("perfect_is_best",),
 )
 def filled_share(lists: Judged, k: int | None) -> Ratio:
     """Share of the places of a list that hold an item."""
@@ -200,7 +193,7 @@ def filled_share(lists: Judged, k: int | None) -> Ratio:
     reading="0.9 means that a tenth of the users see a shorter list than the cutoff asks for.",
     use="Use it beside means at a cutoff; full_lists is their number.",
     cite="ge2010beyond",
-    breaks=_LAWS,
+    breaks=("perfect_is_best",),
 )
 def full_list_share(lists: Judged, k: int | None) -> Ratio:
     """Whether a list is as long as the cutoff."""
@@ -213,7 +206,7 @@ def full_list_share(lists: Judged, k: int | None) -> Ratio:
     reading="0.95 means that 5% of the users are shown nothing.",
     use="Use it beside means that leave out users without a list; covered_users is their number.",
     cite="ge2010beyond",
-    breaks=_LAWS,
+    breaks=("perfect_is_best",),
 )
 def covered_share(lists: Judged, k: int | None) -> Ratio:
     """Whether a list holds an item."""
@@ -228,35 +221,17 @@ def covered_share(lists: Judged, k: int | None) -> Ratio:
     use="Use it with duplicates='counted'; other rules refuse lists with repeats, or keep the "
     "first of equals, and it is 1.",
     cite="ge2010beyond",
-    breaks=("perfect_is_best", "moving_up_helps"),
+    breaks=NO_LAW,
     needs=("shown", "stock"),
 )
 def unrepeated_share(lists: Judged, k: int | None, *, whole: float = 0.0) -> Ratio:
     """Share of a list that is no repeat."""
-    stock, shown = lists.stock, lists.shown
-    ordered = np.sort(stock.listed[shown], axis=1)
+    ordered = np.sort(lists.stock.listed[lists.shown], axis=1)
     again = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1)
     many = (ordered >= 0).sum(axis=1)
     if whole:
         return Ratio((again == 0) * (many > 0).astype(float), (many > 0).astype(float))
     return Ratio((many - again).astype(float), many.astype(float))
-
-
-@metric(
-    "Accuracy over the catalogue",
-    formula="(hits in the top {k} + items neither there nor relevant) / items of the catalogue",
-    reading="0.99 is common: nearly all items are rightly left out of every list.",
-    use="For numbers of tools that report it. Recommending nothing scores best wherever less than "
-    "half of the places are hits; precision and recall say more.",
-    bounds=(-np.inf, 1.0),
-    breaks=("perfect_is_best",),
-    needs=("items",),
-)
-def catalogue_accuracy(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
-    """Share of the catalogue that is rightly recommended or rightly left out."""
-    size = facts.catalogue
-    wrong = whole_k(lists, k) + lists.relevant - 2 * lists.hits(k)  # listed or relevant, not both
-    return Ratio(size - wrong, np.full(lists.size, float(size)))
 
 
 @metric(

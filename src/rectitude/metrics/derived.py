@@ -1,9 +1,8 @@
 """Metrics of metrics: functions of the values of others at the same cutoff.
 
-Several metrics of a list at once: how far it is from a point, in all of them together.
-
-The parts stand in brackets, with points of their own where the usual ones do not fit:
-`hypervolume[precision,recall]@10`, `euc_distance[ndcg=0.8,recall]@10`.
+Those of several metrics of a list at once name their parts in brackets, with points of their own
+where the usual ones do not fit: `hypervolume[precision,recall]@10`,
+`euc_distance[ndcg=0.8,recall]@10`.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from math import exp, inf
 import numpy as np
 
 from rectitude.arrays import Floats
-from rectitude.metrics.ratings import NO_LAW
-from rectitude.metrics.registry import Ratio, derived_metric, metric
+from rectitude.metrics.registry import IN_UNITS, NO_LAW, Ratio, derived_metric, metric
 
 
 @derived_metric(
@@ -42,7 +40,7 @@ def f1_of_means(precision: float, recall: float) -> float:
     "1.98; mean_rank is 50.5.",
     bounds=(1.0, inf),
     best="low",
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
 )
 def harmonic_mean_rank(mrr: float) -> float:
     """One over the mean reciprocal rank."""

@@ -17,8 +17,8 @@ from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics.registry import Counts, count_metric
 
-_TRAIN = ("shown", "stock", "train")
-_CATALOGUE = ("shown", "stock", "catalogue")
+OF_TRAIN = ("shown", "stock", "train")
+OF_CATALOGUE = ("shown", "stock", "catalogue")
 
 
 def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
@@ -34,10 +34,9 @@ def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
 
 def times_shown(lists: Judged, counts: Flags) -> Integers:
     """How often each item is shown in the lists that count."""
-    stock, shown = lists.stock, lists.shown
     if counts.all():
-        return lists.places.each("times", stock.times_upto)
-    return stock.times(shown[counts])
+        return lists.places.each("times", lists.stock.times_upto)
+    return lists.stock.times(lists.shown[counts])
 
 
 def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:
@@ -45,16 +44,6 @@ def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:
     stock, shown = lists.stock, lists.shown[counts]
     ranks = {f"rank {rank}": stock.times(column) for rank, column in enumerate(shown.T, 1)}
     return {**ranks, "train": (stock.rows > 0).astype(int)}
-
-
-def items_by_length(lists: Judged, k: int | None, counts: Flags) -> Counts:
-    """How often each item is shown in lists of each length; the number of lists is good for its
-    sum only, as it is no item's."""
-    stock, shown = lists.stock, lists.shown[counts]
-    length = (shown >= 0).sum(axis=1)
-    lengths = np.unique(length[length > 0]).tolist()
-    by_length = {f"of {n}": stock.times(shown[length == n]) for n in lengths}
-    return {**by_length, "lists": np.array([len(shown)])}
 
 
 def _many(counts: Counts, what: str) -> int:
@@ -69,7 +58,7 @@ def many_of(counts: Counts, what: str) -> int:
     return many
 
 
-def _shares(weights: NDArray[Any]) -> Floats:
+def place_shares(weights: NDArray[Any]) -> Floats:
     """The shares of the items that have any, ascending."""
     ordered = np.sort(weights[weights > 0])
     if not len(ordered):
@@ -77,9 +66,9 @@ def _shares(weights: NDArray[Any]) -> Floats:
     return np.asarray(ordered / ordered.sum(), np.float64)
 
 
-def _unequal(weights: NDArray[Any], size: int) -> float:
+def inequality(weights: NDArray[Any], size: int) -> float:
     """How unequal the weights of so many items are: 0 if all are equal, size - 1 if one has all."""
-    shares = _shares(weights)
+    shares = place_shares(weights)
     place = np.arange(1, len(shares) + 1) + size - len(shares)
     return fsum(((2 * place - size - 1) * shares).tolist())
 
@@ -110,7 +99,7 @@ def distinct_items(counts: Counts) -> float:
     "It grows with the number of lists; one place is enough to be covered, gini looks further.",
     cite="ge2010beyond",
     bounds=(0.0, np.inf),
-    needs=_CATALOGUE,
+    needs=OF_CATALOGUE,
 )
 def item_coverage(counts: Counts, *, padding: float = 0.0) -> float:
     """Share of the catalogue that is shown to somebody."""
@@ -126,7 +115,7 @@ def item_coverage(counts: Counts, *, padding: float = 0.0) -> float:
     use="Use it where no catalogue is known; item_coverage is over the catalogue.",
     cite="ge2010beyond",
     bounds=(0.0, np.inf),
-    needs=_TRAIN,
+    needs=OF_TRAIN,
 )
 def train_coverage(counts: Counts, *, others: float = 0.0) -> float:
     """Share of the items of train that are shown to somebody."""
@@ -146,30 +135,12 @@ def train_coverage(counts: Counts, *, others: float = 0.0) -> float:
     cite="fleder2009blockbuster",
     bounds=(-np.inf, 1.0),
     best="low",
-    needs=_CATALOGUE,
+    needs=OF_CATALOGUE,
 )
 def gini(counts: Counts, *, padding: float = 0.0) -> float:
     """How unevenly places are given to the items of the catalogue."""
     size = many_of(counts, "catalogue") + int(padding)
-    return _unequal(counts["shown"], size) / size
-
-
-@count_metric(
-    "Gini index, corrected",
-    counts=items_shown,
-    formula="sum over items of (2 * j - n - 1) * places / ((n - 1) * all places), j = the item's "
-    "place from the least to the most shown, n = items of the catalogue (top {k})",
-    reading="0 if every item is shown equally often, exactly 1 if one item has all places.",
-    use="For numbers of tools that divide by n - 1; it is gini * n / (n - 1).",
-    cite="fleder2009blockbuster",
-    bounds=(-np.inf, 1.0),
-    best="low",
-    needs=_CATALOGUE,
-)
-def gini_corrected(counts: Counts) -> float:
-    """How unevenly places are given to the items of the catalogue, up to exactly 1."""
-    size = many_of(counts, "catalogue")
-    return _unequal(counts["shown"], size) / max(size - 1, 1)
+    return inequality(counts["shown"], size) / size
 
 
 @count_metric(
@@ -182,12 +153,12 @@ def gini_corrected(counts: Counts) -> float:
     cite="fleder2009blockbuster",
     bounds=(-np.inf, 1.0),
     best="low",
-    needs=_TRAIN,
+    needs=OF_TRAIN,
 )
 def train_gini(counts: Counts) -> float:
     """How unevenly places are given to the items of train."""
     size = many_of(counts, "train")
-    return _unequal(counts["shown"], size) / size
+    return inequality(counts["shown"], size) / size
 
 
 @count_metric(
@@ -201,31 +172,13 @@ def train_gini(counts: Counts) -> float:
     cite="fleder2009blockbuster",
     bounds=(-np.inf, 1.0),
     best="low",
-    needs=_TRAIN,
+    needs=OF_TRAIN,
 )
 def exposure_gini(counts: Counts, *, patience: float = 0.85) -> float:
     """How unevenly items of train are exposed, if users grow tired down the list."""
     size, ranks = many_of(counts, "train"), range(1, len(counts))
     exposed = [patience ** (rank - 1) * counts[f"rank {rank}"] for rank in ranks]
-    return _unequal(np.sum(exposed, axis=0), size) / size
-
-
-@count_metric(
-    "Gini diversity over train",
-    counts=items_shown,
-    formula="1 - sum over items of (2 * j - n - 1) * places / ((n - 1) * all places), j = the "
-    "item's place from the least to the most shown, n = items of train (top {k})",
-    reading="1 if every item is shown equally often, 0 if one item has all places: the other way "
-    "round than gini.",
-    use="For numbers of tools that report 1 - Gini; say which way round a Gini index is.",
-    cite="fleder2009blockbuster",
-    bounds=(0.0, np.inf),
-    needs=_TRAIN,
-)
-def gini_diversity(counts: Counts) -> float:
-    """How evenly places are given to the items of train."""
-    size = many_of(counts, "train")
-    return 1 - _unequal(counts["shown"], size) / max(size - 1, 1)
+    return inequality(np.sum(exposed, axis=0), size) / size
 
 
 @count_metric(
@@ -242,44 +195,5 @@ def gini_diversity(counts: Counts) -> float:
 )
 def entropy(counts: Counts, *, base: float = e) -> float:
     """How many items the places are spread over, on a logarithmic scale."""
-    shares = _shares(counts["shown"])
+    shares = place_shares(counts["shown"])
     return max(-fsum((shares * np.log(shares)).tolist()), 0.0) / log(base)
-
-
-@count_metric(
-    "Entropy per item shown",
-    counts=items_shown,
-    formula="- sum over items of p * ln(p) / number of different items, p = share of the places in "
-    "the top {k} of all lists",
-    reading="It falls when more items are shown, however evenly: not a measure of diversity.",
-    use="For numbers of tools that report it under the name of entropy; entropy says more.",
-    cite="shannon1948mathematical",
-    needs=("shown", "stock"),
-)
-def entropy_per_item(counts: Counts) -> float:
-    """Entropy of the items shown, divided by their number."""
-    shares = _shares(counts["shown"])
-    return max(-fsum((shares * np.log(shares)).tolist()), 0.0) / len(shares)
-
-
-@count_metric(
-    "Entropy of the items shown, by list",
-    counts=items_by_length,
-    formula="mean over lists of the mean of - log2(p) over the items in the top {k}, p = share of "
-    "the item in the places of all lists; 0 for an empty list",
-    reading="The entropy of the items shown in bits, if all lists are equally long; else places in "
-    "short lists count for more.",
-    use="For numbers of tools that report it under the name of entropy; entropy is in nats, and "
-    "every place counts alike.",
-    cite="shannon1948mathematical",
-    bounds=(0.0, np.inf),
-    needs=("shown", "stock"),
-)
-def entropy_by_list(counts: Counts) -> float:
-    """How many items the places are spread over, in bits, each list counting alike."""
-    lengths = sorted(int(name.removeprefix("of ")) for name in counts if name != "lists")
-    shown = np.atleast_1d(np.sum([counts[f"of {n}"] for n in lengths], axis=0))
-    weight = np.atleast_1d(np.sum([counts[f"of {n}"] / n for n in lengths], axis=0))
-    some = np.flatnonzero(shown)
-    bits = np.log2(shown.sum() / shown[some])
-    return fsum((weight[some] * bits).tolist()) / int(counts["lists"].sum())

@@ -1,19 +1,10 @@
-"""Metrics of how evenly groups of items are shown: equal opportunity and statistical parity.
+"""Metrics of how evenly groups of items and of users are served.
 
-They are functions of counts per group, which add up over batches. Groups are the values of a column
-of items=, or the head and the tail of train; items without a group are left out.
-
-Mean absolute differences between groups, of items or of users, of what they gain or score.
-
-Sums of items are kept as whole numbers, so that batches in any order give the same bits.
-
-Bias disparity: whether groups of users are shown groups of items as they chose them.
-
-Counts of pairs of groups add up over batches. Users and items without a group are left out.
-
-Metrics of how differently a model serves groups of users: functions of each group's mean.
-
-`of` is any metric that is a mean over lists, at the same cutoff; `by` is a column of users=.
+Equal opportunity and statistical parity compare what groups of items get with what they could have
+got; differences compare what groups gain or score; bias disparity asks whether groups of users are
+shown groups of items as they chose them; gap and ratio compare the means of any metric (`of`)
+between groups of users. A group is a value of a column of items= or users= (`by`), or the head or
+the tail of train; whoever has no group is left out.
 """
 
 from __future__ import annotations
@@ -22,8 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rectitude.arrays import Flags, Integers
-from rectitude.errors import UndefinedValue
+from rectitude.arrays import Flags, Floats, Integers
+from rectitude.errors import BadScores, UndefinedValue
 from rectitude.judge.attributes import Groups
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Gain, GainFrom, worth_of
@@ -37,25 +28,25 @@ from rectitude.metrics.groupwise import (
     difference,
     gains_of,
     group_means,
-    halves,
     leaning,
     means,
     pair_value,
     rates,
     relevant,
-    require_choice,
     shown_pairs,
     unequal,
-    unmasked,
 )
 from rectitude.metrics.history import WantedItems
+from rectitude.metrics.popularity import halves
 from rectitude.metrics.registry import (
+    IN_UNITS,
+    NO_LAW,
     Counts,
-    Law,
     Ratio,
     count_metric,
     derived_metric,
     metric,
+    require_choice,
 )
 from rectitude.parallel import Once
 
@@ -72,14 +63,13 @@ def by_half(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Counts:  # fmt: skip
     """What head and tail get, and what they could have got."""
-    stock = lists.stock
-    return _counted(lists, k, counts, halves(stock, head, repeats, border, tail, equals))
+    groups = halves(lists.stock, head, repeats, border, tail, equals)
+    return _counted(lists, k, counts, groups)
 
 
 def _counted(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Counts:
-    stock, wanted = lists.stock, lists.wanted
-    rows, found = lists.within(k)
-    hits = wanted[lists.where[rows][lists.hit[rows] & counts[found]]]
+    stock, (rows, found) = lists.stock, lists.within(k)
+    hits = lists.item[rows][lists.hit[rows] & counts[found]]
     places = (
         np.zeros(len(stock.ids), int) if lists.extras.shown is None else times_shown(lists, counts)
     )
@@ -99,13 +89,13 @@ def relevant_items(lists: Judged, counts: Flags) -> WantedItems:
     return WantedItems(owner[counts], np.append(0, np.cumsum(many)), wanted[rows])
 
 
-_HALVES = (
+HALVES = (
     "head = the most popular items, up to the one with which {head} of the rows of train is "
     "{border}, tail = the other items of {tail}; repeats = {repeats}: rows that repeat a user "
     "count if this is not 0; of equally popular items the first by {equals} are more popular; "
     "item_group = {item_group}: the rate of that half alone if it is not all"
 )
-_TWO_WAYS = "below = {below}: unseen leaves out those that the user had in train, all does not"
+TWO_WAYS = "below = {below}: unseen leaves out those that the user had in train, all does not"
 
 
 @count_metric(
@@ -113,7 +103,7 @@ _TWO_WAYS = "below = {below}: unseen leaves out those that the user had in train
     counts=by_column,
     formula="standard deviation / mean over groups of hits in the top {k} / relevant items, of all "
     "lists and of the group; group = column {by} of items=; item_group = {item_group}: the rate of "
-    "that group alone if it is not all; relevant items, " + _TWO_WAYS,
+    "that group alone if it is not all; relevant items, " + TWO_WAYS,
     reading="0 if relevant items of every group are found equally often; 1 if of two groups only "
     "one is found. Groups without relevant items are left out.",
     use="Use it to see whether a model serves the items of some group worse than they deserve. "
@@ -132,7 +122,7 @@ def reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
     "Equal opportunity of head and tail",
     counts=by_half,
     formula="standard deviation / mean over head and tail of hits in the top {k} / relevant items, "
-    f"of all lists and of the half; {_HALVES}; relevant items, {_TWO_WAYS}",
+    f"of all lists and of the half; {HALVES}; relevant items, {TWO_WAYS}",
     reading="0 if relevant items are found equally often, popular or not; 1 if only those of one "
     "half are found.",
     use="Use it to see whether a model finds what is popular and misses relevant items that are "
@@ -145,25 +135,6 @@ def reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
 def pop_reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
     """How differently often relevant items of head and tail are found."""
     return unequal(rates(counts, "hits", relevant(counts, below)), item_group, "pop_reo")
-
-
-@count_metric(
-    "Places of head and tail over relevant items",
-    counts=by_half,
-    formula="standard deviation / mean over head and tail of places in the top {k} / relevant "
-    f"items, of all lists and of the half; {_HALVES}; relevant items, {_TWO_WAYS}",
-    reading="0 if both halves have as many places as relevant items, in proportion.",
-    use="For numbers of tools that report it under the name of PopREO, where wrong places count as "
-    "well; pop_reo looks at hits.",
-    cite="zhu2020measuring",
-    bounds=(0.0, 1.0),
-    best="low",
-    needs=("train", "shown", *_NEEDS),
-)
-def pop_reo_places(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
-    """How differently many places head and tail have for each of their relevant items."""
-    found = rates(counts, "places", relevant(counts, below))
-    return unequal(found, item_group, "pop_reo_places")
 
 
 _THREE_WAYS = (
@@ -198,7 +169,7 @@ def rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
     counts=by_half,
     formula="standard deviation / mean over head and tail of places in the top {k} / places that "
     "the items of the half could have had, one for every list and item that could be shown; "
-    f"{_HALVES}; {_THREE_WAYS}",
+    f"{HALVES}; {_THREE_WAYS}",
     reading="0 if an item is shown equally often, popular or not; 1 if only one half is shown.",
     use="Use it beside gini: it says whether the places that some items lack are those of the "
     "less popular ones.",
@@ -212,9 +183,7 @@ def pop_rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -
     return unequal(rates(counts, "places", available(counts, below)), item_group, "pop_rsp")
 
 
-_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 _SCORED = ("shown", "stock", "scored")
-_IN_UNITS = {"scale": "fraction"}  # of the scores, no share of anything
 
 
 def item_gains(
@@ -282,7 +251,7 @@ def item_mad_ranking(counts: Counts) -> float:
     bounds=(0.0, np.inf),
     best="low",
     needs=("items", *_SCORED),
-    fixed=_IN_UNITS,
+    fixed=IN_UNITS,
 )
 def item_mad_rating(counts: Counts) -> float:
     """How far the groups of items are apart in the scores of relevant items."""
@@ -296,15 +265,27 @@ def item_mad_rating(counts: Counts) -> float:
     reading="3.9 means that the items of a list score 3.9 on average, whatever that is worth.",
     use="Use it to compare groups of users where scores mean something, such as predicted ratings.",
     bounds=(-np.inf, np.inf),
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=("shown", "scored"),
-    fixed=_IN_UNITS,
+    fixed=IN_UNITS,
 )
 def mean_score(lists: Judged, k: int | None) -> Ratio:
     """How high the items of a list score on average."""
     scored = unmasked(lists.scored)
     places = (~np.isnan(scored)).sum(axis=1)
     return Ratio(np.nansum(scored, axis=1), places.astype(np.float64))
+
+
+def unmasked(scores: Floats) -> Floats:
+    """Scores, if there is no mask among them; NaN stands for an empty place."""
+    endless = int(np.isinf(scores).sum())
+    if endless:
+        raise BadScores(
+            f"{endless} places hold items that are masked, and so have no score.",
+            "lists that can be filled with other items.",
+            "set seen='removed' or 'kept', or ask for fewer places.",
+        )
+    return scores
 
 
 @derived_metric(
@@ -338,7 +319,7 @@ def user_mad_ranking(means: Mapping[str, float], *, of: str = "ndcg", by: str = 
     bounds=(0.0, np.inf),
     best="low",
     needs=("users", "people"),
-    fixed=_IN_UNITS,
+    fixed=IN_UNITS,
 )
 def user_mad_rating(
     means: Mapping[str, float], *, of: str = "mean_score", by: str = "group"
@@ -356,20 +337,18 @@ def chosen_by_pair(
 ) -> Counts:  # fmt: skip
     """What users of each group chose, by the group of the item."""
     require_choice("source", source, ("train", "truth"))
-    stock, people = lists.stock, lists.people
     pairs = None if source == "train" else relevant_items(lists, counts).pairs()
-    return chosen_pairs(people, stock, (users_by, items_by), pairs)
+    return chosen_pairs(lists.people, lists.stock, (users_by, items_by), pairs)
 
 
 def shown_by_pair(
     lists: Judged, k: int | None, counts: Flags, *, users_by: str = "group", items_by: str = "group"
 ) -> Counts:
     """What users of each group are shown, by the group of the item."""
-    stock, people = lists.stock, lists.people
     owner, shown = lists.owner, lists.shown
     if not counts.all():
         owner, shown = owner[counts], shown[counts]
-    return shown_pairs(people, stock, (users_by, items_by), owner, shown)
+    return shown_pairs(lists.people, lists.stock, (users_by, items_by), owner, shown)
 
 
 def both_by_pair(

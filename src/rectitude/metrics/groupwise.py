@@ -1,13 +1,7 @@
-"""What is counted by group, and how groups compare. Everything that is added up is a whole number,
-so that batches in any order give the same bits.
+"""What is counted by group, and how groups compare.
 
+Everything that is added up is a whole number, so that batches in any order give the same bits.
 Counts are named after what is counted and the group, or the groups of a user and an item.
-
-What groups of items get, and what they could have got: hits, places, scores, topics.
-
-Everything is counted for the lists that count; functions of these counts are metrics of fairness.
-
-Head and tail: the items of one evaluation, parted by how popular they are in training.
 """
 
 from __future__ import annotations
@@ -16,23 +10,23 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from math import fsum, sqrt
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, totals
-from rectitude.errors import BadScores, BadTable, UndefinedValue, unknown_name
-from rectitude.judge.attributes import Groups, People
-from rectitude.judge.items import Stock
+from rectitude.arrays import Floats, Integers
+from rectitude.errors import BadTable, UndefinedValue, unknown_name
+from rectitude.judge.attributes import Groups
+from rectitude.judge.items import People, Stock
 from rectitude.kernels import frozen, kernel, repay
-from rectitude.metrics.calibration import shares
 from rectitude.metrics.history import WantedItems, times_wanted
+from rectitude.metrics.registry import Counts, require_choice
 from rectitude.parallel import in_blocks
 
-Counts = Mapping[str, Integers]
 Pair = tuple[str, str]
 """a group of users, and one of items"""
+Pairs = tuple[Integers, Integers]
+"""the numbers of users, and those of their items"""
 ALL = "all"
 """in the place of a group's name"""
 MOST_GROUPS = 500
@@ -40,6 +34,237 @@ MOST_GROUPS = 500
 _BETWEEN = "\t"
 _BITS = 24
 _BLOCK = 1 << 12
+
+
+class GroupChances(NamedTuple):
+    """How often each item could have been a hit, or shown, in some lists."""
+
+    relevant: Integers
+    """(items,) lists where it is relevant"""
+    seen: Integers
+    """(items,) those of them whose user had it in training"""
+    had: Integers
+    """(items,) lists whose user had it in training"""
+
+
+def chances(stock: Stock, told: WantedItems) -> GroupChances:
+    """How often items could have been hits or shown; `told` are the relevant items of lists."""
+    (user, item), size = stock.pairs, len(stock.ids)
+    times = np.bincount(told.owner, minlength=int(user.max(initial=-1)) + 1)
+    relevant, again = times_wanted(stock, told)
+    shared = stock.users
+    if np.any(times != 1):  # not one list of each user
+        shared = np.bincount(item, times[user], minlength=size).astype(np.int64)
+    return GroupChances(relevant, again, shared)
+
+
+def counts_of(
+    stock: Stock, groups: Groups, hits: Integers, could: GroupChances, shown: Integers, many: int,
+    lists: int,
+) -> Counts:  # fmt: skip
+    """What groups of items get in the lists that count, and what they could have got.
+
+    `hits` are items, `shown` is how often each one is, `many` lists count, of so many `lists`.
+    """
+    every = np.arange(len(stock.ids))
+    return {
+        **by_group("hits", groups, hits),
+        **by_group("relevant", groups, every, could.relevant),
+        **by_group("relevant seen", groups, every, could.seen),
+        **by_group("places", groups, every, shown),
+        **by_group("items", groups, every, np.array(many)),
+        **by_group("items seen", groups, every, could.had),
+        **by_group("rows", groups, every, stock.rows * many),
+        "lists": np.array([lists]),
+    }
+
+
+def relevant(counts: Counts, below: str) -> dict[str, float]:
+    """How many relevant items each group has."""
+    return _less(counts, "relevant", below, ("unseen", "all"))
+
+
+def available(counts: Counts, below: str) -> dict[str, float]:
+    """How many places the items of each group could have had."""
+    return _less(counts, "items", below, ("unseen", "all", "estimated"))
+
+
+def _less(counts: Counts, what: str, below: str, known: tuple[str, ...]) -> dict[str, float]:
+    """How many there are of each group, less those of train: seen, none, or as many as a user has
+    on average."""
+    require_choice("below", below, known)
+    lists, rows = int(counts["lists"].sum()), of_group(counts, "rows")
+    less: dict[str, Mapping[str, float]] = {
+        "unseen": of_group(counts, f"{what} seen"),
+        "all": {},
+        "estimated": {name: number / max(lists, 1) for name, number in rows.items()},
+    }
+    found = of_group(counts, what)
+    return {name: number - less[below].get(name, 0.0) for name, number in found.items()}
+
+
+def rates(counts: Counts, above: str, below: Mapping[str, float]) -> dict[str, float]:
+    """A rate for every group that has something below the line."""
+    over = of_group(counts, above)
+    return {name: over[name] / under for name, under in below.items() if under > 0}
+
+
+def unequal(rates: Mapping[str, float], group: str, what: str) -> float:
+    """The standard deviation of the rates of all groups over their mean, or the rate of one."""
+    if group != ALL:
+        if group not in rates:
+            raise unknown_name("group", group, rates, where=what)
+        return rates[group]
+    values = list(rates.values())
+    mean = fsum(values) / max(len(values), 1)
+    if len(values) < 2 or mean == 0:
+        alone = f", {next(iter(rates))!r}" if len(values) == 1 else ""
+        few = f"{what} compares groups, and {len(values)} of them could get anything{alone}."
+        raise UndefinedValue(
+            few if len(values) < 2 else f"no group got anything that {what} counts.",
+            "at least two groups that could get something, and one that did.",
+            "set undefined='zero', or pass a column with other groups.",
+        )
+    return sqrt(fsum((value - mean) ** 2 for value in values) / len(values)) / mean
+
+
+def chosen_pairs(
+    people: People, stock: Stock, by: tuple[str, str], pairs: Pairs | None = None
+) -> Counts:
+    """What users chose, by the groups of both, and the items of each group; `by` are the columns of
+    users and items. Unless pairs are given, it is what they had in training."""
+    users, items = people.groups(by[0]), stock.groups(by[1])
+    if pairs is not None:
+        return {**by_pair("chosen", users, items, *pairs), **_every(stock, items)}
+    chosen = stock.kept(("chosen", by), lambda: by_pair("chosen", users, items, *stock.pairs))
+    return {**chosen, **_every(stock, items)}
+
+
+def shown_pairs(
+    people: People, stock: Stock, by: tuple[str, str], owner: Integers, shown: Integers
+) -> Counts:
+    """What users are shown, by the groups of both, and the items of each group; `shown` are places
+    of lists, `owner` their users."""
+    users, items = people.groups(by[0]), stock.groups(by[1])
+    listed = Groups(np.append(items.number, -1)[stock.listed], items.names)
+    return {**by_pair("shown", users, listed, owner[:, None], shown), **_every(stock, items)}
+
+
+def _every(stock: Stock, items: Groups) -> Counts:
+    return by_group("items", items, np.arange(len(stock.ids)))
+
+
+def bias(counts: Counts, what: str, user_group: str, item_group: str) -> float:
+    """How much more often than the catalogue offers them users of a group are with items of one."""
+    known = {name for name, items in of_group(counts, "items").items() if items}
+    if item_group not in (ALL, *known):
+        raise unknown_name("group of items", item_group, known, where="the catalogue")
+    return pair_value(leaning(counts, what), 1.0, user_group, item_group, "the bias")
+
+
+def leaning(counts: Counts, what: str) -> dict[Pair, float | None]:
+    """How much more often users of a group are with items of a group than these groups' share of
+    the items says, by both groups; None for users who are with no item at all."""
+    found, items = of_pair(counts, what), of_group(counts, "items")
+    whose: dict[str, int] = {}
+    for (user, _), number in found.items():
+        whose[user] = whose.get(user, 0) + number
+    everything = sum(items.values())
+    return {
+        (user, item): n * everything / (whose[user] * items[item]) if whose[user] else None
+        for (user, item), n in found.items()
+        if items.get(item)
+    }
+
+
+def pair_value(
+    found: Mapping[Pair, float | None], neutral: float, user: str, item: str, what: str
+) -> float:
+    """The value of a pair of groups; where one of them is all, the mean absolute distance of the
+    values from the neutral one."""
+    known = {whose for whose, _ in found}
+    if user not in (ALL, *known):
+        raise unknown_name("group of users", user, known, where=what)
+    if ALL not in (user, item):
+        values = [found.get((user, item))]
+    else:
+        wanted = [v for (u, i), v in found.items() if user in (ALL, u) and item in (ALL, i)]
+        values = [None if v is None else abs(v - neutral) for v in wanted]
+    there = [value for value in values if value is not None]
+    if not there:
+        raise UndefinedValue(
+            f"{what} of users {user!r} and items {item!r} is 0/0.",
+            "groups that have chosen something and are shown something.",
+            "pass train= if it is missing, set undefined='zero', or look at other groups.",
+        )
+    return fsum(there) / len(there) if len(there) > 1 else there[0]
+
+
+def gains_of(stock: Stock, by: str, times: Integers, item: Integers, gains: Floats) -> Counts:
+    """What items gain in all, how often something can be gained, and which are in a group."""
+    summed = sums("gains", item, gains, len(stock.ids))
+    return {"times": times, **summed, **members(stock.groups(by))}
+
+
+def sums(what: str, entry: Integers, values: Floats, size: int) -> dict[str, Integers]:
+    """The sum of the values of each entry, as digits to the base 2**24: whole numbers that add up
+    like all counts."""
+    found, left = {}, np.asarray(values, np.float64)
+    while left.any():
+        place = int(np.frexp(np.abs(left).max())[1] - 1) // _BITS
+        digit = np.trunc(np.ldexp(left, -_BITS * place))
+        left = left - np.ldexp(digit, _BITS * place)
+        added = np.bincount(entry, weights=digit, minlength=size)
+        found[_named(what, place)] = added.astype(np.int64)
+    return found
+
+
+def means(counts: Counts, what: str, times: Integers) -> Floats:
+    """(entries,) the sums of entries over how often they were added to, rounded once; NaN where
+    that is never."""
+    start = what + _BETWEEN
+    digits = {int(n.removeprefix(start)): c for n, c in counts.items() if n.startswith(start)}
+    lowest = min(digits, default=0)
+    below, whole = 1 << max(-_BITS * lowest, 0), [0] * len(times)
+    for place, column in digits.items():
+        shift = _BITS * (place - min(lowest, 0))
+        for entry in np.flatnonzero(column).tolist():
+            whole[entry] += int(column[entry]) << shift
+    ratios = zip(whole, times.tolist(), strict=True)
+    return np.array([above / (below * n) if n else np.nan for above, n in ratios])
+
+
+def members(groups: Groups) -> dict[str, Integers]:
+    """(entries,) 1 for those in a group, for every group: above 0 also where batches are added."""
+    _require_few(groups)
+    return {
+        _named("in", name): (groups.number == n).astype(np.int64)
+        for n, name in enumerate(groups.names)
+    }
+
+
+def group_means(counts: Counts, values: Floats) -> list[float]:
+    """The mean of the values of the entries in each group that has some; `in` tells which are."""
+    start = "in" + _BETWEEN
+    found = []
+    for name, flags in counts.items():
+        if name.startswith(start):
+            inside = values[np.flatnonzero(flags)]
+            inside = inside[~np.isnan(inside)]
+            found += [fsum(inside.tolist()) / len(inside)] if len(inside) else []
+    return found
+
+
+def difference(means: Iterable[float], what: str) -> float:
+    """The mean absolute difference between two groups."""
+    pairs = [abs(one - other) for one, other in combinations(means, 2)]
+    if not pairs:
+        raise UndefinedValue(
+            f"{what} has fewer than two groups to compare.",
+            "two groups with a value.",
+            "set undefined='zero', or pass a column with more groups.",
+        )
+    return fsum(pairs) / len(pairs)
 
 
 def by_group(
@@ -131,320 +356,3 @@ def of_pair(counts: Counts, what: str) -> dict[Pair, int]:
     """What was counted, by the groups of user and item."""
     found = ((name.split(_BETWEEN), number) for name, number in of_group(counts, what).items())
     return {(user, item): number for (user, item), number in found}
-
-
-def unequal(rates: Mapping[str, float], group: str, what: str) -> float:
-    """The standard deviation of the rates of all groups over their mean, or the rate of one."""
-    if group != ALL:
-        if group not in rates:
-            raise unknown_name("group", group, rates, where=what)
-        return rates[group]
-    values = list(rates.values())
-    mean = fsum(values) / max(len(values), 1)
-    if len(values) < 2 or mean == 0:
-        alone = f", {next(iter(rates))!r}" if len(values) == 1 else ""
-        few = f"{what} compares groups, and {len(values)} of them could get anything{alone}."
-        raise UndefinedValue(
-            few if len(values) < 2 else f"no group got anything that {what} counts.",
-            "at least two groups that could get something, and one that did.",
-            "set undefined='zero', or pass a column with other groups.",
-        )
-    return sqrt(fsum((value - mean) ** 2 for value in values) / len(values)) / mean
-
-
-def difference(means: Iterable[float], what: str) -> float:
-    """The mean absolute difference between two groups."""
-    pairs = [abs(one - other) for one, other in combinations(means, 2)]
-    if not pairs:
-        raise UndefinedValue(
-            f"{what} has fewer than two groups to compare.",
-            "two groups with a value.",
-            "set undefined='zero', or pass a column with more groups.",
-        )
-    return fsum(pairs) / len(pairs)
-
-
-def leaning(counts: Counts, what: str) -> dict[Pair, float | None]:
-    """How much more often users of a group are with items of a group than these groups' share of
-    the items says, by both groups; None for users who are with no item at all."""
-    found, items = of_pair(counts, what), of_group(counts, "items")
-    whose: dict[str, int] = {}
-    for (user, _), number in found.items():
-        whose[user] = whose.get(user, 0) + number
-    everything = sum(items.values())
-    return {
-        (user, item): n * everything / (whose[user] * items[item]) if whose[user] else None
-        for (user, item), n in found.items()
-        if items.get(item)
-    }
-
-
-def pair_value(
-    found: Mapping[Pair, float | None], neutral: float, user: str, item: str, what: str
-) -> float:
-    """The value of a pair of groups; where one of them is all, the mean absolute distance of the
-    values from the neutral one."""
-    known = {whose for whose, _ in found}
-    if user not in (ALL, *known):
-        raise unknown_name("group of users", user, known, where=what)
-    if ALL not in (user, item):
-        values = [found.get((user, item))]
-    else:
-        wanted = [v for (u, i), v in found.items() if user in (ALL, u) and item in (ALL, i)]
-        values = [None if v is None else abs(v - neutral) for v in wanted]
-    there = [value for value in values if value is not None]
-    if not there:
-        raise UndefinedValue(
-            f"{what} of users {user!r} and items {item!r} is 0/0.",
-            "groups that have chosen something and are shown something.",
-            "pass train= if it is missing, set undefined='zero', or look at other groups.",
-        )
-    return fsum(there) / len(there) if len(there) > 1 else there[0]
-
-
-def sums(what: str, entry: Integers, values: Floats, size: int) -> dict[str, Integers]:
-    """The sum of the values of each entry, as digits to the base 2**24: whole numbers that add up
-    like all counts."""
-    found, left = {}, np.asarray(values, np.float64)
-    while left.any():
-        place = int(np.frexp(np.abs(left).max())[1] - 1) // _BITS
-        digit = np.trunc(np.ldexp(left, -_BITS * place))
-        left = left - np.ldexp(digit, _BITS * place)
-        added = np.bincount(entry, weights=digit, minlength=size)
-        found[_named(what, place)] = added.astype(np.int64)
-    return found
-
-
-def means(counts: Counts, what: str, times: Integers) -> Floats:
-    """(entries,) the sums of entries over how often they were added to, rounded once; NaN where
-    that is never."""
-    start = what + _BETWEEN
-    digits = {int(n.removeprefix(start)): c for n, c in counts.items() if n.startswith(start)}
-    lowest = min(digits, default=0)
-    below, whole = 1 << max(-_BITS * lowest, 0), [0] * len(times)
-    for place, column in digits.items():
-        shift = _BITS * (place - min(lowest, 0))
-        for entry in np.flatnonzero(column).tolist():
-            whole[entry] += int(column[entry]) << shift
-    ratios = zip(whole, times.tolist(), strict=True)
-    return np.array([above / (below * n) if n else np.nan for above, n in ratios])
-
-
-def group_means(counts: Counts, values: Floats) -> list[float]:
-    """The mean of the values of the entries in each group that has some; `in` tells which are."""
-    start = "in" + _BETWEEN
-    found = []
-    for name, flags in counts.items():
-        if name.startswith(start):
-            inside = values[np.flatnonzero(flags)]
-            inside = inside[~np.isnan(inside)]
-            found += [fsum(inside.tolist()) / len(inside)] if len(inside) else []
-    return found
-
-
-def members(groups: Groups) -> dict[str, Integers]:
-    """(entries,) 1 for those in a group, for every group: above 0 also where batches are added."""
-    _require_few(groups)
-    return {
-        _named("in", name): (groups.number == n).astype(np.int64)
-        for n, name in enumerate(groups.names)
-    }
-
-
-HEAD, TAIL = 0, 1
-BORDERS = ("reached", "passed")
-TAILS = ("train", "catalogue")
-
-
-def halves(
-    stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
-) -> Groups:
-    """The group of each item: 0 for the head, the most popular items up to the one with which they
-    reach this share of train, or pass it; 1 for the tail, the others of train or of the catalogue.
-
-    Of equally popular items, those with the first values in the column `equals` of the items are
-    more popular; `item` stands for the ids.
-    """
-    own = (head, repeats, border, tail, equals)
-    return stock.kept(("halves", *own), lambda: _halves(stock, *own))
-
-
-def in_tail(stock: Stock, *own: Any) -> Flags:
-    """(items,) whether the item is in the tail; see `halves`."""
-    found: Flags = halves(stock, *own).number == TAIL
-    return found
-
-
-def rare(stock: Stock, lowest: float) -> Flags:
-    """(items,) whether the item is among the least popular ones of train, a share of them and at
-    least one; of equals the first ids."""
-    known = np.flatnonzero(stock.rows > 0)
-    order = known[np.argsort(stock.rows[known], kind="stable")]
-    found = np.zeros(len(stock.ids), bool)
-    found[order[: max(int(len(order) * lowest), 1)]] = True
-    return found
-
-
-def _halves(
-    stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
-) -> Groups:
-    require_choice("border", border, BORDERS)
-    require_choice("tail", tail, TAILS)
-    popularity = stock.popularity(repeats)
-    order = np.lexsort((_among_equals(stock, equals), -popularity))
-    before, limit = np.cumsum(popularity[order]) - popularity[order], head * popularity.sum()
-    known = popularity > 0
-    if tail == "catalogue" and stock.catalogue is not None:
-        known = known | stock.catalogue
-    number = np.where(known, TAIL, -1)
-    leading = order[before < limit if border == "reached" else before <= limit]
-    number[leading[popularity[leading] > 0]] = HEAD
-    return Groups(number, pl.Series(["head", "tail"]))
-
-
-def _among_equals(stock: Stock, equals: str) -> Integers:
-    """What decides between items that are equally popular."""
-    if equals == "item":
-        return np.arange(len(stock.ids))
-    number = stock.groups(equals).number
-    return np.where(number < 0, len(stock.ids), number)
-
-
-def require_choice(what: str, given: str, known: Iterable[str]) -> None:
-    """An error if a metric's own text is none of its choices."""
-    if given not in known:
-        raise unknown_name("choice", given, known, where=f"parameter {what!r}")
-
-
-Pairs = tuple[Integers, Integers]
-"""the numbers of users, and those of their items"""
-
-
-class GroupChances(NamedTuple):
-    """How often each item could have been a hit, or shown, in some lists."""
-
-    relevant: Integers
-    """(items,) lists where it is relevant"""
-    seen: Integers
-    """(items,) those of them whose user had it in training"""
-    had: Integers
-    """(items,) lists whose user had it in training"""
-
-
-def chances(stock: Stock, told: WantedItems) -> GroupChances:
-    """How often items could have been hits or shown; `told` are the relevant items of lists."""
-    (user, item), size = stock.pairs, len(stock.ids)
-    times = np.bincount(told.owner, minlength=int(user.max(initial=-1)) + 1)
-    relevant, again = times_wanted(stock, told)
-    shared = stock.users
-    if np.any(times != 1):  # not one list of each user
-        shared = np.bincount(item, times[user], minlength=size).astype(np.int64)
-    return GroupChances(relevant, again, shared)
-
-
-def counts_of(
-    stock: Stock, groups: Groups, hits: Integers, could: GroupChances, shown: Integers, many: int,
-    lists: int,
-) -> Counts:  # fmt: skip
-    """What groups of items get in the lists that count, and what they could have got.
-
-    `hits` are items, `shown` is how often each one is, `many` lists count, of so many `lists`.
-    """
-    every = np.arange(len(stock.ids))
-    return {
-        **by_group("hits", groups, hits),
-        **by_group("relevant", groups, every, could.relevant),
-        **by_group("relevant seen", groups, every, could.seen),
-        **by_group("places", groups, every, shown),
-        **by_group("items", groups, every, np.array(many)),
-        **by_group("items seen", groups, every, could.had),
-        **by_group("rows", groups, every, stock.rows * many),
-        "lists": np.array([lists]),
-    }
-
-
-def relevant(counts: Counts, below: str) -> dict[str, float]:
-    """How many relevant items each group has."""
-    return _less(counts, "relevant", below, ("unseen", "all"))
-
-
-def available(counts: Counts, below: str) -> dict[str, float]:
-    """How many places the items of each group could have had."""
-    return _less(counts, "items", below, ("unseen", "all", "estimated"))
-
-
-def _less(counts: Counts, what: str, below: str, known: tuple[str, ...]) -> dict[str, float]:
-    """How many there are of each group, less those of train: seen, none, or as many as a user has
-    on average."""
-    require_choice("below", below, known)
-    lists, rows = int(counts["lists"].sum()), of_group(counts, "rows")
-    less: dict[str, Mapping[str, float]] = {
-        "unseen": of_group(counts, f"{what} seen"),
-        "all": {},
-        "estimated": {name: number / max(lists, 1) for name, number in rows.items()},
-    }
-    found = of_group(counts, what)
-    return {name: number - less[below].get(name, 0.0) for name, number in found.items()}
-
-
-def rates(counts: Counts, above: str, below: Mapping[str, float]) -> dict[str, float]:
-    """A rate for every group that has something below the line."""
-    over = of_group(counts, above)
-    return {name: over[name] / under for name, under in below.items() if under > 0}
-
-
-def chosen_pairs(
-    people: People, stock: Stock, by: tuple[str, str], pairs: Pairs | None = None
-) -> Counts:
-    """What users chose, by the groups of both, and the items of each group; `by` are the columns of
-    users and items. Unless pairs are given, it is what they had in training."""
-    users, items = people.groups(by[0]), stock.groups(by[1])
-    if pairs is not None:
-        return {**by_pair("chosen", users, items, *pairs), **_every(stock, items)}
-    chosen = stock.kept(("chosen", by), lambda: by_pair("chosen", users, items, *stock.pairs))
-    return {**chosen, **_every(stock, items)}
-
-
-def shown_pairs(
-    people: People, stock: Stock, by: tuple[str, str], owner: Integers, shown: Integers
-) -> Counts:
-    """What users are shown, by the groups of both, and the items of each group; `shown` are places
-    of lists, `owner` their users."""
-    users, items = people.groups(by[0]), stock.groups(by[1])
-    listed = Groups(np.append(items.number, -1)[stock.listed], items.names)
-    return {**by_pair("shown", users, listed, owner[:, None], shown), **_every(stock, items)}
-
-
-def _every(stock: Stock, items: Groups) -> Counts:
-    return by_group("items", items, np.arange(len(stock.ids)))
-
-
-def bias(counts: Counts, what: str, user_group: str, item_group: str) -> float:
-    """How much more often than the catalogue offers them users of a group are with items of one."""
-    known = {name for name, items in of_group(counts, "items").items() if items}
-    if item_group not in (ALL, *known):
-        raise unknown_name("group of items", item_group, known, where="the catalogue")
-    return pair_value(leaning(counts, what), 1.0, user_group, item_group, "the bias")
-
-
-def gains_of(stock: Stock, by: str, times: Integers, item: Integers, gains: Floats) -> Counts:
-    """What items gain in all, how often something can be gained, and which are in a group."""
-    summed = sums("gains", item, gains, len(stock.ids))
-    return {"times": times, **summed, **members(stock.groups(by))}
-
-
-def unmasked(scores: Floats) -> Floats:
-    """Scores, if there is no mask among them; NaN stands for an empty place."""
-    endless = int(np.isinf(scores).sum())
-    if endless:
-        raise BadScores(
-            f"{endless} places hold items that are masked, and so have no score.",
-            "lists that can be filled with other items.",
-            "set seen='removed' or 'kept', or ask for fewer places.",
-        )
-    return scores
-
-
-def topics_of(stock: Stock, by: str, item: Integers, owner: Integers, size: int) -> Floats:
-    """(owners,) how many different topics the items of each owner have."""
-    return totals(shares(owner, item, stock.memberships(by), size).owner, size)

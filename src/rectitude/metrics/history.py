@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Floats, Integers, distinct, offsets_of, places
 from rectitude.judge.items import Stock
-from rectitude.judge.layout import Ends
+from rectitude.judge.places import Ends
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import in_blocks
 

@@ -1,8 +1,8 @@
-"""Metrics of incomplete judgements: what is known of the items in a list, and what follows.
+"""Metrics of what the truth says of a list at all, and of how a list agrees with another one.
 
-Metrics of how a list agrees with another one: the truth holds that other list, in its order.
-
-`evaluate(lists, other, ...)` compares two models, or a list before and after it was ranked anew.
+Where judgements are incomplete, they tell what is known, and what follows. To compare two models,
+or a list before and after it was ranked anew, the truth holds the other list, in its order:
+`evaluate(lists, other, ...)`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rectitude.arrays import Floats, running
 from rectitude.judge.judged import Judged
 from rectitude.metrics.browsing import staying
 from rectitude.metrics.choices import whole_k
-from rectitude.metrics.registry import Law, Ratio, metric
+from rectitude.metrics.registry import NO_LAW, Ratio, metric
 
 _EPSILON = 1e-5
 
@@ -85,9 +85,6 @@ def rbp_residual(lists: Judged, k: int | None, *, persistence: float = 0.8) -> R
     return Ratio.of(np.where(gaps, 1 - (1 - persistence) * known, 0.0))
 
 
-_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
-
-
 def _common(lists: Judged, k: int | None) -> Floats:
     """(lists,) items in the first places of both."""
     if k is None:
@@ -104,7 +101,7 @@ def _common(lists: Judged, k: int | None) -> Floats:
     "a model adds to it. unexpectedness does so with the most popular items.",
     cite="ge2010beyond",
     best="high",
-    breaks=_LAWS,
+    breaks=NO_LAW,
 )
 def unlike_reference(lists: Judged, k: int | None) -> Ratio:
     """Share of the places that the other list has not."""
@@ -120,7 +117,7 @@ def unlike_reference(lists: Judged, k: int | None) -> Ratio:
     reading="0.7 means that the other list shows 7 items of 10, too, wherever they stand.",
     use="Pass another model's lists, in their order, in the place of the truth.",
     cite="webber2010similarity",
-    breaks=_LAWS,
+    breaks=NO_LAW,
 )
 def reference_overlap(lists: Judged, k: int | None) -> Ratio:
     """Share of a list that the other one has, too."""
@@ -135,7 +132,7 @@ def reference_overlap(lists: Judged, k: int | None) -> Ratio:
     reading="1 if both lists are the same in the same order, 0 if they share nothing.",
     use="Pass another model's lists in the place of the truth. The first places weigh most.",
     cite="webber2010similarity",
-    breaks=_LAWS,
+    breaks=NO_LAW,
 )
 def rank_biased_overlap(lists: Judged, k: int | None, *, patience: float = 0.85) -> Ratio:
     """How far two lists agree, from the top down."""
@@ -159,7 +156,7 @@ def rank_biased_overlap(lists: Judged, k: int | None, *, patience: float = 0.85)
     use="Pass the lists before they were ranked anew in the place of the truth, to see how deep "
     "the new order reaches.",
     bounds=(0.0, np.inf),
-    breaks=_LAWS,
+    breaks=NO_LAW,
 )
 def least_item_promoted(lists: Judged, k: int | None) -> Ratio:
     """How far down the other list the items of the top come from."""

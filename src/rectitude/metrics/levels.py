@@ -1,12 +1,6 @@
-"""Precision at levels of recall, and means that a single bad list pulls down.
+"""Accuracy along the list: at levels of recall, at every prefix, and against the ideal list.
 
-Gain compared with the ideal list on the way, not only at its end.
-
-Precision at a depth that is not the cutoff.
-
-Precision and recall averaged along the list: at the hits, or over all of its beginnings.
-
-Reciprocal ranks of all hits, set against the best that the list could have.
+Also geometric means, which a single bad list pulls down.
 """
 
 from __future__ import annotations
@@ -32,11 +26,13 @@ from rectitude.metrics.choices import (
     whole_k,
     worth_of,
 )
-from rectitude.metrics.ranking import average_precision, bpref, precisions_at_hits, rprec
+from rectitude.metrics.ranking import average_precision, bpref, precisions_at_hits
 from rectitude.metrics.registry import Ratio, metric
 
 _NEARLY_WHOLE = 1e-9
 _LEVELS = [tenth / 10 for tenth in range(11)]
+_TINY = np.finfo(float).tiny
+"""Instead of 0 below the line, where 0 stands above it."""
 
 
 @metric(
@@ -201,10 +197,6 @@ def rndcg(
     return Ratio(above, totals(owner[falls], lists.size) + end).where(lists.relevant > 0)
 
 
-_TINY = np.finfo(float).tiny
-"""Instead of 0 below the line, where 0 stands above it."""
-
-
 def _discounted(
     lists: Judged, gain: Gain, gain_from: GainFrom, discount: Discount
 ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -241,57 +233,6 @@ def _upto(lists: Judged, values: Floats, which: Integers, ranks: Integers) -> Fl
     row = np.searchsorted(lists.list * step + lists.rank, which * step + ranks, side="right") - 1
     there = (row >= 0) & (np.append(lists.list, -1)[row] == which)
     return np.where(there, np.append(accumulated(np.add, values, lists.list), 0.0)[row], 0.0)
-
-
-@metric(
-    "Precision at another depth",
-    formula="hits in the top {depth} / {precision_over}",
-    reading="Precision at the cutoff if the depth is the same; else no share of anything, and "
-    "above 1 where more hits are counted than there are places.",
-    use="For numbers of tools that cut lists at one depth and divide by another; use precision.",
-    bounds=(0.0, np.inf),
-    breaks=("perfect_is_best",),
-    averages="closed form",
-    reach="list",
-)
-def deep_precision(
-    lists: Judged, k: int | None, *, precision_over: Count, depth: float = 10.0
-) -> Ratio:
-    """Hits up to one depth, over the places up to another."""
-    if depth < 1 or depth != int(depth):
-        raise BadName(f"depth cannot be {depth:g}.", "a whole number of at least 1.")
-    return Ratio(lists.hits(int(depth)), precision_over(lists, k))
-
-
-@metric(
-    "R-precision of lists with a hit",
-    formula="as rprec, but 0/0 for a list without a hit among its first R",
-    reading="With average=micro, the mean rprec of the lists in which it is not 0: it can only be "
-    "higher than rprec.",
-    use="For numbers of tools that leave such lists out; use rprec, which counts them as 0.",
-    cite="buckley2000evaluating",
-    breaks=("perfect_is_best",),
-)
-def rprec_found(lists: Judged, k: int | None) -> Ratio:
-    """R-precision, undefined for lists in which it is 0."""
-    whole = rprec(lists, k)
-    share = whole.above / np.maximum(whole.below, 1.0)
-    return Ratio(share, (share > 0).astype(np.float64))
-
-
-@metric(
-    "Average recall",
-    name="mar",
-    formula="sum over hits in the top {k} of (hits so far / R) / {ap_over}, R = relevant items",
-    reading="(h + 1) h / 2 for h hits, over R times what is divided by: a perfect list of R items "
-    "has (R + 1) / 2R, near a half. Only the number of hits counts, not their ranks.",
-    use="For numbers of tools that report it beside average precision; recall says the same in "
-    "plainer words.",
-)
-def average_recall(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
-    """Sum of the recall at the ranks of the relevant items."""
-    terms = np.where(lists.hit, lists.nth / np.maximum(lists.relevant, 1.0)[lists.list], 0.0)
-    return Ratio(lists.total(terms, upto=k), ap_over(lists, k))
 
 
 @metric(

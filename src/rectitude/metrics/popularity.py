@@ -1,26 +1,25 @@
-"""Metrics of how popular the items of a list are in train, and how new: relevant or not.
+"""Metrics of how popular items are in train, and how new: of all that is shown, and of the hits.
 
-Accuracy that counts a hit for more the less known its item was in training.
-
-Accuracy that gives items the weight that they lacked in training.
-
-Metrics of a number that items have, such as a price: of what is shown, and of what is hit.
+Also metrics of a number that items have, such as a price. The head of train is its most popular
+items, the tail the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
+import polars as pl
 
-from rectitude.arrays import Flags, Floats
+from rectitude.arrays import Flags, Floats, Integers
+from rectitude.judge.attributes import Groups
+from rectitude.judge.items import Stock
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Gain, GainFrom, worth_of
-from rectitude.metrics.groupwise import in_tail, rare
-from rectitude.metrics.registry import Facts, Law, Ratio, metric
+from rectitude.metrics.registry import IN_UNITS, NO_LAW, Facts, Ratio, metric, require_choice
 
 _NEEDS = ("shown", "stock", "train")
-_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 
 
 def _mean(lists: Judged, key: Hashable, worth: Callable[[], Floats | Flags]) -> Ratio:
@@ -38,16 +37,15 @@ def _mean(lists: Judged, key: Hashable, worth: Callable[[], Floats | Flags]) -> 
     cite="yin2012challenging",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def average_popularity(
     lists: Judged, k: int | None, *, least: float = 0.0, repeats: float = 1.0
 ) -> Ratio:
     """Mean popularity of the items shown."""
-    stock = lists.stock
     key = ("popularity", least, repeats)
-    return _mean(lists, key, lambda: np.maximum(stock.popularity(repeats), least))
+    return _mean(lists, key, lambda: np.maximum(lists.stock.popularity(repeats), least))
 
 
 @metric(
@@ -58,7 +56,7 @@ def average_popularity(
     use="Use it like average_popularity, across training data of different size.",
     cite="yin2012challenging",
     best="low",
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def popularity_share(lists: Judged, k: int | None) -> Ratio:
@@ -75,13 +73,12 @@ def popularity_share(lists: Judged, k: int | None) -> Ratio:
     use="Use it in the place of average_popularity where few items would rule the mean.",
     cite="vargas2011rank",
     best="low",
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     """Mean rank of the items shown by popularity, as a share."""
-    stock = lists.stock
-    return _mean(lists, "rank share", lambda: stock.rank_share)
+    return _mean(lists, "rank share", lambda: lists.stock.rank_share)
 
 
 @metric(
@@ -93,13 +90,12 @@ def popularity_rank(lists: Judged, k: int | None) -> Ratio:
     "random list scores high.",
     cite="zhou2010solving",
     bounds=(0.0, np.inf),
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     """Mean information in meeting the items shown, in bits."""
-    stock = lists.stock
-    return _mean(lists, "bits", lambda: stock.bits)
+    return _mean(lists, "bits", lambda: lists.stock.bits)
 
 
 @metric(
@@ -110,7 +106,7 @@ def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     "all. Empty places count 0.",
     use="Use it like inverse_user_frequency, between 0 and 1.",
     cite="zhou2010solving",
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def surprisal(lists: Judged, k: int | None) -> Ratio:
@@ -131,7 +127,7 @@ def surprisal(lists: Judged, k: int | None) -> Ratio:
     use="Use it with lists of equal length; long_tail_share is a share of the list.",
     cite="abdollahpouri2019managing",
     bounds=(0.0, np.inf),
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def long_tail_items(
@@ -153,7 +149,7 @@ def long_tail_items(
     reading="0.2 means that a fifth of what is shown is from the long tail.",
     use="Use it to see whether less popular items are shown at all. It does not look at relevance.",
     cite="abdollahpouri2019managing",
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def long_tail_share(
@@ -161,9 +157,8 @@ def long_tail_share(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
-    stock = lists.stock
     own = (head, repeats, border, tail, equals)
-    return _mean(lists, ("tail", *own), lambda: in_tail(stock, *own))
+    return _mean(lists, ("tail", *own), lambda: in_tail(lists.stock, *own))
 
 
 @metric(
@@ -173,13 +168,12 @@ def long_tail_share(
     reading="0.05 means that 5% of what is shown is among the least popular items.",
     use="Use it like long_tail_share, where the tail is to hold a fixed share of the items.",
     cite="yin2012challenging",
-    breaks=_LAWS,
+    breaks=NO_LAW,
     needs=_NEEDS,
 )
 def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
     """Share of a list that is among the least popular items of train."""
-    stock = lists.stock
-    return _mean(lists, ("rare", lowest), lambda: rare(stock, lowest))
+    return _mean(lists, ("rare", lowest), lambda: rare(lists.stock, lowest))
 
 
 def _discounted(lists: Judged, k: int | None, values: Floats) -> Ratio:
@@ -242,7 +236,7 @@ def efd(
     "inverse_user_frequency at users in the place of rows.",
     cite="zhou2010solving",
     bounds=(0.0, np.inf),
-    breaks=("perfect_is_best", "moving_up_helps"),
+    breaks=NO_LAW,
     needs=("shown", "stock", "train"),
 )
 def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
@@ -276,9 +270,6 @@ def propensity_hits(
     return Ratio.of(lists.total(np.where(lists.hit & (lists.met > 0), weight, 0.0), upto=k))
 
 
-_IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could be percent
-
-
 @metric(
     "Mean of an attribute",
     formula="sum over the items in the top {k} of column {of} of items= / number of these items; "
@@ -287,9 +278,9 @@ _IN_UNITS = {"scale": "fraction"}  # no share of anything, of which there could 
     use="Use it to see what a model shows: dear or cheap, old or new. Compare with the same mean "
     "over what users chose themselves; neither high nor low is good.",
     bounds=(-np.inf, np.inf),
-    breaks=("perfect_is_best", "moving_up_helps"),
+    breaks=NO_LAW,
     needs=("items", "shown", "stock"),
-    fixed=_IN_UNITS,
+    fixed=IN_UNITS,
 )
 def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Mean of a number that the items shown have."""
@@ -309,13 +300,71 @@ def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     use="Use it where hits are not worth the same: revenue, margin, minutes. A few dear items can "
     "rule the mean; look at the values per list, too.",
     bounds=(-np.inf, np.inf),
-    breaks=("perfect_is_best", "moving_up_helps"),
+    breaks=NO_LAW,
     needs=("items", "wanted"),
-    fixed=_IN_UNITS,
+    fixed=IN_UNITS,
     averages="closed form",
 )
 def hit_value(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     """Sum of a number that the items found have."""
-    stock, wanted = lists.stock, lists.wanted
-    worth = np.nan_to_num(stock.values(of))[wanted[lists.where]]
+    worth = np.nan_to_num(lists.stock.values(of))[lists.item]
     return Ratio.of(lists.total(worth * lists.hit * lists.chance(k), upto=k))
+
+
+_HEAD, _TAIL = 0, 1
+_BORDERS = ("reached", "passed")
+_TAILS = ("train", "catalogue")
+
+
+def halves(
+    stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
+) -> Groups:
+    """The group of each item: 0 for the head, the most popular items up to the one with which they
+    reach this share of train, or pass it; 1 for the tail, the others of train or of the catalogue.
+
+    Of equally popular items, those with the first values in the column `equals` of the items are
+    more popular; `item` stands for the ids.
+    """
+    own = (head, repeats, border, tail, equals)
+    return stock.kept(("halves", *own), lambda: _halves(stock, *own))
+
+
+def _halves(
+    stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
+) -> Groups:
+    require_choice("border", border, _BORDERS)
+    require_choice("tail", tail, _TAILS)
+    popularity = stock.popularity(repeats)
+    order = np.lexsort((_among_equals(stock, equals), -popularity))
+    before, limit = np.cumsum(popularity[order]) - popularity[order], head * popularity.sum()
+    known = popularity > 0
+    if tail == "catalogue" and stock.catalogue is not None:
+        known = known | stock.catalogue
+    number = np.where(known, _TAIL, -1)
+    leading = order[before < limit if border == "reached" else before <= limit]
+    number[leading[popularity[leading] > 0]] = _HEAD
+    return Groups(number, pl.Series(["head", "tail"]))
+
+
+def _among_equals(stock: Stock, equals: str) -> Integers:
+    """What decides between items that are equally popular."""
+    if equals == "item":
+        return np.arange(len(stock.ids))
+    number = stock.groups(equals).number
+    return np.where(number < 0, len(stock.ids), number)
+
+
+def in_tail(stock: Stock, *own: Any) -> Flags:
+    """(items,) whether the item is in the tail; see `halves`."""
+    found: Flags = halves(stock, *own).number == _TAIL
+    return found
+
+
+def rare(stock: Stock, lowest: float) -> Flags:
+    """(items,) whether the item is among the least popular ones of train, a share of them and at
+    least one; of equals the first ids."""
+    known = np.flatnonzero(stock.rows > 0)
+    order = known[np.argsort(stock.rows[known], kind="stable")]
+    found = np.zeros(len(stock.ids), bool)
+    found[order[: max(int(len(order) * lowest), 1)]] = True
+    return found

@@ -1,9 +1,9 @@
 """What was predicted for judged pairs of a list and an item: whether it can be used, and sums of it
-that add up exactly over batches."""
+that add up exactly over batches. Counts of floats are counts, too: their digits, see `exact`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -13,9 +13,7 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, BadScores, NothingToEvaluate, UndefinedValue
 from rectitude.exact import UNIT_BITS, digits, quotient, total, total_of_squares, whole
-
-Sums = Mapping[str, Integers]
-"""Whole numbers by name, which add up; sums of floats are there as digits, see `exact`."""
+from rectitude.metrics.registry import Counts
 
 
 def tell_unpredicted(
@@ -77,7 +75,7 @@ def require_chances(missing: Flags) -> None:
         )
 
 
-def moments(grade: Floats, error: Floats) -> Sums:
+def moments(grade: Floats, error: Floats) -> Counts:
     """How many pairs there are, and sums of grades, errors and their squares."""
     sums = {
         "grade": total(grade), "grade^2": total_of_squares(grade),
@@ -86,7 +84,7 @@ def moments(grade: Floats, error: Floats) -> Sums:
     return {"pairs": np.array([len(grade)]), **{name: digits(n) for name, n in sums.items()}}
 
 
-def explained(sums: Sums, bias: Literal["counted", "left out"]) -> float:
+def explained(sums: Counts, bias: Literal["counted", "left out"]) -> float:
     """1 less the squared errors over the squared distances of grades from their mean; with the mean
     error, their bias, or without."""
     pairs, spread = int(sums["pairs"].sum()), _variation(sums, "grade")
@@ -102,7 +100,7 @@ def explained(sums: Sums, bias: Literal["counted", "left out"]) -> float:
     return quotient(spread - (errors if bias == "counted" else _variation(sums, "error")), spread)
 
 
-def _variation(sums: Sums, what: str) -> int:
+def _variation(sums: Counts, what: str) -> int:
     """Pairs times the sum of squares around the mean, exactly, in units of 2**-2148."""
     squares, plain = whole(sums[f"{what}^2"]), whole(sums[what])
     return (int(sums["pairs"].sum()) * squares << UNIT_BITS) - plain**2
@@ -111,7 +109,7 @@ def _variation(sums: Sums, what: str) -> int:
 class ByScore(dict[str, Integers]):
     """Counts of pairs by their score, instead of by item."""
 
-    def __init__(self, scores: pl.Series, counts: Sums) -> None:
+    def __init__(self, scores: pl.Series, counts: Counts) -> None:
         super().__init__(counts)
         self.scores = scores
         """whole numbers in the order of the scores, each standing for one"""
@@ -129,7 +127,7 @@ def by_score(score: Floats, relevant: Flags) -> ByScore:
     return ByScore(pl.Series("id", known, pl.Int64), counts)
 
 
-def area(sums: Sums) -> float:
+def area(sums: Counts) -> float:
     """Share of the pairs of a relevant and another one in which the relevant one scores higher;
     equals count half."""
     relevant, others = sums["relevant"], sums["others"]
@@ -144,7 +142,7 @@ def area(sums: Sums) -> float:
     return int((relevant * (2 * below + others)).sum()) / (2 * both[0] * both[1])
 
 
-def binned(probability: Floats, right: Floats, bins: float) -> Sums:
+def binned(probability: Floats, right: Floats, bins: float) -> Counts:
     """Rows, those that are right, and sums of probabilities, in equal parts of 0 to 1."""
     if bins < 1 or bins != int(bins):
         raise BadName(f"bins cannot be {bins:g}.", "a whole number of at least 1.")
@@ -158,17 +156,17 @@ def binned(probability: Floats, right: Floats, bins: float) -> Sums:
     return {"rows": rows, "right": hits, **sums}
 
 
-def mean_gap(sums: Sums) -> float:
+def mean_gap(sums: Counts) -> float:
     """How far rows that are right are from their probabilities, on average over all rows."""
     return quotient(sum(gap for gap, _ in _gaps(sums)), int(sums["rows"].sum()) << UNIT_BITS)
 
 
-def largest_gap(sums: Sums) -> float:
+def largest_gap(sums: Counts) -> float:
     """How far rows that are right are from their probabilities, in the worst bin."""
     return max(quotient(gap, rows << UNIT_BITS) for gap, rows in _gaps(sums))
 
 
-def _gaps(sums: Sums) -> list[tuple[int, int]]:
+def _gaps(sums: Counts) -> list[tuple[int, int]]:
     """|rows that are right - sum of probabilities|, exactly, and the rows, of every bin that has
     any."""
     used = np.flatnonzero(sums["rows"]).tolist()

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from rectitude.arrays import Floats, totals
+from rectitude.arrays import Floats
 from rectitude.errors import BadName
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import (
@@ -230,50 +230,15 @@ def rprec(lists: Judged, k: int | None, *, multiple: float = 1.0) -> Ratio:
 )
 def bpref(lists: Judged, k: int | None) -> Ratio:
     """How seldom items judged not relevant stand above relevant ones."""
-    wrong, fewest = _wrong_above(lists)
+    wrong, fewest = wrong_above(lists)
     with np.errstate(invalid="ignore"):
         share = np.where(wrong > 0, wrong / fewest, 0.0)
     return Ratio(lists.total(np.where(lists.hit, 1 - share, 0.0), upto=k), lists.relevant)
 
 
-@metric(
-    "Binary preference, undefined without negatives",
-    formula="as bpref, but 0/0 for a list with hits in which no item is judged not relevant, "
-    "and 0 for a list without relevant items",
-    reading="As bpref.",
-    use="For numbers of tools that divide by zero there; otherwise use bpref.",
-    cite="buckley2004retrieval",
-    breaks=("perfect_is_best",),
-    reach="list",
-)
-def bpref_strict(lists: Judged, k: int | None) -> Ratio:
-    """As bpref, but undefined for lists in which a hit has no judged item to be preferred to."""
-    ratio = bpref(lists, k)
-    _, fewest = _wrong_above(lists)
-    void = totals(lists.list, lists.size, (lists.hit & (fewest == 0)).astype(float)) > 0
-    below = np.where(lists.relevant == 0, 1.0, ratio.below)
-    return Ratio(ratio.above, below).where(~void)
-
-
-def _wrong_above(lists: Judged) -> tuple[Floats, Floats]:
+def wrong_above(lists: Judged) -> tuple[Floats, Floats]:
     """(found,) negatives above each row, at most R; and what they are divided by, min(N, R)."""
     negative = lists.judged - lists.relevant
     seen = np.arange(1, len(lists.list) + 1) - np.searchsorted(lists.list, lists.list) - lists.nth
     relevant = lists.relevant[lists.list]
     return np.minimum(seen, relevant).astype(np.float64), np.minimum(negative[lists.list], relevant)
-
-
-@metric(
-    "Rank-matched reciprocal rank",
-    formula="sum over hits in the top {k} of 1 / (|place in the list - place in the truth| + 1) "
-    "/ relevant items",
-    reading="1 only if every relevant item stands in the list where it stands in the truth.",
-    use="Use it to reproduce SMGCN's RMRR, where the order of the truth means something. It is no "
-    "mean reciprocal rank: the order of the truth changes it.",
-    cite="jin2020syndrome",
-    breaks=("perfect_is_best", "moving_up_helps"),
-)
-def rmrr(lists: Judged, k: int | None) -> Ratio:
-    """How near each relevant item stands to its place in the truth's own order."""
-    distance = np.abs(lists.rank - 1 - lists.place)
-    return Ratio(lists.total(lists.hit / (distance + 1.0), upto=k), lists.relevant)

@@ -1,12 +1,8 @@
-"""Metrics of predicted ratings: how far the scores are from the grades of the truth.
+"""Metrics of predicted ratings and probabilities: how far scores are from what the truth says.
 
-They look at pairs of a list and a judged item for which a score was predicted, whatever its rank.
+Ratings are pairs of a list and a judged item for which a score was predicted, whatever its rank.
 Judged pairs without a score are left out, and counted in the ledger as `pairs_without_score`.
-
-Rating metrics of tools that mask by -infinity and add up whole rows: one masked item, and the
-row has no value.
-
-Metrics of predicted probabilities: of classes (logits), or of relevance (scores from 0 to 1).
+Probabilities are those of classes (logits), or of relevance (scores from 0 to 1).
 """
 
 from __future__ import annotations
@@ -31,8 +27,9 @@ from rectitude.metrics.predicted import (
     require_chances,
 )
 from rectitude.metrics.registry import (
+    IN_UNITS,
+    NO_LAW,
     Counts,
-    Law,
     Ratio,
     count_metric,
     derived_metric,
@@ -47,7 +44,6 @@ ANY_PAIR: Mapping[str, Any] = {
 """What makes every judged pair with a score count, relevant or not."""
 POOLED = {**ANY_PAIR, "average": "micro", "unit": "list"}
 BY_LIST = {**ANY_PAIR, "average": "macro"}
-NO_LAW: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 _LEFT_OUT = "pairs without a predicted score are left out"
 
 
@@ -102,7 +98,7 @@ def mse(lists: Judged, k: int | None) -> Ratio:
     bounds=(0.0, np.inf),
     best="low",
     breaks=NO_LAW,
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     cutoff="none",
 )
 def rmse(mse: float) -> float:
@@ -234,77 +230,6 @@ def root(mean: Ratio) -> Ratio:
     return Ratio.of(np.sqrt(mean.above / np.where(some, mean.below, 1.0))).where(some)
 
 
-_NEEDS = ("predicted", "scores", "unseen")
-_WHERE = (
-    "pairs with a grade above 0, whatever the cutoff; 0/0 for a list of which train holds an item"
-)
-_READING = "Where users have anything in train it is undefined: only runs without train have one."
-
-
-@metric(
-    "Mean absolute error of rows without train",
-    formula=f"mean over lists of the mean of |score - grade| over {_WHERE}",
-    reading=_READING,
-    use="For numbers of tools that lose rows with a masked item; use user_mae, which passes over "
-    "masked items.",
-    bounds=(0.0, np.inf),
-    best="low",
-    breaks=NO_LAW,
-    needs=_NEEDS,
-    fixed=BY_LIST,
-    averages="closed form",
-    reach="list",
-)
-def unmasked_mae(lists: Judged, k: int | None) -> Ratio:
-    """Mean absolute error of each list, undefined if train holds anything of it."""
-    return _unmasked(lists, np.abs(errors(lists)))
-
-
-@metric(
-    "Mean squared error of rows without train",
-    formula=f"mean over lists of the mean of (score - grade)^2 over {_WHERE}",
-    reading=_READING,
-    use="For numbers of tools that lose rows with a masked item; use user_mse, which passes over "
-    "masked items.",
-    bounds=(0.0, np.inf),
-    best="low",
-    breaks=NO_LAW,
-    needs=_NEEDS,
-    fixed=BY_LIST,
-    averages="closed form",
-    reach="list",
-)
-def unmasked_mse(lists: Judged, k: int | None) -> Ratio:
-    """Mean squared error of each list, undefined if train holds anything of it."""
-    return _unmasked(lists, errors(lists) ** 2)
-
-
-@metric(
-    "Root mean squared error of rows without train",
-    formula=f"mean over lists of the square root of its mean of (score - grade)^2 over {_WHERE}",
-    reading=_READING,
-    use="For numbers of tools that lose rows with a masked item; use user_rmse, which passes over "
-    "masked items.",
-    bounds=(0.0, np.inf),
-    best="low",
-    breaks=NO_LAW,
-    needs=_NEEDS,
-    fixed=BY_LIST,
-    averages="closed form",
-    reach="list",
-)
-def unmasked_rmse(lists: Judged, k: int | None) -> Ratio:
-    """Root mean squared error of each list, undefined if train holds anything of it."""
-    return root(unmasked_mse(lists, k))
-
-
-def _unmasked(lists: Judged, values: Floats) -> Ratio:
-    unseen, candidates = lists.unseen, lists.candidates
-    given = lists.grade > 0
-    whole = Ratio(lists.total(np.where(given, values, 0.0)), lists.total(given.astype(float)))
-    return whole.where(unseen >= candidates)
-
-
 _BINS = "bins = {bins} equal parts of 0 to 1, each without its lower end"
 
 
@@ -320,7 +245,7 @@ _BINS = "bins = {bins} equal parts of 0 to 1, each without its lower end"
     bounds=(0.0, 2.0),
     best="low",
     needs=("chances",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     averages="closed form",
     cutoff="none",
 )

@@ -6,13 +6,6 @@ registry passes the chosen function; one with a default is the metric's own numb
 name can set (`rbp[persistence=0.5]`, `category_diversity[by=genre]`). Two other kinds do without a
 value per list: a counts metric is a function of whole numbers that add up over lists, a derived
 metric one of other metrics' values.
-
-What the function of a metric says of itself: its sentence, its switches and its own numbers and
-texts.
-
-What a metric needs of the judged lists beyond ranks, and what to do where it is not there.
-
-`Facts`: what a metric may need beyond the judged lists.
 """
 
 from __future__ import annotations
@@ -20,10 +13,10 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib.metadata import entry_points
+from importlib import import_module, metadata
 from types import FunctionType
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -35,63 +28,12 @@ from rectitude.convention import SWITCHES, require_switch
 from rectitude.errors import BadName, MissingNeed, unknown_name
 from rectitude.judge.judged import NEEDS_OF_LISTS, Judged, Need
 
-_signature = lru_cache(inspect.signature)
-
-
-def signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """The parameters of a function, read once where possible: it takes a while."""
-    return (_signature if isinstance(function, FunctionType) else inspect.signature)(function)
-
-
-def is_ours(function: Callable[..., Any]) -> bool:
-    """Whether a function is one of this library; what wraps one says that it is, and is not."""
-    return function.__module__.startswith("rectitude.") and not hasattr(function, "__wrapped__")
-
-
-def about(function: Callable[..., Any]) -> str:
-    """The first paragraph of the docstring, on one line."""
-    return (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
-
-
-def keywords(
-    function: Callable[..., Any], counts: Callable[..., Any] | None = None
-) -> tuple[tuple[str, ...], dict[str, float | str]]:
-    """The switches, and the own numbers and texts, among the keyword-only parameters of a metric's
-    function and of what counts for it."""
-    switches: list[str] = []
-    numbers: dict[str, float | str] = {}
-    counting = {} if counts is None else inspect.signature(counts).parameters
-    for name, parameter in {**counting, **inspect.signature(function).parameters}.items():
-        if parameter.kind is not parameter.KEYWORD_ONLY or name == "facts":
-            continue
-        if parameter.default is not parameter.empty:
-            given = parameter.default
-            numbers[name] = given if isinstance(given, str) else float(given)
-            continue
-        if name not in SWITCHES or SWITCHES[name].stage != "metrics":
-            known = [s.name for s in SWITCHES.values() if s.stage == "metrics"]
-            raise unknown_name(
-                "switch", name, known, where=f"metric {function.__name__!r}",
-                note="a keyword-only parameter is a switch; give it a default to make it a number.",
-            )  # fmt: skip
-        switches.append(name)
-    return tuple(switches), numbers
-
-
-def taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function takes of the keyword arguments for a metric."""
-    code = function.__code__
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return {name: value for name, value in given.items() if name in own}
-
-
-def written(value: float | str) -> str:
-    """A metric's own number or text, as people read it."""
-    return value if isinstance(value, str) else f"{value:g}"
-
-
 Kind = Literal["list", "derived", "counts"]
 Law = Literal["bounded", "perfect_is_best", "moving_up_helps"]
+NO_LAW: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
+"""What a metric breaks that does not look at relevance."""
+IN_UNITS = {"scale": "fraction"}
+"""What is fixed for a metric that is no share of anything, of which there could be percent."""
 NEEDS = (
     "items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown",
     "stock", "catalogue", "wanted", "people", "predicted", "chances", "scored", "parts",
@@ -161,8 +103,6 @@ class Metric:
     @property
     def requires(self) -> tuple[str, ...]:
         """What it needs beyond ranks: itself, and its parts if it is derived."""
-        if not self.of:
-            return self.needs
         parts = (METRICS[name].requires for name in self.of)
         return tuple(dict.fromkeys([*self.needs, *(need for part in parts for need in part)]))
 
@@ -233,7 +173,7 @@ class Registry(Mapping[str, Metric]):
         if self._plugins_loaded or os.environ.get("RECTITUDE_PLUGINS", "") == "off":
             return
         self._plugins_loaded = True
-        for entry in entry_points(group="rectitude.metrics"):
+        for entry in metadata.entry_points(group="rectitude.metrics"):
             try:
                 entry.load()
             except Exception as error:
@@ -241,8 +181,17 @@ class Registry(Mapping[str, Metric]):
                 warnings.warn(f"metrics of package {package!r} failed: {error!r}", stacklevel=2)
 
 
+_OTHERS = (
+    "auc", "browsing", "calibration", "counts", "derived", "diversity", "exposure", "fairness",
+    "judgements", "levels", "peers", "popularity", "ratings", "serendipity",
+)  # fmt: skip
+"""The modules with all metrics but the most usual. Importing them takes a while, so that it waits
+until the registry is asked for what it does not know yet."""
+
+
 def _load_others() -> None:
-    import rectitude.metrics.others  # noqa: F401, PLC0415  (families beyond the usual ones)
+    for name in _OTHERS:
+        import_module(f"rectitude.metrics.{name}")
 
 
 def _whose(function: Callable[..., Any]) -> tuple[str, str, object]:
@@ -343,6 +292,61 @@ def _enter(function: Callable[..., Any], title: str, kind: Kind, told: Told, **o
     METRICS.add(Metric(name, title, function, kind, about(function), **facts, **own))
 
 
+def keywords(
+    function: Callable[..., Any], counts: Callable[..., Any] | None = None
+) -> tuple[tuple[str, ...], dict[str, float | str]]:
+    """The switches, and the own numbers and texts, among the keyword-only parameters of a metric's
+    function and of what counts for it."""
+    switches: list[str] = []
+    numbers: dict[str, float | str] = {}
+    counting = {} if counts is None else inspect.signature(counts).parameters
+    for name, parameter in {**counting, **inspect.signature(function).parameters}.items():
+        if parameter.kind is not parameter.KEYWORD_ONLY or name == "facts":
+            continue
+        if parameter.default is not parameter.empty:
+            given = parameter.default
+            numbers[name] = given if isinstance(given, str) else float(given)
+            continue
+        if name not in SWITCHES or SWITCHES[name].stage != "metrics":
+            known = [s.name for s in SWITCHES.values() if s.stage == "metrics"]
+            raise unknown_name(
+                "switch", name, known, where=f"metric {function.__name__!r}",
+                note="a keyword-only parameter is a switch; give it a default to make it a number.",
+            )  # fmt: skip
+        switches.append(name)
+    return tuple(switches), numbers
+
+
+def about(function: Callable[..., Any]) -> str:
+    """The first paragraph of the docstring, on one line."""
+    return (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether a function is one of this library; what wraps one says that it is, and is not."""
+    return function.__module__.startswith("rectitude.") and not hasattr(function, "__wrapped__")
+
+
+_signature = lru_cache(inspect.signature)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters of a function, read once where possible: it takes a while."""
+    return (_signature if isinstance(function, FunctionType) else inspect.signature)(function)
+
+
+def taken(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function takes of the keyword arguments for a metric."""
+    code = function.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return {name: value for name, value in given.items() if name in own}
+
+
+def written(value: float | str) -> str:
+    """A metric's own number or text, as people read it."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **given: Any) -> Ratio:
     """Call a metric and check what it returns."""
     ratio = function(lists, k, **given)
@@ -364,12 +368,10 @@ def values_of(function: Callable[..., Any], lists: Judged, k: int | None, **give
     return Ratio(above, below)
 
 
-_HANDED = {
-    "items": "items=", "users": "users=", "train": "train=", "met": "train=",
-    "unseen": "train= or items=", "catalogue": "items= or scores", "scores": "scores",
-    "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
-    "logits": "logits", "chances": "logits", "parts": "names of metrics",
-}  # fmt: skip
+def require_choice(what: str, given: str, known: Iterable[str]) -> None:
+    """An error if a metric's own text is none of its choices."""
+    if given not in known:
+        raise unknown_name("choice", given, known, where=f"parameter {what!r}")
 
 
 _BEYOND_RANKS = NEEDS_OF_LISTS | {
@@ -381,17 +383,25 @@ _BEYOND_RANKS = NEEDS_OF_LISTS | {
 }
 
 
-def handed_over(metric: Metric) -> str:
-    """What has to be handed over for a metric beside lists and truth, in words."""
-    words = [_HANDED[need] for need in metric.requires if need in _HANDED]
-    return ", ".join(dict.fromkeys(words)) or "lists"
-
-
 def require_in(lists: Judged, metric: Metric) -> None:
     """An error if the metric needs something that these lists do not have."""
     for need in (_BEYOND_RANKS[name] for name in metric.requires if name in _BEYOND_RANKS):
         if need.find(lists.extras) is None:
             raise need.missing(f"metric {metric.name!r}")
+
+
+_HANDED = {
+    "items": "items=", "users": "users=", "train": "train=", "met": "train=",
+    "unseen": "train= or items=", "catalogue": "items= or scores", "scores": "scores",
+    "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
+    "logits": "logits", "chances": "logits", "parts": "names of metrics",
+}  # fmt: skip
+
+
+def handed_over(metric: Metric) -> str:
+    """What has to be handed over for a metric beside lists and truth, in words."""
+    words = [_HANDED[need] for need in metric.requires if need in _HANDED]
+    return ", ".join(dict.fromkeys(words)) or "lists"
 
 
 @dataclass(frozen=True)

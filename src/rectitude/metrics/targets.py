@@ -8,7 +8,7 @@ from rectitude.arrays import Flags, Floats
 from rectitude.errors import UndefinedValue, UnknownIds
 from rectitude.judge.judged import Judged
 from rectitude.metrics.predicted import require_chances
-from rectitude.metrics.registry import Counts, Ratio, count_metric, metric
+from rectitude.metrics.registry import IN_UNITS, Counts, Ratio, count_metric, metric
 
 
 @metric(
@@ -36,7 +36,7 @@ def accuracy(lists: Judged, k: int | None) -> Ratio:
     bounds=(1.0, np.inf),
     best="low",
     needs=("scores",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     averages="closed form",
     cutoff="none",
 )
@@ -70,7 +70,7 @@ def rank_counts(lists: Judged, k: int | None, counts: Flags) -> Counts:
     bounds=(1.0, np.inf),
     best="low",
     needs=("scores",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     cutoff="none",
 )
 def median_rank(counts: Counts) -> float:
@@ -95,7 +95,7 @@ def median_rank(counts: Counts) -> float:
     best="low",
     cite="gneiting2007strictly",
     needs=("logits",),
-    fixed={"scale": "fraction"},
+    fixed=IN_UNITS,
     averages="closed form",
     cutoff="none",
 )

@@ -21,9 +21,8 @@ from rectitude.convention import SWITCHES, Convention, parse_value
 from rectitude.errors import BadName, RectitudeError, UnknownName, unknown_name
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Metric, Ratio
-from rectitude.metrics.groupwise import require_choice
 from rectitude.metrics.names import Name, parse, parse_all
-from rectitude.metrics.registry import values_of
+from rectitude.metrics.registry import require_choice, values_of
 
 Variants = tuple[tuple[str, str | None], ...]
 
