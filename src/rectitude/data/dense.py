@@ -1,14 +1,9 @@
 """Dense predictions as judging sees them: rows of scores that come in blocks, and their ids.
 
 Whatever holds the scores (an array, a file, a function, a product of embeddings) is read block by
-block, so that memory is bounded and a file is mapped, not loaded.
-
-Rows of dense scores that hold a NaN: counted while they are read, and refused together.
-
-What was counted in dense scores ahead of judging: where items stand, without the scores.
-
-Whoever cannot keep the scores, or reads them elsewhere, counts first and hands this over in their
-place.
+block, so that memory is bounded and a file is mapped, not loaded. Rows that hold a NaN are counted
+meanwhile, and refused together (`Holes`). Whoever cannot keep the scores, or reads them elsewhere,
+counts first and hands over where items stand in their place (`Known`).
 """
 
 from __future__ import annotations
@@ -24,103 +19,15 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
 from rectitude.errors import BadScores
-from rectitude.rowkernels.rows import Chances
-from rectitude.rowkernels.standings import MASKED
+from rectitude.rowkernels.standings import MASKED, Chances
 
 if TYPE_CHECKING:
     from rectitude.data.table import Table
 
 
-Counts = NDArray[np.signedinteger[Any]]
-
-
-class Firsts(NamedTuple):
-    """What stands first in each row of logits, the loss of its target, and how probable both are,
-    if somebody asked."""
-
-    best: Integers
-    second: Integers
-    last_best: Integers
-    loss: Floats | None
-    chances: Chances | None = None
-
-
-class ReadingKey(NamedTuple):
-    """The choices on which a reading depends: conventions that share them share the reading."""
-
-    seen: str
-    precision: str
-    hit_scores: str
-    by_item: bool
-    """whether equal scores stand in an order of ids that is not that of the columns"""
-
-    @staticmethod
-    def of(convention: Convention, ascending: bool = True) -> ReadingKey:
-        """The key of a convention, where columns stand in the order of item ids, or do not."""
-        by_item = convention.ties.startswith("item") and not ascending
-        return ReadingKey(
-            convention.seen, convention.score_precision, convention.hit_scores, by_item
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Where some cells of a matrix stand in their rows.
-
-    A cell that is not among them stands deeper than anybody asks, or is masked.
-    """
-
-    cells: Integers
-    """(cells,) row * columns + column, strictly ascending"""
-    standings: Counts
-    """(3, cells) how many columns stand above, are tied, and are tied with a lower column"""
-    score: Floats | None = None
-    """(cells,) their own scores, where somebody looks at them"""
-    firsts: Firsts | None = None
-
-    @staticmethod
-    def of(
-        cells: Integers, standings: Counts, score: Floats | None, firsts: Firsts | None
-    ) -> Known:
-        """The cells in any order, each once or more often."""
-        once, where = np.unique(cells, return_index=True)
-        own = None if score is None else score[where]
-        return Known(once, standings[:, where], own, firsts)
-
-    def at(
-        self, cells: Integers, hidden: Integers | None, depth: int | None
-    ) -> tuple[Counts, Floats | None]:
-        """The standings of some cells, -1 for one that does not exist, and their own scores."""
-        place = np.minimum(np.searchsorted(self.cells, cells), max(len(self.cells) - 1, 0))
-        lost = self.cells[place] != cells if len(self.cells) else np.ones(len(cells), bool)
-        found = np.zeros((3, len(cells)), np.int32)
-        found[:, ~lost] = self.standings[:, place[~lost]]
-        if depth is not None:
-            lost = lost | (found[0] >= depth)
-        found[:, lost] = [[-1], [0], [0]]
-        if hidden is not None:
-            found[:, np.isin(cells, hidden)] = [[MASKED], [0], [0]]
-        own = None if self.score is None or not len(self.cells) else self.score[place]
-        return found, own
-
-    def of_rows(self, rows: Integers, columns: int) -> Known:
-        """What is known of some rows, ascending, which are numbered anew."""
-        row, column = np.divmod(self.cells, columns)
-        number = np.searchsorted(rows, row)
-        inside = np.flatnonzero(rows[np.minimum(number, len(rows) - 1)] == row)
-        firsts = self.firsts
-        if firsts is not None:
-            best, second, last, loss, chances = firsts
-            lost = None if loss is None else loss[rows]
-            sure = None if chances is None else chances.of(rows)
-            firsts = Firsts(best[rows], second[rows], last[rows], lost, sure)
-        own = None if self.score is None else self.score[inside]
-        cells = number[inside] * columns + column[inside]
-        return Known(cells, self.standings[:, inside], own, firsts)
-
-
 Block = NDArray[Any]
 """(rows, columns) float32 or float64, C-contiguous and aligned."""
+Counts = NDArray[np.signedinteger[Any]]
 VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
 _EXACT = 2**53
@@ -249,3 +156,88 @@ class Holes:
             "repair the model's output; for an item that must not be ranked, name it in train= and "
             "give it any number, or the score -inf.",
         )
+
+
+class ReadingKey(NamedTuple):
+    """The choices on which a reading depends: conventions that share them share the reading."""
+
+    seen: str
+    precision: str
+    hit_scores: str
+    by_item: bool
+    """whether equal scores stand in an order of ids that is not that of the columns"""
+
+    @staticmethod
+    def of(convention: Convention, ascending: bool = True) -> ReadingKey:
+        """The key of a convention, where columns stand in the order of item ids, or do not."""
+        by_item = convention.ties.startswith("item") and not ascending
+        return ReadingKey(
+            convention.seen, convention.score_precision, convention.hit_scores, by_item
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where some cells of a matrix stand in their rows.
+
+    A cell that is not among them stands deeper than anybody asks, or is masked.
+    """
+
+    cells: Integers
+    """(cells,) row * columns + column, strictly ascending"""
+    standings: Counts
+    """(3, cells) how many columns stand above, are tied, and are tied with a lower column"""
+    score: Floats | None = None
+    """(cells,) their own scores, where somebody looks at them"""
+    firsts: Firsts | None = None
+
+    @staticmethod
+    def of(
+        cells: Integers, standings: Counts, score: Floats | None, firsts: Firsts | None
+    ) -> Known:
+        """The cells in any order, each once or more often."""
+        once, where = np.unique(cells, return_index=True)
+        own = None if score is None else score[where]
+        return Known(once, standings[:, where], own, firsts)
+
+    def at(
+        self, cells: Integers, hidden: Integers | None, depth: int | None
+    ) -> tuple[Counts, Floats | None]:
+        """The standings of some cells, -1 for one that does not exist, and their own scores."""
+        place = np.minimum(np.searchsorted(self.cells, cells), max(len(self.cells) - 1, 0))
+        lost = self.cells[place] != cells if len(self.cells) else np.ones(len(cells), bool)
+        found = np.zeros((3, len(cells)), np.int32)
+        found[:, ~lost] = self.standings[:, place[~lost]]
+        if depth is not None:
+            lost = lost | (found[0] >= depth)
+        found[:, lost] = [[-1], [0], [0]]
+        if hidden is not None:
+            found[:, np.isin(cells, hidden)] = [[MASKED], [0], [0]]
+        own = None if self.score is None or not len(self.cells) else self.score[place]
+        return found, own
+
+    def of_rows(self, rows: Integers, columns: int) -> Known:
+        """What is known of some rows, ascending, which are numbered anew."""
+        row, column = np.divmod(self.cells, columns)
+        number = np.searchsorted(rows, row)
+        inside = np.flatnonzero(rows[np.minimum(number, len(rows) - 1)] == row)
+        firsts = self.firsts
+        if firsts is not None:
+            best, second, last, loss, chances = firsts
+            lost = None if loss is None else loss[rows]
+            sure = None if chances is None else chances.of(rows)
+            firsts = Firsts(best[rows], second[rows], last[rows], lost, sure)
+        own = None if self.score is None else self.score[inside]
+        cells = number[inside] * columns + column[inside]
+        return Known(cells, self.standings[:, inside], own, firsts)
+
+
+class Firsts(NamedTuple):
+    """What stands first in each row of logits, the loss of its target, and how probable both are,
+    if somebody asked."""
+
+    best: Integers
+    second: Integers
+    last_best: Integers
+    loss: Floats | None
+    chances: Chances | None = None

@@ -14,7 +14,7 @@ from rectitude.judge.attributes import People
 from rectitude.judge.items import Stock
 from rectitude.judge.layout import Places, lengths, up_to
 from rectitude.parallel import Once
-from rectitude.rowkernels.rows import Chances
+from rectitude.rowkernels.standings import Chances
 
 Kept = TypeVar("Kept")
 Some = Integers | slice

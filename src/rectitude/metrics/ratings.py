@@ -39,7 +39,7 @@ from rectitude.metrics.registry import (
     metric,
     needed,
 )
-from rectitude.rowkernels.rows import Chances
+from rectitude.rowkernels.standings import Chances
 
 ANY_PAIR: Mapping[str, Any] = {
     "truth_needed": "judged", "without_relevant": "computed", "undefined": "skip",

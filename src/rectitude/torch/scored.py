@@ -1,9 +1,7 @@
-"""Scores on their device: merged, multiplied, checked for what cannot be compared.
+"""Scores on their device: merged or multiplied, checked, and counted in plain torch.
 
-Ranks by counting, in plain torch, on whatever device the scores lie.
-
-The same results as `rectitude.rowkernels.rows`, number for number; nothing here waits for the
-device.
+Counting gives the same results as `rectitude.rowkernels.rows`, number for number, and nothing here
+waits for the device.
 """
 
 from __future__ import annotations
@@ -39,128 +37,9 @@ from rectitude.predictions.scores import (
 from rectitude.torch.held import opened
 from rectitude.torch.tensors import Arrays, name_of, plain
 
+Predictions = Scores | Logits | Embeddings
 STEP = 1 << 25
 """Scores that are compared at a time: what is noted of them takes as many bytes, or a few more."""
-
-
-class DeviceCounts(NamedTuple):
-    """Where cells stand in their rows; `tied` is 0 for a cell that is masked or does not exist."""
-
-    above: Tensor
-    tied: Tensor
-    before: Tensor
-
-
-class First(NamedTuple):
-    """What stands first in each row, and the loss of its target where it was asked for."""
-
-    best: Tensor
-    second: Tensor
-    last_best: Tensor
-    loss: Tensor | None
-
-
-def comparable(scores: Tensor) -> Tensor:
-    """(rows, columns) floats that compare as the scores do: interests merged by the best score."""
-    if not scores.is_floating_point():
-        scores = scores.double()
-    elif scores.dtype.itemsize == 1:  # of which torch compares nothing
-        scores = scores.float()
-    return scores.amax(dim=1) if scores.ndim == 3 else scores
-
-
-def holes(scores: Tensor) -> dict[str, Tensor]:
-    """How many NaN each row holds, and the column of the first; `require_sound` reads them."""
-    parts = []
-    for block in torch.split(scores, _rows(scores)):
-        missing = block.isnan()
-        parts.append((missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
-    cells, first = (torch.cat(part) for part in zip(*parts, strict=True))
-    return {"holes/cells": cells, "holes/first": first}
-
-
-def hidden(
-    scores: Tensor, row: Tensor | None, column: Tensor | None, padding: int | None
-) -> Tensor:
-    """The scores with NaN in place of masked ones: it is neither above, below nor equal."""
-    rows, columns = scores.shape
-    left = scores.new_empty((rows, columns + 1))  # the last column takes what is no column
-    left[:, :columns] = scores
-    if row is not None and column is not None:
-        inside = (column >= 0) & (column < columns)
-        where = row * (columns + 1) + torch.where(inside, column, columns)
-        left.view(-1).index_fill_(0, where, float("nan"))
-    if padding is not None:
-        left[:, padding].fill_(float("nan"))
-    return left[:, :columns]
-
-
-def count(scores: Tensor, row: Tensor, column: Tensor) -> DeviceCounts:
-    """Where each cell stands: columns above it, equal to it (itself too), equal with a lower
-    number."""
-    columns = scores.shape[1]
-    own = own_scores(scores, row, column)
-    numbers = torch.arange(columns, device=scores.device)
-    parts = [torch.empty((3, 0), dtype=torch.int64, device=scores.device)]
-    step = _rows(scores)
-    for first in range(0, len(row), step):
-        here = slice(first, first + step)
-        lines, mine = scores[row[here]], own[here, None]
-        equal = lines == mine
-        lower = equal & (numbers < column[here, None])
-        found = [(lines > mine).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
-        parts.append(torch.stack(found))
-    above, tied, before = torch.cat(parts, dim=1)
-    return DeviceCounts(above, tied, before)
-
-
-def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:
-    """The score of each cell, NaN for one that does not exist."""
-    inside = (column >= 0) & (column < scores.shape[1])
-    own = scores[row, column.clamp(0, scores.shape[1] - 1)]
-    return torch.where(inside, own, float("nan"))
-
-
-def first_places(logits: Tensor, target: Tensor, want_loss: bool) -> First:
-    """What stands first in each row beside its target, and the target's loss."""
-    step = _rows(logits)
-    parts = [
-        _first_places(*block, want_loss)
-        for block in zip(torch.split(logits, step), torch.split(target, step), strict=True)
-    ]
-    best, second, last, loss = zip(*parts, strict=True)
-    lost = torch.cat(loss) if want_loss else None
-    return First(torch.cat(best), torch.cat(second), torch.cat(last), lost)
-
-
-def _first_places(
-    logits: Tensor, target: Tensor, want_loss: bool
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    columns = logits.shape[1]
-    numbers = torch.arange(columns, device=logits.device, dtype=torch.int32)
-    holds = logits == logits.amax(dim=1, keepdim=True)
-    best = torch.where(holds, numbers, columns).amin(dim=1)
-    last = torch.where(holds, numbers, -1).amax(dim=1)
-    other = torch.where(holds & (numbers != target[:, None]), numbers, columns).amin(dim=1)
-    second = torch.where(other == columns, -1, other)
-    return best, second, last, _loss(logits, target) if want_loss else best
-
-
-def _loss(logits: Tensor, target: Tensor) -> Tensor:
-    """The log-sum-exp of each row less its target's score, with 64 bits."""
-    block = logits.double()
-    top = block.amax(dim=1)
-    inside = target.clamp(0, block.shape[1] - 1)
-    mine = block.gather(1, inside[:, None])[:, 0]
-    return (block - top[:, None]).exp().sum(dim=1).log() + (top - mine)
-
-
-def _rows(scores: Tensor) -> int:
-    """How many rows are looked at together."""
-    return max(1, STEP // max(1, scores.shape[1]))
-
-
-Predictions = Scores | Logits | Embeddings
 
 
 class Scored(NamedTuple):
@@ -229,9 +108,28 @@ def _wide(vectors: Tensor) -> Tensor:
     return vectors if vectors.dtype.itemsize > 2 else vectors.float()
 
 
+def comparable(scores: Tensor) -> Tensor:
+    """(rows, columns) floats that compare as the scores do: interests merged by the best score."""
+    if not scores.is_floating_point():
+        scores = scores.double()
+    elif scores.dtype.itemsize == 1:  # of which torch compares nothing
+        scores = scores.float()
+    return scores.amax(dim=1) if scores.ndim == 3 else scores
+
+
 def gone() -> Iterator[Block]:
     """The blocks of scores that were counted and not kept."""
     raise BadScores("the scores were not kept.", "what was counted in them.")
+
+
+def holes(scores: Tensor) -> dict[str, Tensor]:
+    """How many NaN each row holds, and the column of the first; `require_sound` reads them."""
+    parts = []
+    for block in torch.split(scores, _rows(scores)):
+        missing = block.isnan()
+        parts.append((missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
+    cells, first = (torch.cat(part) for part in zip(*parts, strict=True))
+    return {"holes/cells": cells, "holes/first": first}
 
 
 def require_sound(made: Dense, arrays: Arrays) -> None:
@@ -261,3 +159,101 @@ def padding_of(predictions: Predictions, columns: int, usual: object) -> int | N
     if item is None:
         return None
     return column_of(names_of(plain(predictions.items), columns, "items", "columns"), item)
+
+
+def hidden(
+    scores: Tensor, row: Tensor | None, column: Tensor | None, padding: int | None
+) -> Tensor:
+    """The scores with NaN in place of masked ones: it is neither above, below nor equal."""
+    rows, columns = scores.shape
+    left = scores.new_empty((rows, columns + 1))  # the last column takes what is no column
+    left[:, :columns] = scores
+    if row is not None and column is not None:
+        inside = (column >= 0) & (column < columns)
+        where = row * (columns + 1) + torch.where(inside, column, columns)
+        left.view(-1).index_fill_(0, where, float("nan"))
+    if padding is not None:
+        left[:, padding].fill_(float("nan"))
+    return left[:, :columns]
+
+
+class DeviceCounts(NamedTuple):
+    """Where cells stand in their rows; `tied` is 0 for a cell that is masked or does not exist."""
+
+    above: Tensor
+    tied: Tensor
+    before: Tensor
+
+
+def count(scores: Tensor, row: Tensor, column: Tensor) -> DeviceCounts:
+    """Where each cell stands: columns above it, equal to it (itself too), equal with a lower
+    number."""
+    columns = scores.shape[1]
+    own = own_scores(scores, row, column)
+    numbers = torch.arange(columns, device=scores.device)
+    parts = [torch.empty((3, 0), dtype=torch.int64, device=scores.device)]
+    step = _rows(scores)
+    for first in range(0, len(row), step):
+        here = slice(first, first + step)
+        lines, mine = scores[row[here]], own[here, None]
+        equal = lines == mine
+        lower = equal & (numbers < column[here, None])
+        found = [(lines > mine).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
+        parts.append(torch.stack(found))
+    above, tied, before = torch.cat(parts, dim=1)
+    return DeviceCounts(above, tied, before)
+
+
+def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:
+    """The score of each cell, NaN for one that does not exist."""
+    inside = (column >= 0) & (column < scores.shape[1])
+    own = scores[row, column.clamp(0, scores.shape[1] - 1)]
+    return torch.where(inside, own, float("nan"))
+
+
+class First(NamedTuple):
+    """What stands first in each row, and the loss of its target where it was asked for."""
+
+    best: Tensor
+    second: Tensor
+    last_best: Tensor
+    loss: Tensor | None
+
+
+def first_places(logits: Tensor, target: Tensor, want_loss: bool) -> First:
+    """What stands first in each row beside its target, and the target's loss."""
+    step = _rows(logits)
+    parts = [
+        _first_places(*block, want_loss)
+        for block in zip(torch.split(logits, step), torch.split(target, step), strict=True)
+    ]
+    best, second, last, loss = zip(*parts, strict=True)
+    lost = torch.cat(loss) if want_loss else None
+    return First(torch.cat(best), torch.cat(second), torch.cat(last), lost)
+
+
+def _first_places(
+    logits: Tensor, target: Tensor, want_loss: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    columns = logits.shape[1]
+    numbers = torch.arange(columns, device=logits.device, dtype=torch.int32)
+    holds = logits == logits.amax(dim=1, keepdim=True)
+    best = torch.where(holds, numbers, columns).amin(dim=1)
+    last = torch.where(holds, numbers, -1).amax(dim=1)
+    other = torch.where(holds & (numbers != target[:, None]), numbers, columns).amin(dim=1)
+    second = torch.where(other == columns, -1, other)
+    return best, second, last, _loss(logits, target) if want_loss else best
+
+
+def _loss(logits: Tensor, target: Tensor) -> Tensor:
+    """The log-sum-exp of each row less its target's score, with 64 bits."""
+    block = logits.double()
+    top = block.amax(dim=1)
+    inside = target.clamp(0, block.shape[1] - 1)
+    mine = block.gather(1, inside[:, None])[:, 0]
+    return (block - top[:, None]).exp().sum(dim=1).log() + (top - mine)
+
+
+def _rows(scores: Tensor) -> int:
+    """How many rows are looked at together."""
+    return max(1, STEP // max(1, scores.shape[1]))
