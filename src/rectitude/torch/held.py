@@ -150,8 +150,7 @@ def _names(predictions: Scores | Embeddings) -> dict[str, Any]:
 
 def _narrow(predictions: Scores | Logits, source: Tensor) -> Scores | Logits:
     """Scores of a type that NumPy lacks: converted block by block, as halves are."""
-    kind: Kind = "scores" if isinstance(predictions, Scores) else "logits"
-    made = partial(opened, predictions, tuple(source.shape), name_of(source.dtype), kind)
+    made = partial(opened, predictions, tuple(source.shape), words_of(predictions, source))
     blocks = partial(_blocks, source)
     if isinstance(predictions, Logits):
         return MadeLogits(source, made=partial(made, blocks))
@@ -166,22 +165,27 @@ def _blocks(source: Tensor) -> Iterator[Block]:
         yield (wide.amax(dim=1) if wide.ndim == 3 else wide).contiguous().numpy()
 
 
+def words_of(predictions: Scores | Logits, source: Tensor) -> str:
+    """Scores or logits in words, as those in arrays are described."""
+    kind = "scores" if isinstance(predictions, Scores) else "logits"
+    return f"{kind} ({' x '.join(map(str, source.shape))}, {name_of(source.dtype)})"
+
+
 def opened(
     predictions: Scores | Logits | Embeddings,
     shape: tuple[int, ...],
-    dtype: str,
-    kind: Kind,
+    words: str,
     blocks: Callable[[], Iterator[Block]],
 ) -> Dense:
-    """Dense predictions of a tensor with such a shape, named as they are elsewhere."""
-    words = f"{kind} ({' x '.join(map(str, shape))}, {dtype})"
+    """Dense predictions of such a shape, named as they are elsewhere."""
     if isinstance(predictions, Logits):
         names = names_of(None, shape[-1], "classes", "columns")
-        return dense(blocks, table_of(None, None, shape[0], words), names, kind)
+        return dense(blocks, table_of(None, None, shape[0], words), names, "logits")
     own = _names(predictions)
     table = table_of(own["users"], own["lists"], shape[0], words)
-    names = names_of(own["items"], shape[-1], "items", "columns")
-    return dense(blocks, table, names, kind, predictions.padding)
+    columns = "item vectors" if isinstance(predictions, Embeddings) else "columns"
+    names = names_of(own["items"], shape[-1], "items", columns)
+    return dense(blocks, table, names, "scores", predictions.padding)
 
 
 @dataclass(frozen=True, slots=True)

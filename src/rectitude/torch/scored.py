@@ -30,11 +30,9 @@ from rectitude.predictions.scores import (
     Kind,
     Scores,
     column_of,
-    dense,
     names_of,
-    table_of,
 )
-from rectitude.torch.held import opened
+from rectitude.torch.held import opened, words_of
 from rectitude.torch.tensors import Arrays, name_of, plain
 
 Predictions = Scores | Logits | Embeddings
@@ -59,11 +57,8 @@ def scored(predictions: Predictions) -> Scored:
     kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
     source = _real(predictions.source, kind, DIMENSIONS[kind])
     scores = comparable(source)
-    words = (tuple(source.shape), name_of(source.dtype), kind)
-
-    def made(named: Predictions) -> Dense:
-        return opened(named, *words, gone)
-
+    words = words_of(predictions, source)
+    made = partial(opened, shape=tuple(source.shape), words=words, blocks=gone)
     return Scored(scores, holes(scores), made)
 
 
@@ -78,16 +73,8 @@ def _products(predictions: Embeddings) -> Scored:
     finite = {"user": left.isfinite().all(dim=1), "item": right.isfinite().all(dim=1)}
     checks = {f"finite/{name}": flags for name, flags in finite.items()}
     words = f"embeddings ({len(left)} x {len(right)}, {left.shape[1]} dimensions)"
-    shape = (len(left), len(right))
-    made = partial(_opened_products, shape=shape, words=words)
+    made = partial(opened, shape=(len(left), len(right)), words=words, blocks=gone)
     return Scored(scores, {**checks, **holes(scores)}, made)
-
-
-def _opened_products(predictions: Predictions, shape: tuple[int, int], words: str) -> Dense:
-    own = {side: plain(getattr(predictions, side)) for side in ("users", "items", "lists")}
-    table = table_of(own["users"], own["lists"], shape[0], words)
-    names = names_of(own["items"], shape[1], "items", "item vectors")
-    return dense(gone, table, names, "scores", getattr(predictions, "padding", None))
 
 
 def _real(given: object, what: str, dimensions: tuple[int, ...]) -> Tensor:
