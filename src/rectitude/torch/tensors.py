@@ -131,7 +131,7 @@ def cells_of(given: Tensor, rows: int, columns: int, what: str) -> TensorCells:
         _require_grades(given, what)
         row, column = given.nonzero(as_tuple=True)
         return TensorCells(row, column, given[row, column], layout)
-    wide = given.reshape(rows, -1)
+    wide = given.unsqueeze(1) if layout == "targets" else given
     row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
     return TensorCells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
 
@@ -153,7 +153,7 @@ def as_tensors(name: str, cells: TensorCells) -> dict[str, Tensor]:
     return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
 
 
-class TakenTensor(NamedTuple):
+class HostCells(NamedTuple):
     """Cells as arrays."""
 
     row: NDArray[np.int64]
@@ -162,11 +162,11 @@ class TakenTensor(NamedTuple):
     layout: Layout
 
     @staticmethod
-    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> TakenTensor:
+    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> HostCells:
         """The cells among arrays that `as_tensors` named."""
         column = given[f"{name}/column"]
         value = given.get(f"{name}/value", np.ones(len(column)))
-        return TakenTensor(given[f"{name}/row"], column, value.astype(np.float64), layout)
+        return HostCells(given[f"{name}/row"], column, value.astype(np.float64), layout)
 
     def matrix(self, rows: int, columns: int, what: str) -> csr_array:
         """The cells as a sparse matrix, in their own order, or an error if one lies outside."""
@@ -193,7 +193,7 @@ class TakenTensor(NamedTuple):
         )
 
 
-def on_host(given: Tensor, rows: int, columns: int, what: str) -> TakenTensor:
+def on_host(given: Tensor, rows: int, columns: int, what: str) -> HostCells:
     """The cells that a tensor names, as arrays.
 
     NumPy makes them: torch would start threads for so little work, which keep the processors busy
@@ -202,15 +202,15 @@ def on_host(given: Tensor, rows: int, columns: int, what: str) -> TakenTensor:
     layout = layout_of(given, rows, columns, what)
     if layout == "sparse":
         parts = as_tensors(what, _sparse_cells(given.detach(), rows))
-        return TakenTensor.of({key: array(part) for key, part in parts.items()}, what, layout)
+        return HostCells.of({key: array(part) for key, part in parts.items()}, what, layout)
     if layout == "marked":
         _require_grades(given, what)
         values = array(given)
         row, column = np.nonzero(values != 0)
-        return TakenTensor(row, column, values[row, column].astype(np.float64), layout)
+        return HostCells(row, column, values[row, column].astype(np.float64), layout)
     column = array(given).reshape(-1).astype(np.int64, copy=False)
     row = np.repeat(np.arange(rows), len(column) // max(rows, 1))
-    return TakenTensor(row, column, np.ones(len(column)), layout)
+    return HostCells(row, column, np.ones(len(column)), layout)
 
 
 @dataclass(frozen=True)
