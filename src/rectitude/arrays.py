@@ -1,7 +1,7 @@
-"""The array operations that judging and metrics share. NumPy in, NumPy out, nothing of ours
-below.
+"""The array operations that judging and metrics share: NumPy in, NumPy out.
 
-Bring the rows of each list together, without moving them when they already are.
+A list of values per row is `Ragged`; rows of a table that belong to a list, which may lie
+scattered, are `Grouped`, and are not moved when they stand together already.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from rectitude.parallel import in_blocks, thread_count, together
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+_FEW = 32
+_GLANCE = 1024
+_CACHED = 1 << 16  # numbers that are counted without leaving the cache
+_FEW_ROWS = 1 << 18  # threads cost more than taking so many
 
 
 class Pieces:
@@ -91,128 +95,6 @@ class Ragged:
         return Ragged(offsets, self.values[np.arange(offsets[-1]) + before])
 
 
-def totals(group: Integers, size: int, values: Floats | None = None) -> Floats:
-    """The sum of the values of each group, added in row order; without values, how many rows it
-    has."""
-    if values is None:
-        return np.bincount(group, minlength=size).astype(np.float64)
-    return np.bincount(group, weights=values, minlength=size).astype(np.float64, copy=False)
-
-
-def running(flags: Flags, group: Integers) -> Integers:
-    """For each row, how many flagged rows of its group stand up to and including it (groups
-    adjacent)."""
-    counts: Integers = np.cumsum(flags)
-    if not len(counts):
-        return counts.astype(np.int64)
-    starts = run_starts(group)
-    before: Integers = counts[starts] - flags[starts]
-    return counts - np.repeat(before, np.diff(np.append(starts, len(group))))
-
-
-_FEW = 32
-_CACHED = 1 << 16  # numbers that are counted without leaving the cache
-
-
-def accumulated(combine: np.ufunc, values: Floats, group: Integers) -> Floats:
-    """For each row, the values of its group up to and including it, combined (groups adjacent).
-
-    Every group goes by itself: what other groups hold does not show in its last bits.
-    """
-    result = values.copy()
-    starts = run_starts(group)
-    ends = np.append(starts[1:], len(group))
-    for step in range(1, min(int((ends - starts).max(initial=0)), _FEW)):
-        at = starts[ends - starts > step] + step
-        result[at] = combine(result[at - 1], values[at])
-    for start, end in zip(starts[ends - starts > _FEW], ends[ends - starts > _FEW], strict=True):
-        result[start:end] = combine.accumulate(values[start:end])
-    return result
-
-
-def run_starts(codes: Integers) -> Integers:
-    """Where runs of equal codes begin."""
-    if not len(codes):
-        return np.empty(0, np.int64)
-    return np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
-
-
-def distinct(*parts: Integers) -> Integers:
-    """The different codes, ascending. Codes that ascend already, or lie close together, take one
-    pass."""
-    some = [codes for codes in parts if len(codes)]
-    if not some:
-        return np.zeros(0, np.int64)
-    if len(some) == 1 and _ascends(some[0]):
-        return some[0]
-    low = min(int(codes.min()) for codes in some)
-    span = max(int(codes.max()) for codes in some) - low + 1
-    if span <= 4 * sum(map(len, some)) + 1024:
-        there = np.zeros(span, bool)
-        for codes in some:
-            there[codes - low if low else codes] = True
-        return np.flatnonzero(there) + low
-    ordered = np.sort(some[0] if len(some) == 1 else np.concatenate(some), kind="stable")
-    return ordered[run_starts(ordered)]
-
-
-def occurring(numbers: NDArray[Any], size: int) -> Integers:
-    """The numbers below `size` that occur, ascending. Where all of them do, that soon shows."""
-    step = max(_CACHED, size)
-    there = np.zeros(size, np.int64)
-    for first in range(0, len(numbers), step):
-        there += np.bincount(numbers[first : first + step], minlength=size)
-        if there.all():
-            break
-    return np.flatnonzero(there)
-
-
-def _ascends(codes: Integers) -> bool:
-    """Whether every code is above the one before; codes that do not mostly show it soon."""
-    few = codes[:_FEW]
-    return bool(np.all(few[1:] > few[:-1]) and np.all(codes[1:] > codes[:-1]))
-
-
-def added(
-    left: Integers, right: Integers, where: tuple[Integers, Integers] | None = None
-) -> Integers:
-    """The sums of two columns of counts, where each count stands in its place; the shorter column
-    is filled up with zeros where no places are told."""
-    places = (np.arange(len(left)), np.arange(len(right))) if where is None else where
-    sums = np.zeros(max(int(at.max(initial=-1)) + 1 for at in places), np.int64)
-    for counts, at in zip((left, right), places, strict=True):
-        sums[at[: len(counts)]] += counts
-    return sums
-
-
-def offsets_of(index: Integers, size: int) -> Integers:
-    """Where each group begins and ends once rows stand in group order."""
-    return np.concatenate(([0], np.cumsum(np.bincount(index, minlength=size)))).astype(np.int64)
-
-
-def places(known: Integers, codes: Integers) -> Integers:
-    """The place of each code among sorted distinct codes; -1 where it is not there."""
-    if not len(known) or not len(codes):
-        return np.full(len(codes), -1, np.int64)
-    span = int(known[-1]) - int(known[0]) + 1
-    if span > 4 * (len(known) + len(codes)) + 1024:
-        found = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-        return np.where(known[found] == codes, found, -1)
-    first, near = int(known[0]), codes
-    every = int(codes.min()) >= first and int(codes.max()) <= int(known[-1])
-    if first:
-        near = codes - first
-    if every and span == len(known):
-        return near
-    table = np.full(span + 1, -1, np.int64)  # the last is for codes outside
-    table[known - first] = np.arange(len(known))
-    return table[near if every else np.where((near >= 0) & (near < span), near, span)]
-
-
-_GLANCE = 1024
-_FEW_ROWS = 1 << 18  # threads cost more than taking so many
-
-
 @dataclass(frozen=True, slots=True)
 class Grouped:
     """Which rows a list owns: the places `start[i]` to `start[i] + length[i]`.
@@ -275,6 +157,120 @@ class Grouped:
         return Grouped(self.start[chosen], np.where(there, self.length[chosen], 0), self.order)
 
 
+def offsets_of(index: Integers, size: int) -> Integers:
+    """Where each group begins and ends once rows stand in group order."""
+    return np.concatenate(([0], np.cumsum(np.bincount(index, minlength=size)))).astype(np.int64)
+
+
+def run_starts(codes: Integers) -> Integers:
+    """Where runs of equal codes begin."""
+    if not len(codes):
+        return np.empty(0, np.int64)
+    return np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+
+
+def places(known: Integers, codes: Integers) -> Integers:
+    """The place of each code among sorted distinct codes; -1 where it is not there."""
+    if not len(known) or not len(codes):
+        return np.full(len(codes), -1, np.int64)
+    span = int(known[-1]) - int(known[0]) + 1
+    if span > 4 * (len(known) + len(codes)) + 1024:
+        found = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+        return np.where(known[found] == codes, found, -1)
+    first, near = int(known[0]), codes
+    every = int(codes.min()) >= first and int(codes.max()) <= int(known[-1])
+    if first:
+        near = codes - first
+    if every and span == len(known):
+        return near
+    table = np.full(span + 1, -1, np.int64)  # the last is for codes outside
+    table[known - first] = np.arange(len(known))
+    return table[near if every else np.where((near >= 0) & (near < span), near, span)]
+
+
+def distinct(*parts: Integers) -> Integers:
+    """The different codes, ascending. Codes that ascend already, or lie close together, take one
+    pass."""
+    some = [codes for codes in parts if len(codes)]
+    if not some:
+        return np.zeros(0, np.int64)
+    if len(some) == 1 and _ascends(some[0]):
+        return some[0]
+    low = min(int(codes.min()) for codes in some)
+    span = max(int(codes.max()) for codes in some) - low + 1
+    if span <= 4 * sum(map(len, some)) + 1024:
+        there = np.zeros(span, bool)
+        for codes in some:
+            there[codes - low if low else codes] = True
+        return np.flatnonzero(there) + low
+    ordered = np.sort(some[0] if len(some) == 1 else np.concatenate(some), kind="stable")
+    return ordered[run_starts(ordered)]
+
+
+def _ascends(codes: Integers) -> bool:
+    """Whether every code is above the one before; codes that do not mostly show it soon."""
+    few = codes[:_FEW]
+    return bool(np.all(few[1:] > few[:-1]) and np.all(codes[1:] > codes[:-1]))
+
+
+def occurring(numbers: NDArray[Any], size: int) -> Integers:
+    """The numbers below `size` that occur, ascending. Where all of them do, that soon shows."""
+    step = max(_CACHED, size)
+    there = np.zeros(size, np.int64)
+    for first in range(0, len(numbers), step):
+        there += np.bincount(numbers[first : first + step], minlength=size)
+        if there.all():
+            break
+    return np.flatnonzero(there)
+
+
+def totals(group: Integers, size: int, values: Floats | None = None) -> Floats:
+    """The sum of the values of each group, added in row order; without values, how many rows it
+    has."""
+    if values is None:
+        return np.bincount(group, minlength=size).astype(np.float64)
+    return np.bincount(group, weights=values, minlength=size).astype(np.float64, copy=False)
+
+
+def added(
+    left: Integers, right: Integers, where: tuple[Integers, Integers] | None = None
+) -> Integers:
+    """The sums of two columns of counts, where each count stands in its place; the shorter column
+    is filled up with zeros where no places are told."""
+    places = (np.arange(len(left)), np.arange(len(right))) if where is None else where
+    sums = np.zeros(max(int(at.max(initial=-1)) + 1 for at in places), np.int64)
+    for counts, at in zip((left, right), places, strict=True):
+        sums[at[: len(counts)]] += counts
+    return sums
+
+
+def running(flags: Flags, group: Integers) -> Integers:
+    """For each row, how many flagged rows of its group stand up to and including it (groups
+    adjacent)."""
+    counts: Integers = np.cumsum(flags)
+    if not len(counts):
+        return counts.astype(np.int64)
+    starts = run_starts(group)
+    before: Integers = counts[starts] - flags[starts]
+    return counts - np.repeat(before, np.diff(np.append(starts, len(group))))
+
+
+def accumulated(combine: np.ufunc, values: Floats, group: Integers) -> Floats:
+    """For each row, the values of its group up to and including it, combined (groups adjacent).
+
+    Every group goes by itself: what other groups hold does not show in its last bits.
+    """
+    result = values.copy()
+    starts = run_starts(group)
+    ends = np.append(starts[1:], len(group))
+    for step in range(1, min(int((ends - starts).max(initial=0)), _FEW)):
+        at = starts[ends - starts > step] + step
+        result[at] = combine(result[at - 1], values[at])
+    for start, end in zip(starts[ends - starts > _FEW], ends[ends - starts > _FEW], strict=True):
+        result[start:end] = combine.accumulate(values[start:end])
+    return result
+
+
 def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -> Grouped:
     """Rows grouped by the place of their code in the universe.
 
@@ -296,6 +292,61 @@ def group(universe: Integers, runs: Integers | None, codes: Pieces, rows: int) -
     start[index[there]] = runs[there]
     length[index[there]] = lengths[there]
     return Grouped(start, length)
+
+
+def _brought_together(index: NDArray[np.signedinteger], size: int) -> Grouped:
+    """Rows sorted by list number, stably; rows numbered -1 come first and belong to no list."""
+    if _never_falls(index[:_GLANCE]) and _never_falls(index):  # they stand so already
+        offsets = offsets_of(index, size)
+        return Grouped(offsets[:-1], np.diff(offsets))
+    if repay(len(index)):
+        return _sorted_by_counting(index, size)
+    offsets = offsets_of(index + 1, size + 1)
+    return Grouped(offsets[1:-1], np.diff(offsets[1:]), np.argsort(index, kind="stable"))
+
+
+def _never_falls(index: NDArray[np.signedinteger]) -> bool:
+    """Whether all rows belong to a list, and stand in the order of the lists."""
+    return bool(len(index) and index[0] >= 0 and np.all(index[1:] >= index[:-1]))
+
+
+def _sorted_by_counting(index: NDArray[np.signedinteger], size: int) -> Grouped:
+    """The same by counting: each thread counts and places its own stretch of the rows."""
+    cuts = np.linspace(0, len(index), thread_count() + 1).astype(np.int64)
+    stretches = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+    counts = np.zeros((len(stretches), size + 1), np.int64)
+    count, scatter = kernel(_histogram), kernel(_scatter)
+    rows = frozen(index)
+    together([partial(count, a, b, rows, counts[n]) for n, (a, b) in enumerate(stretches)])
+    total = counts.sum(axis=0)
+    offsets = np.concatenate(([0], np.cumsum(total)))
+    cursors = offsets[:-1] + np.cumsum(counts, axis=0) - counts
+    narrow: type[np.signedinteger] = np.int32 if len(index) < 2**31 else np.int64
+    order = np.empty(len(index), narrow)
+    together(
+        [partial(scatter, a, b, rows, cursors[n], order) for n, (a, b) in enumerate(stretches)]
+    )
+    return Grouped(offsets[1:-1], total[1:], order)
+
+
+def _located(universe: Integers, codes: Pieces) -> NDArray[np.signedinteger]:
+    """The place of every row's code in the universe, or -1."""
+    if not repay(len(codes)):
+        return places(universe, codes.whole)
+    index = np.empty(len(codes), np.int32)
+    span = int(universe[-1]) - int(universe[0]) + 1
+    known = frozen(universe)
+    if span <= 4 * len(codes) + 1024:
+        table = np.full(span, -1, np.int32)
+        table[universe - universe[0]] = np.arange(len(universe))
+        look_up, base = kernel(_look_up), int(universe[0])
+        _by_part(codes, lambda a, b, part, low: look_up(a, b, part, base, table, index[low:]))
+        return index
+    table = np.full(1 << (2 * len(universe)).bit_length(), -1, np.int32)
+    kernel(_place)(known, table)
+    locate = kernel(_locate)
+    _by_part(codes, lambda a, b, part, low: locate(a, b, part, known, table, index[low:]))
+    return index
 
 
 def distinct_codes(codes: Pieces) -> Integers:
@@ -332,61 +383,6 @@ def _by_part(codes: Pieces, work: Callable[[int, int, Integers, int], None]) -> 
 
 def _block(work: Callable[..., None], part: Integers, low: int, first: int, last: int) -> None:
     work(first, last, part, low)
-
-
-def _located(universe: Integers, codes: Pieces) -> NDArray[np.signedinteger]:
-    """The place of every row's code in the universe, or -1."""
-    if not repay(len(codes)):
-        return places(universe, codes.whole)
-    index = np.empty(len(codes), np.int32)
-    span = int(universe[-1]) - int(universe[0]) + 1
-    known = frozen(universe)
-    if span <= 4 * len(codes) + 1024:
-        table = np.full(span, -1, np.int32)
-        table[universe - universe[0]] = np.arange(len(universe))
-        look_up, base = kernel(_look_up), int(universe[0])
-        _by_part(codes, lambda a, b, part, low: look_up(a, b, part, base, table, index[low:]))
-        return index
-    table = np.full(1 << (2 * len(universe)).bit_length(), -1, np.int32)
-    kernel(_place)(known, table)
-    locate = kernel(_locate)
-    _by_part(codes, lambda a, b, part, low: locate(a, b, part, known, table, index[low:]))
-    return index
-
-
-def _never_falls(index: NDArray[np.signedinteger]) -> bool:
-    """Whether all rows belong to a list, and stand in the order of the lists."""
-    return bool(len(index) and index[0] >= 0 and np.all(index[1:] >= index[:-1]))
-
-
-def _brought_together(index: NDArray[np.signedinteger], size: int) -> Grouped:
-    """Rows sorted by list number, stably; rows numbered -1 come first and belong to no list."""
-    if _never_falls(index[:_GLANCE]) and _never_falls(index):  # they stand so already
-        offsets = offsets_of(index, size)
-        return Grouped(offsets[:-1], np.diff(offsets))
-    if repay(len(index)):
-        return _sorted_by_counting(index, size)
-    offsets = offsets_of(index + 1, size + 1)
-    return Grouped(offsets[1:-1], np.diff(offsets[1:]), np.argsort(index, kind="stable"))
-
-
-def _sorted_by_counting(index: NDArray[np.signedinteger], size: int) -> Grouped:
-    """The same by counting: each thread counts and places its own stretch of the rows."""
-    cuts = np.linspace(0, len(index), thread_count() + 1).astype(np.int64)
-    stretches = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-    counts = np.zeros((len(stretches), size + 1), np.int64)
-    count, scatter = kernel(_histogram), kernel(_scatter)
-    rows = frozen(index)
-    together([partial(count, a, b, rows, counts[n]) for n, (a, b) in enumerate(stretches)])
-    total = counts.sum(axis=0)
-    offsets = np.concatenate(([0], np.cumsum(total)))
-    cursors = offsets[:-1] + np.cumsum(counts, axis=0) - counts
-    narrow: type[np.signedinteger] = np.int32 if len(index) < 2**31 else np.int64
-    order = np.empty(len(index), narrow)
-    together(
-        [partial(scatter, a, b, rows, cursors[n], order) for n, (a, b) in enumerate(stretches)]
-    )
-    return Grouped(offsets[1:-1], total[1:], order)
 
 
 def _mark(first, last, codes, low, seen):  # type: ignore[no-untyped-def]

@@ -15,6 +15,7 @@ from strategies import environment
 
 from rectitude.arrays import Ragged
 from rectitude.rowkernels import rows
+from rectitude.rowkernels.standings import MASKED
 
 WAYS = ("numpy", "numba")
 KINDS: dict[str, Any] = {
@@ -80,7 +81,7 @@ def _ordered(case: Case, row: int) -> list[int]:
 
 def _stands(values: NDArray[Any], ordered: list[int], column: int, depth: int | None) -> Any:
     if column not in ordered:
-        return (-1 if column < 0 else rows.MASKED), 0, 0
+        return (-1 if column < 0 else MASKED), 0, 0
     falling = values[ordered]
     above = int((falling > values[column]).sum())
     tied = int((falling == values[column]).sum())

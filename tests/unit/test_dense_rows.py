@@ -11,6 +11,7 @@ import pytest
 
 from rectitude.arrays import Integers, Ragged
 from rectitude.rowkernels import rows
+from rectitude.rowkernels.standings import MASKED
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -39,7 +40,7 @@ def test_masked_columns_are_neither_above_nor_tied() -> None:
     assert places(scores, wanted([4, 2, 0]), wanted([0, 1, 5])) == [
         (1, 2, 1),
         (0, 1, 0),
-        (rows.MASKED, 0, 0),
+        (MASKED, 0, 0),
     ]
 
 
@@ -60,7 +61,7 @@ def test_masked_columns_do_not_use_up_the_depth() -> None:
 def test_rows_without_wanted_items_and_with_everything_masked() -> None:
     scores = [[1, 2], [1, 2], [1, 2]]
     asked, masked = wanted([], [0], [1]), wanted([], [0, 1], [])
-    assert places(scores, asked, masked) == [(rows.MASKED, 0, 0), (0, 1, 0)]
+    assert places(scores, asked, masked) == [(MASKED, 0, 0), (0, 1, 0)]
     found = rows.best(np.array(scores, np.float32), masked, 3)
     assert found.tolist() == [[1, 0, -1], [-1, -1, -1], [1, 0, -1]]
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rectitude.arrays import Ragged
 from rectitude.errors import BadIds, BadScores, BadTable
 from rectitude.models import model_of
-from rectitude.models.matrix import Pairs
 from rectitude.models.ranking import Limits, Products, best
 
 TRAIN = pl.DataFrame({"user": ["a", "a", "b"], "item": ["x", "y", "z"]})
@@ -109,7 +109,7 @@ def test_products_keep_every_item_that_rounding_could_bring_to_the_top(kernels: 
     right[1::2] = right[::2][:, ::-1]
     left[:] = 1.0 / 3.0
     products = Products(left, right)
-    nothing = Pairs(np.zeros(4, np.int64), np.zeros(0, np.int64))
+    nothing = Ragged(np.zeros(4, np.int64), np.zeros(0, np.int64))
     cells = best(products, 10, Limits(np.arange(3), 300, nothing, None))
     exact = products.exact(np.zeros(300, np.int64), np.arange(300))
     order = np.lexsort((np.arange(300), -exact))[:10]

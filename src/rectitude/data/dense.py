@@ -1,15 +1,16 @@
 """Dense predictions as judging sees them: rows of scores that come in blocks, and their ids.
 
 Whatever holds the scores (an array, a file, a function, a product of embeddings) is read block by
-block, so that memory is bounded and a file is mapped, not loaded. Whoever cannot keep the scores,
-or reads them elsewhere, counts first and hands over what is `Known` in their place.
+block, so that memory is bounded and a file is mapped, not loaded. Rows that hold a NaN are counted
+meanwhile, and refused together (`Holes`). Whoever cannot keep the scores, or reads them elsewhere,
+counts first and hands over where items stand in their place (`Known`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,35 +18,19 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.convention import Convention
-from rectitude.data.table import Table
 from rectitude.data.values import EXACT
 from rectitude.errors import BadScores
-from rectitude.rowkernels.rows import Chances
-from rectitude.rowkernels.standings import MASKED
+from rectitude.rowkernels.standings import MASKED, Chances
+
+if TYPE_CHECKING:
+    from rectitude.data.table import Table
+
 
 Block = NDArray[Any]
 """(rows, columns) float32 or float64, C-contiguous and aligned."""
 Counts = NDArray[np.signedinteger[Any]]
 VIEWED_BYTES = 1 << 30
 COPIED_BYTES = 1 << 25
-
-
-class ReadingKey(NamedTuple):
-    """The choices on which a reading depends: conventions that share them share the reading."""
-
-    seen: str
-    precision: str
-    hit_scores: str
-    by_item: bool
-    """whether equal scores stand in an order of ids that is not that of the columns"""
-
-    @staticmethod
-    def of(convention: Convention, ascending: bool = True) -> ReadingKey:
-        """The key of a convention, where columns stand in the order of item ids, or do not."""
-        by_item = convention.ties.startswith("item") and not ascending
-        return ReadingKey(
-            convention.seen, convention.score_precision, convention.hit_scores, by_item
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,39 +84,6 @@ class Dense:
         return found.reshape(column.shape)
 
 
-@dataclass
-class Holes:
-    """Rows that hold a NaN."""
-
-    dense: Dense
-    rows: int = 0
-    cells: int = 0
-    first: tuple[int, int] = (0, 0)
-
-    def note(self, start: int, block: Block, flags: Flags) -> None:
-        """Count the NaN of a block."""
-        for row in np.flatnonzero(flags):
-            holes = np.flatnonzero(np.isnan(block[row]))
-            if not self.rows:
-                self.first = (start + int(row), int(holes[0]))
-            self.rows += 1
-            self.cells += len(holes)
-
-    def require_none(self) -> None:
-        """An error if there was any."""
-        if not self.rows:
-            return
-        where, column = self.first
-        user = self.dense.table.frame["list"][where]
-        raise BadScores(
-            f"{self.rows} of {self.dense.rows} rows of {self.dense.source} hold NaN, {self.cells} "
-            f"in all (first: row {where}, list {user!r}, item {self.dense.items[column]!r}).",
-            "a number for every item.",
-            "repair the model's output; for an item that must not be ranked, name it in train= and "
-            "give it any number, or the score -inf.",
-        )
-
-
 def array_blocks(array: NDArray[Any]) -> Callable[[], Iterator[Block]]:
     """The rows of an array in blocks, copied only where they must be converted or moved."""
     row = array[:1].nbytes
@@ -173,18 +125,55 @@ def _require_exact(block: NDArray[Any]) -> None:
         )
 
 
-# what was counted ahead of judging: where items stand, without the scores
+@dataclass
+class Holes:
+    """Rows that hold a NaN."""
+
+    dense: Dense
+    rows: int = 0
+    cells: int = 0
+    first: tuple[int, int] = (0, 0)
+
+    def note(self, start: int, block: Block, flags: Flags) -> None:
+        """Count the NaN of a block."""
+        for row in np.flatnonzero(flags):
+            holes = np.flatnonzero(np.isnan(block[row]))
+            if not self.rows:
+                self.first = (start + int(row), int(holes[0]))
+            self.rows += 1
+            self.cells += len(holes)
+
+    def require_none(self) -> None:
+        """An error if there was any."""
+        if not self.rows:
+            return
+        where, column = self.first
+        user = self.dense.table.frame["list"][where]
+        raise BadScores(
+            f"{self.rows} of {self.dense.rows} rows of {self.dense.source} hold NaN, {self.cells} "
+            f"in all (first: row {where}, list {user!r}, item {self.dense.items[column]!r}).",
+            "a number for every item.",
+            "repair the model's output; for an item that must not be ranked, name it in train= and "
+            "give it any number, or the score -inf.",
+        )
 
 
-class Firsts(NamedTuple):
-    """What stands first in each row of logits, the loss of its target, and how probable both are,
-    if somebody asked."""
+class ReadingKey(NamedTuple):
+    """The choices on which a reading depends: conventions that share them share the reading."""
 
-    best: Integers
-    second: Integers
-    last_best: Integers
-    loss: Floats | None
-    chances: Chances | None = None
+    seen: str
+    precision: str
+    hit_scores: str
+    by_item: bool
+    """whether equal scores stand in an order of ids that is not that of the columns"""
+
+    @staticmethod
+    def of(convention: Convention, ascending: bool = True) -> ReadingKey:
+        """The key of a convention, where columns stand in the order of item ids, or do not."""
+        by_item = convention.ties.startswith("item") and not ascending
+        return ReadingKey(
+            convention.seen, convention.score_precision, convention.hit_scores, by_item
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +230,14 @@ class Known:
         own = None if self.score is None else self.score[inside]
         cells = number[inside] * columns + column[inside]
         return Known(cells, self.standings[:, inside], own, firsts)
+
+
+class Firsts(NamedTuple):
+    """What stands first in each row of logits, the loss of its target, and how probable both are,
+    if somebody asked."""
+
+    best: Integers
+    second: Integers
+    last_best: Integers
+    loss: Floats | None
+    chances: Chances | None = None

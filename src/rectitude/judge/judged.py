@@ -20,7 +20,7 @@ from rectitude.errors import MissingNeed
 from rectitude.judge.items import People, Stock
 from rectitude.judge.places import Places, lengths, up_to
 from rectitude.parallel import Once
-from rectitude.rowkernels.rows import Chances
+from rectitude.rowkernels.standings import Chances
 
 Kept = TypeVar("Kept")
 Part = TypeVar("Part")

@@ -35,7 +35,7 @@ from rectitude.metrics.registry import (
     derived_metric,
     metric,
 )
-from rectitude.rowkernels.rows import Chances
+from rectitude.rowkernels.standings import Chances
 
 ANY_PAIR: Mapping[str, Any] = {
     "truth_needed": "judged", "without_relevant": "computed", "undefined": "skip",

@@ -1,7 +1,5 @@
-"""`Lists`: recommendations with their columns named, and with the users who were handed an empty
-list.
-
-What orders a list: its rank column, the order in which it was given, or its scores.
+"""`Lists`: recommendations whose table does not say enough by itself, and what orders a list: its
+rank column, the order in which it was given, or its scores.
 """
 
 from __future__ import annotations

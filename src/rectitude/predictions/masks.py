@@ -1,19 +1,21 @@
-"""Masks as cells of a dense matrix, and the best items of each of its rows."""
+"""Cells of a dense matrix that a sparse matrix or a table names, and the best of the others."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rectitude.arrays import Flags, Integers, Pieces, Ragged, distinct, group, places
 from rectitude.data.dense import Dense
-from rectitude.data.ids import Column, among, codes_of, located
+from rectitude.data.ids import Column, codes_of, located
 from rectitude.data.read import read
-from rectitude.data.table import Table, What
 from rectitude.errors import BadName, BadTable
 from rectitude.rowkernels.rows import best
+
+if TYPE_CHECKING:
+    from rectitude.data.table import Table, What
 
 
 def top(dense: Dense, k: int, train: object = None) -> Integers:
@@ -37,6 +39,11 @@ def with_padding(dense: Dense, given: Ragged | None) -> Ragged | None:
     return with_keys(dense, np.concatenate((known, padding)))
 
 
+def without_padding(dense: Dense, keys: Integers) -> Integers:
+    """The numbers of cells outside the padding column."""
+    return keys if dense.padding is None else keys[keys % dense.columns != dense.padding]
+
+
 def keys_of(dense: Dense, given: Ragged) -> Integers:
     """A number for each cell of the matrix, ascending row by row."""
     keys: Integers = given.rows() * dense.columns + given.values
@@ -52,28 +59,12 @@ def with_keys(dense: Dense, keys: Integers) -> Ragged:
     return Ragged(start, keys - rows * dense.columns)
 
 
-def without_padding(dense: Dense, keys: Integers) -> Integers:
-    """The numbers of cells outside the padding column."""
-    return keys if dense.padding is None else keys[keys % dense.columns != dense.padding]
-
-
 def cells(dense: Dense, given: object, what: What) -> Ragged:
     """The cells that a sparse matrix or a table of users and items names."""
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(given):
         return _from_sparse(dense, given, what)
     return from_table(dense, read(given, what), what)
-
-
-def by_position(dense: Dense, given: Any, what: str) -> Any:
-    """A sparse matrix in compressed rows, or an error if it does not have the scores' shape."""
-    if given.shape != (dense.rows, dense.columns):
-        raise BadTable(
-            f"{what} is a sparse matrix of shape {given.shape}, and the scores are "
-            f"{dense.rows} x {dense.columns}.",
-            "the shape of the scores: rows and columns are matched by position.",
-        )
-    return given.tocsr()
 
 
 def _from_sparse(dense: Dense, given: Any, what: str) -> Ragged:
@@ -85,6 +76,17 @@ def _from_sparse(dense: Dense, given: Any, what: str) -> Ragged:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return Ragged(matrix.indptr.astype(np.int64), matrix.indices)
+
+
+def by_position(dense: Dense, given: Any, what: str) -> Any:
+    """A sparse matrix in compressed rows, or an error if it does not have the scores' shape."""
+    if given.shape != (dense.rows, dense.columns):
+        raise BadTable(
+            f"{what} is a sparse matrix of shape {given.shape}, and the scores are "
+            f"{dense.rows} x {dense.columns}.",
+            "the shape of the scores: rows and columns are matched by position.",
+        )
+    return given.tocsr()
 
 
 def from_table(dense: Dense, table: Table, what: What) -> Ragged:
@@ -105,23 +107,6 @@ def from_table(dense: Dense, table: Table, what: What) -> Ragged:
     return with_keys(dense, rows * dense.columns + column)
 
 
-def has_column(dense: Dense, table: Table) -> Flags:
-    """(rows) whether the item of each row of a table has a column."""
-    return columns_of(dense, table) >= 0
-
-
-def has_row(dense: Dense, table: Table) -> Flags:
-    """(rows) whether the user of each row of scores occurs in a table."""
-    frame = dense.table.frame
-    users = frame["user" if "user" in frame.columns else "list"]
-    return among(Column(users, dense.source), Column.of(table, "list"), "user")
-
-
-def columns_of(dense: Dense, table: Table) -> Integers:
-    """(rows) the column of the item of each row of a table, -1 where it has none."""
-    return located(*codes_of(Column(dense.items, dense.source), table, "item"))
-
-
 def _unknown(table: Table, rows: Integers, unknown: Flags) -> BadTable:
     row = int(rows[unknown].min())
     return BadTable(
@@ -131,3 +116,20 @@ def _unknown(table: Table, rows: Integers, unknown: Flags) -> BadTable:
         "items of the scores only: a mask that misses its items masks nothing.",
         "name the columns with items=, or drop these rows.",
     )
+
+
+def columns_of(dense: Dense, table: Table) -> Integers:
+    """(rows) the column of the item of each row of a table, -1 where it has none."""
+    return located(*codes_of(Column(dense.items, dense.source), table, "item"))
+
+
+def has_column(dense: Dense, table: Table) -> Flags:
+    """(rows) whether the item of each row of a table has a column."""
+    return columns_of(dense, table) >= 0
+
+
+def has_row(dense: Dense, table: Table) -> Flags:
+    """(rows) whether the user of each row of scores occurs in a table."""
+    frame = dense.table.frame
+    users = frame["user" if "user" in frame.columns else "list"]
+    return np.isin(*codes_of(Column(users, dense.source), table, "list"))

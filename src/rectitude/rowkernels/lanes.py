@@ -1,10 +1,9 @@
-"""Sixty-four scores at once: vector instructions that a loop in Python does not compile to.
+"""What the kernels of dense rows are made of, compiled: importing this imports numba.
 
-Importing this module imports numba; only kernels do so. A compare of 64 neighbours gives 64 bits,
-so one branch skips a block that holds nothing of interest, and each find costs a few cycles.
-Written as a loop, the same search takes more than five times as long.
-
-What the kernels of dense rows have in common, compiled. Importing this imports numba.
+A compare of 64 neighbours gives 64 bits, so one branch skips a block that holds nothing of
+interest, and each find costs a few cycles. No loop in Python compiles to these vector instructions:
+written as one, the same search takes more than five times as long. The plain loops at the end do
+compile to vectors.
 """
 
 from __future__ import annotations

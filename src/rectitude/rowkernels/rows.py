@@ -1,23 +1,18 @@
-"""Dense rows of scores: where wanted items stand, single targets, best columns.
+"""Dense rows of scores: where wanted items stand, single targets, best columns, probabilities.
 
 Ranks come from counting: an item's rank is one more than the number of columns before it. Rows are
 independent, so blocks of them are shared among threads, and neither threads nor blocks change a
 result. Scores are read where they lie and never written.
 
-What is asked about dense rows, and what is answered: NumPy arrays, one entry per item or row.
-
-What the probabilities of a row of logits look like: of the target, of the best class, and how
-they are spread.
-
-A pass of its own, with 64 bits: it is made only where somebody asks, and changes nothing of what is
-read otherwise.
+Wanted columns may come in any order, -1 for an item without a column; masked columns ascend
+strictly within their row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +21,11 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.kernels import frozen, kernel, repay
 from rectitude.parallel import thread_count, together
 from rectitude.rowkernels import twins
-from rectitude.rowkernels.standings import MASKED, Scores, Singles, Standings
-
-__all__ = ["MASKED", "Singles", "Standings", "best", "count", "single"]
+from rectitude.rowkernels.standings import Chances, Scores, Singles, Standings
 
 BLOCK = 1 << 18  # scores that are worth a task, and whose copies in NumPy take little memory
+LOGITS = 1 << 18  # logits that are looked at together
 LONGEST = 1024  # a kernel sorts so many best columns; more are for NumPy
-
 Work = Callable[..., Any]
 Way = Literal["numpy", "compiled"]
 
@@ -117,6 +110,32 @@ def best(scores: Scores, masked: Ragged | None, k: int) -> Integers:
     return columns
 
 
+def chances(logits: Scores, target: Integers) -> Chances:
+    """The softmax of each row in three numbers; a target below 0 is no class.
+
+    A pass of its own, with 64 bits: it is made only where somebody asks for it.
+    """
+    found = Chances(*np.empty((3, len(logits))))
+    step = max(1, LOGITS // max(logits.shape[1], 1))
+
+    def work(first: int) -> None:
+        here = slice(first, min(first + step, len(logits)))
+        for values, own in zip(found, _softmax(logits[here], target[here]), strict=True):
+            values[here] = own
+
+    together([partial(work, first) for first in range(0, len(logits), step)])
+    return found
+
+
+def _softmax(logits: Scores, target: Integers) -> tuple[Floats, Floats, Floats]:
+    block = logits.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(block - block.max(axis=1, keepdims=True))
+    total = powers.sum(axis=1)
+    mine = powers[np.arange(len(block)), np.maximum(target, 0)] / total
+    return np.where(target < 0, 0.0 * total, mine), 1 / total, (powers**2).sum(axis=1) / total**2
+
+
 def _none(rows: int) -> Ragged:
     """No column in any row."""
     return Ragged(np.zeros(rows + 1, np.int64), np.empty(0, np.int32))
@@ -136,44 +155,3 @@ def _by_rows(work: Callable[[int, int], None], scores: Scores, way: Way) -> None
         step = max(step, rows // (8 * thread_count()))
     tasks = [partial(work, first, min(first + step, rows)) for first in range(0, rows, step)]
     together(tasks)
-
-
-LOGITS = 1 << 18  # logits that are looked at together
-
-
-class Chances(NamedTuple):
-    """Probabilities of each row; NaN where its highest logit is infinite."""
-
-    target: Floats
-    """(rows,) of the target, 0 where it is no class"""
-    top: Floats
-    """(rows,) the highest one"""
-    squares: Floats
-    """(rows,) the sum of the squares of all"""
-
-    def of(self, rows: Integers | slice) -> Chances:
-        """The probabilities of some rows."""
-        return Chances(*(values[rows] for values in self))
-
-
-def chances(logits: Scores, target: Integers) -> Chances:
-    """The softmax of each row in three numbers; a target below 0 is no class."""
-    found = Chances(*np.empty((3, len(logits))))
-    step = max(1, LOGITS // max(logits.shape[1], 1))
-
-    def work(first: int) -> None:
-        here = slice(first, min(first + step, len(logits)))
-        for values, own in zip(found, _of_rows(logits[here], target[here]), strict=True):
-            values[here] = own
-
-    together([partial(work, first) for first in range(0, len(logits), step)])
-    return found
-
-
-def _of_rows(logits: Scores, target: Integers) -> tuple[Floats, Floats, Floats]:
-    block = logits.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        powers = np.exp(block - block.max(axis=1, keepdims=True))
-    total = powers.sum(axis=1)
-    mine = powers[np.arange(len(block)), np.maximum(target, 0)] / total
-    return np.where(target < 0, 0.0 * total, mine), 1 / total, (powers**2).sum(axis=1) / total**2

@@ -1,4 +1,4 @@
-"""What is asked about dense rows, and what is answered: NumPy arrays, one entry per item or row."""
+"""What is answered about dense rows of scores: NumPy arrays, one entry per item or row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 from rectitude.arrays import Floats, Integers
 
 Scores = NDArray[np.floating[Any]]
-
-
 Columns = NDArray[np.signedinteger[Any]]
-
-
-MASKED = -2
+MASKED = -2  # in place of a count: the item is masked
 
 
 class Standings(NamedTuple):
@@ -47,3 +43,18 @@ class Singles(NamedTuple):
     best_tied: Integers
     second: Integers
     loss: Floats | None
+
+
+class Chances(NamedTuple):
+    """Probabilities of each row; NaN where its highest logit is infinite."""
+
+    target: Floats
+    """(rows,) of the target, 0 where it is no class"""
+    top: Floats
+    """(rows,) the highest one"""
+    squares: Floats
+    """(rows,) the sum of the squares of all"""
+
+    def of(self, rows: Integers | slice) -> Chances:
+        """The probabilities of some rows."""
+        return Chances(*(values[rows] for values in self))

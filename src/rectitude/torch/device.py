@@ -36,7 +36,7 @@ from rectitude.torch.scored import (
     scored,
     without_scores,
 )
-from rectitude.torch.tensors import Arrays, Layout, TakenTensor, TensorCells, as_tensors, cells_of
+from rectitude.torch.tensors import Arrays, HostCells, Layout, TensorCells, as_tensors, cells_of
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def counted(
         made = made_of(own)
         require_sound(made, arrays)
         if masks is not None:
-            inputs["train"] = TakenTensor.of(arrays, "train", masks).matrix(*shape, "train")
+            inputs["train"] = HostCells.of(arrays, "train", masks).matrix(*shape, "train")
         given = _truth(own, arrays, layout, shape) if table is None else table
         known = _known(arrays, plan, shape, isinstance(own, Logits))
         return _made(own, replace(made, known=known)), given, inputs
@@ -253,7 +253,7 @@ def _firsts_of(arrays: Arrays, number: int) -> Firsts:
 def _truth(
     predictions: Predictions, arrays: Arrays, layout: Layout, shape: tuple[int, int]
 ) -> object:
-    taken = TakenTensor.of(arrays, "truth", layout)
+    taken = HostCells.of(arrays, "truth", layout)
     if isinstance(predictions, Logits):
         taken.require_inside(shape[1], "targets")
         return taken.column

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import distributed as dist
 
-import rectitude.errors
+from rectitude import errors
 from rectitude.errors import MetricFailed, RectitudeError
 from rectitude.evaluation.saved import restored, stored
 from rectitude.evaluation.stream import Evaluator
@@ -73,7 +73,7 @@ def _shared(work: Callable[[], bytes], group: Any) -> list[bytes]:
 
 
 def _error(name: str) -> type[RectitudeError]:
-    return getattr(rectitude.errors, name, RectitudeError)
+    return getattr(errors, name, RectitudeError)
 
 
 def all_gather_bytes(mine: bytes, group: Any = None) -> list[bytes]:

@@ -1,26 +1,19 @@
-"""Predictions held in tensors: what they are, and how main memory's own kernels read them.
-
-`Ranked`: lists of recommended items held in tensors, as `torch.topk` leaves them.
-"""
+"""Predictions held in tensors: what they are, and how arrays are made of them in main memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import polars as pl
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
-from rectitude.data.frames import series
 from rectitude.data.matrices import require_dimensions
 from rectitude.errors import BadLists, BadName, BadScores
-from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import (
     DIMENSIONS,
@@ -31,7 +24,9 @@ from rectitude.predictions.scores import (
     names_of,
     table_of,
 )
-from rectitude.torch.tensors import EMPTY, array, name_of, plain
+from rectitude.torch.tensors import array, name_of, plain
+
+_NUMPY_HAS = (torch.float16, torch.float32, torch.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,60 +59,6 @@ class Ranked:
             )
         if 0 in self.items.shape:
             raise BadLists(f"items is empty: its shape is {tuple(self.items.shape)}.", "a list.")
-
-
-def names(given: object | None, rows: int, what: str) -> pl.Series:
-    """The ids of rows: those given, or numbers from 0."""
-    if given is None:
-        return pl.Series(what, np.arange(rows))
-    ids = series(given, what)
-    if len(ids) != rows:
-        raise BadLists(f"{what} names {len(ids)}, and there are {rows} rows.", "one id a row.")
-    return ids
-
-
-def lists_of(
-    items: NDArray[Any], scores: NDArray[Any] | None, keys: Mapping[str, pl.Series]
-) -> Lists:
-    """Lists as a table; `keys` are the ids of rows, those of the lists last."""
-    wrong = items < EMPTY
-    if wrong.any():
-        first = int(np.flatnonzero(wrong.any(axis=1))[0])
-        raise BadLists(
-            f"{int(wrong.sum())} of {items.size} items are negative (first: row {first}).",
-            "item numbers from 0, -1 for an empty place.",
-        )
-    row, place = np.nonzero(items != EMPTY)
-    named = {role: ids.gather(row) for role, ids in keys.items()}
-    order = {"rank": place} if scores is None else {"score": scores[row, place].astype(np.float64)}
-    frame = pl.DataFrame({**named, "item": items[row, place], **order})
-    key = list(keys)[-1]
-    return Lists(frame, users=keys[key])
-
-
-_NUMPY_HAS = (torch.float16, torch.float32, torch.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class MadeScores(Scores):
-    """Scores that are opened in a way of their own."""
-
-    made: Callable[[], Dense] = field(kw_only=True)
-
-    def opened(self) -> Dense:
-        """What was made."""
-        return self.made()
-
-
-@dataclass(frozen=True, slots=True)
-class MadeLogits(Logits):
-    """Logits that are opened in a way of their own."""
-
-    made: Callable[[], Dense] = field(kw_only=True)
-
-    def opened(self) -> Dense:
-        """What was made."""
-        return self.made()
 
 
 def recognised(predictions: object, truth: object, users: object, ids: object) -> object:
@@ -209,8 +150,7 @@ def _names(predictions: Scores | Embeddings) -> dict[str, Any]:
 
 def _narrow(predictions: Scores | Logits, source: Tensor) -> Scores | Logits:
     """Scores of a type that NumPy lacks: converted block by block, as halves are."""
-    kind: Kind = "scores" if isinstance(predictions, Scores) else "logits"
-    made = partial(opened, predictions, tuple(source.shape), name_of(source.dtype), kind)
+    made = partial(opened, predictions, tuple(source.shape), words_of(predictions, source))
     blocks = partial(_blocks, source)
     if isinstance(predictions, Logits):
         return MadeLogits(source, made=partial(made, blocks))
@@ -218,26 +158,53 @@ def _narrow(predictions: Scores | Logits, source: Tensor) -> Scores | Logits:
     return MadeScores(source, made=partial(made, blocks), **sides)
 
 
-def opened(
-    predictions: Scores | Logits | Embeddings,
-    shape: tuple[int, ...],
-    dtype: str,
-    kind: Kind,
-    blocks: Callable[[], Iterator[Block]],
-) -> Dense:
-    """Dense predictions of a tensor with such a shape, named as they are elsewhere."""
-    words = f"{kind} ({' x '.join(map(str, shape))}, {dtype})"
-    if isinstance(predictions, Logits):
-        names = names_of(None, shape[-1], "classes", "columns")
-        return dense(blocks, table_of(None, None, shape[0], words), names, kind)
-    own = _names(predictions)
-    table = table_of(own["users"], own["lists"], shape[0], words)
-    names = names_of(own["items"], shape[-1], "items", "columns")
-    return dense(blocks, table, names, kind, predictions.padding)
-
-
 def _blocks(source: Tensor) -> Iterator[Block]:
     step = max(1, COPIED_BYTES // (4 * max(1, source[0].numel())))
     for block in torch.split(source, step):
         wide = block.float()
         yield (wide.amax(dim=1) if wide.ndim == 3 else wide).contiguous().numpy()
+
+
+def words_of(predictions: Scores | Logits, source: Tensor) -> str:
+    """Scores or logits in words, as those in arrays are described."""
+    kind = "scores" if isinstance(predictions, Scores) else "logits"
+    return f"{kind} ({' x '.join(map(str, source.shape))}, {name_of(source.dtype)})"
+
+
+def opened(
+    predictions: Scores | Logits | Embeddings,
+    shape: tuple[int, ...],
+    words: str,
+    blocks: Callable[[], Iterator[Block]],
+) -> Dense:
+    """Dense predictions of such a shape, named as they are elsewhere."""
+    if isinstance(predictions, Logits):
+        names = names_of(None, shape[-1], "classes", "columns")
+        return dense(blocks, table_of(None, None, shape[0], words), names, "logits")
+    own = _names(predictions)
+    table = table_of(own["users"], own["lists"], shape[0], words)
+    columns = "item vectors" if isinstance(predictions, Embeddings) else "columns"
+    names = names_of(own["items"], shape[-1], "items", columns)
+    return dense(blocks, table, names, "scores", predictions.padding)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeScores(Scores):
+    """Scores that are opened in a way of their own."""
+
+    made: Callable[[], Dense] = field(kw_only=True)
+
+    def opened(self) -> Dense:
+        """What was made."""
+        return self.made()
+
+
+@dataclass(frozen=True, slots=True)
+class MadeLogits(Logits):
+    """Logits that are opened in a way of their own."""
+
+    made: Callable[[], Dense] = field(kw_only=True)
+
+    def opened(self) -> Dense:
+        """What was made."""
+        return self.made()

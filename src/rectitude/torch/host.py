@@ -11,9 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rectitude.errors import BadName, BadTruth
+from rectitude.data.frames import series
+from rectitude.errors import BadLists, BadName, BadTruth
+from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits
-from rectitude.torch.held import Ranked, in_memory, lists_of, names, shape_of
+from rectitude.torch.held import Ranked, in_memory, shape_of
 from rectitude.torch.tensors import EMPTY, array, on_host, plain
 
 Batch = tuple[object, object, dict[str, Any]]
@@ -30,6 +32,17 @@ def on_host_inputs(predictions: object, truth: object, more: Mapping[str, Any]) 
     if isinstance(predictions, Logits) and isinstance(truth, Tensor) and shape is not None:
         truth = targets(truth, shape)
     return in_memory(predictions), _cells(truth, shape, "truth"), {**rest, **sides}
+
+
+def _cells(given: object, shape: tuple[int, int] | None, what: str) -> object:
+    if not isinstance(given, Tensor):
+        return given
+    if shape is None:
+        raise BadName(
+            f"{what} is a tensor, whose columns are those of scores, and these are not known.",
+            "scores in a tensor or an array.",
+        )
+    return on_host(given, *shape, what).matrix(*shape, what)
 
 
 def targets(given: Tensor, shape: tuple[int, int]) -> NDArray[np.int64]:
@@ -50,17 +63,6 @@ def require_targets(given: Tensor) -> None:
         )
 
 
-def _cells(given: object, shape: tuple[int, int] | None, what: str) -> object:
-    if not isinstance(given, Tensor):
-        return given
-    if shape is None:
-        raise BadName(
-            f"{what} is a tensor, whose columns are those of scores, and these are not known.",
-            "scores in a tensor or an array.",
-        )
-    return on_host(given, *shape, what).matrix(*shape, what)
-
-
 def ranked_inputs(predictions: Ranked, truth: object, more: Mapping[str, Any]) -> Batch:
     """Lists in tensors as tables."""
     predictions.require_fitting()
@@ -70,6 +72,25 @@ def ranked_inputs(predictions: Ranked, truth: object, more: Mapping[str, Any]) -
     given = _table(truth, keys) if isinstance(truth, Tensor) else truth
     rest = {what: _beside(value, what) for what, value in more.items()}
     return lists_of(items, scores, keys), given, rest
+
+
+def lists_of(
+    items: NDArray[Any], scores: NDArray[Any] | None, keys: Mapping[str, pl.Series]
+) -> Lists:
+    """Lists as a table; `keys` are the ids of rows, those of the lists last."""
+    wrong = items < EMPTY
+    if wrong.any():
+        first = int(np.flatnonzero(wrong.any(axis=1))[0])
+        raise BadLists(
+            f"{int(wrong.sum())} of {items.size} items are negative (first: row {first}).",
+            "item numbers from 0, -1 for an empty place.",
+        )
+    row, place = np.nonzero(items != EMPTY)
+    named = {role: ids.gather(row) for role, ids in keys.items()}
+    order = {"rank": place} if scores is None else {"score": scores[row, place].astype(np.float64)}
+    frame = pl.DataFrame({**named, "item": items[row, place], **order})
+    key = list(keys)[-1]
+    return Lists(frame, users=keys[key])
 
 
 def _keys(predictions: Ranked, list_key: str) -> dict[str, pl.Series]:
@@ -84,6 +105,16 @@ def _keys(predictions: Ranked, list_key: str) -> dict[str, pl.Series]:
         )
     own = {list_key: names(plain(predictions.lists), rows, "lists")}
     return own if users is None else {"user": names(users, rows, "users"), **own}
+
+
+def names(given: object | None, rows: int, what: str) -> pl.Series:
+    """The ids of rows: those given, or numbers from 0."""
+    if given is None:
+        return pl.Series(what, np.arange(rows))
+    ids = series(given, what)
+    if len(ids) != rows:
+        raise BadLists(f"{what} names {len(ids)}, and there are {rows} rows.", "one id a row.")
+    return ids
 
 
 def _beside(given: object, what: str) -> object:

@@ -1,6 +1,6 @@
-"""`RankingMetric`: an evaluator as a torchmetrics metric, exact over any number of processes.
-
-`RankingCallback`: what the steps of a LightningModule return is evaluated and logged.
+"""An evaluator where torch expects something of its own: `RankingMetric`, a torchmetrics metric
+that is exact over any number of processes, and `RankingCallback`, which evaluates what the steps of
+a LightningModule return and logs it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from rectitude.evaluation.stream import Evaluator as Sums
 from rectitude.torch.evaluator import Check, Evaluator, Repeated
 
 _STATE = "evaluator"
+Stage = Literal["val", "test"]
+Inputs = Callable[[Any, Any], Mapping[str, Any]]
 
 
 class RankingMetric(Metric):
@@ -146,10 +148,6 @@ class RankingMetric(Metric):
             for name in self.evaluator.sums.names
         }
         return values if len(values) > 1 else next(iter(values.values()))
-
-
-Stage = Literal["val", "test"]
-Inputs = Callable[[Any, Any], Mapping[str, Any]]
 
 
 class RankingCallback(Callback):

@@ -2,9 +2,8 @@
 
 Under distributed data parallel, samplers repeat samples to give every process as many. Nothing can
 be taken out of a sum without knowing what it put in, so every list keeps its id and where the items
-of its truth stand; scores are never kept.
-
-Values as bytes: JSON, and the columns it refers to. Nothing in them is ever executed.
+of its truth stand; scores are never kept. Records are packed as JSON and the columns it refers to,
+of which nothing is ever executed.
 """
 
 from __future__ import annotations
@@ -30,94 +29,16 @@ from rectitude.errors import BadIds, BadName, BadScores, UnreadableFile
 from rectitude.evaluation.stream import Evaluator
 from rectitude.judge.align import Aligned, align_inputs
 from rectitude.judge.dense import Reading, keeping_scores, reading
-from rectitude.rowkernels.rows import Chances
+from rectitude.rowkernels.standings import Chances
 from rectitude.torch.scored import gone
 
+_TABLES = ("train", "items", "users")
 _CLASSES: dict[str, type[Any]] = {
     one.__name__: one
     for one in (Chances, Dense, Entry, Firsts, Inputs, Known, Ledger, Ragged, ReadingKey, Table)
 }
 _LEFT_OUT = {"blocks": gone, "progress": None}
 """What is the same in all that is kept: the scores are gone."""
-
-
-def pack(value: Any) -> bytes:
-    """A value made of tables, columns and plain values, as bytes."""
-    room = BytesIO()
-    with ZipFile(room, "w", ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("value", json.dumps(_packed(value, archive)))
-    return room.getvalue()
-
-
-def unpack(packed: bytes) -> Any:
-    """What `pack` was given."""
-    try:
-        with ZipFile(BytesIO(packed)) as archive:
-            return _unpacked(json.loads(archive.read("value")), archive)
-    except (BadZipFile, KeyError, ValueError, TypeError) as error:
-        raise UnreadableFile(f"the state is damaged: {error!r}.", "a whole state.") from error
-
-
-def _packed(value: Any, archive: ZipFile) -> Any:
-    if isinstance(value, (pl.Series, pl.DataFrame, np.ndarray, bytes)):
-        return _member(value, archive)
-    if dataclasses.is_dataclass(value) or isinstance(value, (Chances, Firsts, ReadingKey)):
-        names = _fields(value) if dataclasses.is_dataclass(value) else value._fields
-        inside = {name: _packed(getattr(value, name), archive) for name in names}
-        return {"class": type(value).__name__, "fields": inside}
-    if isinstance(value, Mapping):
-        return {"pairs": [[_packed(k, archive), _packed(v, archive)] for k, v in value.items()]}
-    if isinstance(value, (tuple, list)):
-        return {type(value).__name__: [_packed(one, archive) for one in value]}
-    return value
-
-
-def _fields(value: Any) -> list[str]:
-    return [f.name for f in dataclasses.fields(value) if f.name not in _LEFT_OUT]
-
-
-def _member(
-    value: pl.Series | pl.DataFrame | np.ndarray[Any, Any] | bytes, archive: ZipFile
-) -> Any:
-    room, name = BytesIO(), f"{len(archive.namelist())}"
-    if isinstance(value, bytes):
-        room.write(value)
-    elif isinstance(value, np.ndarray):
-        np.save(room, value, allow_pickle=False)
-    else:
-        frame = value.to_frame("only") if isinstance(value, pl.Series) else value
-        if pl.Object in frame.dtypes:
-            raise BadIds("ids are objects, which cannot be kept.", "whole numbers or text.")
-        frame.write_ipc(room)
-    archive.writestr(name, room.getvalue())
-    return {"member": name, "kind": type(value).__name__}
-
-
-def _unpacked(value: Any, archive: ZipFile) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "member" in value:
-        return _from_member(archive.read(value["member"]), value["kind"])
-    for kind in (tuple, list):
-        if kind.__name__ in value:
-            return kind(_unpacked(one, archive) for one in value[kind.__name__])
-    if "pairs" in value:
-        return {_unpacked(k, archive): _unpacked(v, archive) for k, v in value["pairs"]}
-    one = _CLASSES[value["class"]]
-    inside = {name: _unpacked(part, archive) for name, part in value["fields"].items()}
-    return one(**inside, **(_LEFT_OUT if one is Dense else {}))
-
-
-def _from_member(content: bytes, kind: str) -> Any:
-    if kind == "bytes":
-        return content
-    if kind == "ndarray":
-        return np.load(BytesIO(content), allow_pickle=False)
-    frame = pl.read_ipc(BytesIO(content))
-    return frame["only"] if kind == "Series" else frame
-
-
-_TABLES = ("train", "items", "users")
 
 
 @dataclass(frozen=True)
@@ -170,33 +91,6 @@ def record_of(
         dense = replace(dense, blocks=gone, known=_known(sides, dense, evaluator), progress=None)
         sources = replace(sources, dense=dense)
     return Record(_content(sources, keys), _shared(sources, before), lists, named), sources
-
-
-def _content(sources: Inputs, keys: pl.Series) -> bytes:
-    own = replace(sources, train=None, items=None, users=None)
-    if own.dense is not None:
-        own = replace(own, dense=replace(own.dense, items=own.dense.items[:0]))
-    return pack((own, keys))
-
-
-def _shared(sources: Inputs, before: Record | None) -> Mapping[str, Any]:
-    """Tables and columns of a batch; those of the other batch where they are equal."""
-    mine = {side: getattr(sources, side) for side in _TABLES}
-    mine["columns"] = None if sources.dense is None else sources.dense.items
-    if before is None:
-        return mine
-    same = {name: _same(value, before.shared[name]) for name, value in mine.items()}
-    if all(same.values()):
-        return before.shared
-    return {name: before.shared[name] if same[name] else mine[name] for name in mine}
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    if isinstance(mine, Table) and isinstance(theirs, Table):
-        return mine.columns == theirs.columns and mine.frame.equals(theirs.frame)
-    if isinstance(mine, pl.Series) and isinstance(theirs, pl.Series):
-        return mine.dtype == theirs.dtype and mine.equals(theirs)
-    return mine is theirs
 
 
 def _require_few(sources: Inputs, evaluator: Evaluator) -> None:
@@ -261,6 +155,33 @@ def _of_reading(found: Reading, dense: Dense) -> Known:
     return Known.of(cells, standings, own, found.firsts)
 
 
+def _content(sources: Inputs, keys: pl.Series) -> bytes:
+    own = replace(sources, train=None, items=None, users=None)
+    if own.dense is not None:
+        own = replace(own, dense=replace(own.dense, items=own.dense.items[:0]))
+    return pack((own, keys))
+
+
+def _shared(sources: Inputs, before: Record | None) -> Mapping[str, Any]:
+    """Tables and columns of a batch; those of the other batch where they are equal."""
+    mine = {side: getattr(sources, side) for side in _TABLES}
+    mine["columns"] = None if sources.dense is None else sources.dense.items
+    if before is None:
+        return mine
+    same = {name: _same(value, before.shared[name]) for name, value in mine.items()}
+    if all(same.values()):
+        return before.shared
+    return {name: before.shared[name] if same[name] else mine[name] for name in mine}
+
+
+def _same(mine: Any, theirs: Any) -> bool:
+    if isinstance(mine, Table) and isinstance(theirs, Table):
+        return mine.columns == theirs.columns and mine.frame.equals(theirs.frame)
+    if isinstance(mine, pl.Series) and isinstance(theirs, pl.Series):
+        return mine.dtype == theirs.dtype and mine.equals(theirs)
+    return mine is theirs
+
+
 def _without(sources: Inputs, keys: pl.Series) -> Inputs:
     """A batch without the lists of some keys."""
     tables: dict[str, Any] = {
@@ -295,3 +216,79 @@ def _table_without(table: Table | None, keys: pl.Series) -> Table | None:
 def _among(ids: pl.Series, keys: pl.Series) -> Flags:
     """Which ids are among some keys."""
     return _plain(ids).is_in(_plain(keys).implode()).to_numpy()
+
+
+def pack(value: Any) -> bytes:
+    """A value made of tables, columns and plain values, as bytes."""
+    room = BytesIO()
+    with ZipFile(room, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("value", json.dumps(_packed(value, archive)))
+    return room.getvalue()
+
+
+def _packed(value: Any, archive: ZipFile) -> Any:
+    if isinstance(value, (pl.Series, pl.DataFrame, np.ndarray, bytes)):
+        return _member(value, archive)
+    if dataclasses.is_dataclass(value) or isinstance(value, (Chances, Firsts, ReadingKey)):
+        names = _fields(value) if dataclasses.is_dataclass(value) else value._fields
+        inside = {name: _packed(getattr(value, name), archive) for name in names}
+        return {"class": type(value).__name__, "fields": inside}
+    if isinstance(value, Mapping):
+        return {"pairs": [[_packed(k, archive), _packed(v, archive)] for k, v in value.items()]}
+    if isinstance(value, (tuple, list)):
+        return {type(value).__name__: [_packed(one, archive) for one in value]}
+    return value
+
+
+def _fields(value: Any) -> list[str]:
+    return [f.name for f in dataclasses.fields(value) if f.name not in _LEFT_OUT]
+
+
+def _member(
+    value: pl.Series | pl.DataFrame | np.ndarray[Any, Any] | bytes, archive: ZipFile
+) -> Any:
+    room, name = BytesIO(), f"{len(archive.namelist())}"
+    if isinstance(value, bytes):
+        room.write(value)
+    elif isinstance(value, np.ndarray):
+        np.save(room, value, allow_pickle=False)
+    else:
+        frame = value.to_frame("only") if isinstance(value, pl.Series) else value
+        if pl.Object in frame.dtypes:
+            raise BadIds("ids are objects, which cannot be kept.", "whole numbers or text.")
+        frame.write_ipc(room)
+    archive.writestr(name, room.getvalue())
+    return {"member": name, "kind": type(value).__name__}
+
+
+def unpack(packed: bytes) -> Any:
+    """What `pack` was given."""
+    try:
+        with ZipFile(BytesIO(packed)) as archive:
+            return _unpacked(json.loads(archive.read("value")), archive)
+    except (BadZipFile, KeyError, ValueError, TypeError) as error:
+        raise UnreadableFile(f"the state is damaged: {error!r}.", "a whole state.") from error
+
+
+def _unpacked(value: Any, archive: ZipFile) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "member" in value:
+        return _from_member(archive.read(value["member"]), value["kind"])
+    for kind in (tuple, list):
+        if kind.__name__ in value:
+            return kind(_unpacked(one, archive) for one in value[kind.__name__])
+    if "pairs" in value:
+        return {_unpacked(k, archive): _unpacked(v, archive) for k, v in value["pairs"]}
+    one = _CLASSES[value["class"]]
+    inside = {name: _unpacked(part, archive) for name, part in value["fields"].items()}
+    return one(**inside, **(_LEFT_OUT if one is Dense else {}))
+
+
+def _from_member(content: bytes, kind: str) -> Any:
+    if kind == "bytes":
+        return content
+    if kind == "ndarray":
+        return np.load(BytesIO(content), allow_pickle=False)
+    frame = pl.read_ipc(BytesIO(content))
+    return frame["only"] if kind == "Series" else frame

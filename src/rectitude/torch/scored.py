@@ -1,9 +1,7 @@
-"""Scores on their device: merged, multiplied, checked for what cannot be compared.
+"""Scores on their device: merged or multiplied, checked, and counted in plain torch.
 
-Ranks by counting, in plain torch, on whatever device the scores lie.
-
-The same results as `rectitude.rowkernels.rows`, number for number; nothing here waits for the
-device.
+Counting gives the same results as `rectitude.rowkernels.rows`, number for number, and nothing here
+waits for the device.
 """
 
 from __future__ import annotations
@@ -32,32 +30,69 @@ from rectitude.predictions.scores import (
     Kind,
     Scores,
     column_of,
-    dense,
     names_of,
-    table_of,
 )
-from rectitude.torch.held import opened
+from rectitude.torch.held import opened, words_of
 from rectitude.torch.tensors import Arrays, name_of, plain
 
+Predictions = Scores | Logits | Embeddings
 STEP = 1 << 25
 """Scores that are compared at a time: what is noted of them takes as many bytes, or a few more."""
 
 
-class DeviceCounts(NamedTuple):
-    """Where cells stand in their rows; `tied` is 0 for a cell that is masked or does not exist."""
+class Scored(NamedTuple):
+    """Scores that can be compared, on their device, and what is to be known of them elsewhere."""
 
-    above: Tensor
-    tied: Tensor
-    before: Tensor
+    scores: Tensor
+    checks: dict[str, Tensor]
+    """what tells whether they are sound"""
+    opened: Callable[[Predictions], Dense]
+    """names and shape without the scores, of the predictions with names in main memory"""
 
 
-class First(NamedTuple):
-    """What stands first in each row, and the loss of its target where it was asked for."""
+def scored(predictions: Predictions) -> Scored:
+    """The scores of dense predictions that lie on a device."""
+    if isinstance(predictions, Embeddings):
+        return _products(predictions)
+    kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
+    source = _real(predictions.source, kind, DIMENSIONS[kind])
+    scores = comparable(source)
+    words = words_of(predictions, source)
+    made = partial(opened, shape=tuple(source.shape), words=words, blocks=gone)
+    return Scored(scores, holes(scores), made)
 
-    best: Tensor
-    second: Tensor
-    last_best: Tensor
-    loss: Tensor | None
+
+def _products(predictions: Embeddings) -> Scored:
+    """The products, in the precision of the vectors, whatever autocast would make of them."""
+    sides = {"user": predictions.user_vectors, "item": predictions.item_vectors}
+    left, right = (_wide(_real(side, f"{name} vectors", (2,))) for name, side in sides.items())
+    require_same_dimensions(left.shape[1], right.shape[1])
+    kind = torch.promote_types(left.dtype, right.dtype)
+    with torch.autocast(left.device.type, enabled=False):
+        scores = left.to(kind) @ right.to(kind).T
+    finite = {"user": left.isfinite().all(dim=1), "item": right.isfinite().all(dim=1)}
+    checks = {f"finite/{name}": flags for name, flags in finite.items()}
+    words = f"embeddings ({len(left)} x {len(right)}, {left.shape[1]} dimensions)"
+    made = partial(opened, shape=(len(left), len(right)), words=words, blocks=gone)
+    return Scored(scores, {**checks, **holes(scores)}, made)
+
+
+def _real(given: object, what: str, dimensions: tuple[int, ...]) -> Tensor:
+    """A tensor of real numbers, or an error."""
+    if not isinstance(given, Tensor):
+        raise BadScores(f"{what} is a {type(given).__name__}.", "a tensor, like the others.")
+    shape = tuple(given.shape)
+    if given.layout != torch.strided:
+        raise BadScores(f"{what} has the shape {shape}.", "(rows, columns).")
+    require_dimensions(shape, what, dimensions)
+    require_numbers(shape, what, name_of(given.dtype) if given.is_complex() else None)
+    return given.detach()
+
+
+def _wide(vectors: Tensor) -> Tensor:
+    if not vectors.is_floating_point():
+        return vectors.double()
+    return vectors if vectors.dtype.itemsize > 2 else vectors.float()
 
 
 def comparable(scores: Tensor) -> Tensor:
@@ -69,6 +104,11 @@ def comparable(scores: Tensor) -> Tensor:
     return scores.amax(dim=1) if scores.ndim == 3 else scores
 
 
+def gone() -> Iterator[Block]:
+    """The blocks of scores that were counted and not kept."""
+    raise BadScores("the scores were not kept.", "what was counted in them.")
+
+
 def holes(scores: Tensor) -> dict[str, Tensor]:
     """How many NaN each row holds, and the column of the first; `require_sound` reads them."""
     parts = []
@@ -77,6 +117,35 @@ def holes(scores: Tensor) -> dict[str, Tensor]:
         parts.append((missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
     cells, first = (torch.cat(part) for part in zip(*parts, strict=True))
     return {"holes/cells": cells, "holes/first": first}
+
+
+def require_sound(made: Dense, arrays: Arrays) -> None:
+    """An error if a vector is not finite, or a score NaN."""
+    for name in ("user", "item"):
+        if f"finite/{name}" in arrays:
+            require_finite_vectors(arrays[f"finite/{name}"], name)
+    cells, first = arrays["holes/cells"], arrays["holes/first"]
+    rows = np.flatnonzero(cells)
+    if len(rows):
+        where = (int(rows[0]), int(first[rows[0]]))
+        Holes(made, len(rows), int(cells.sum()), where).require_none()
+
+
+def without_scores(predictions: Predictions) -> Predictions:
+    """The predictions' names alone, so that no scores are held."""
+    if isinstance(predictions, Embeddings):
+        return replace(predictions, user_vectors=None, item_vectors=None)
+    return replace(predictions, source=None)
+
+
+def padding_of(predictions: Predictions, columns: int, usual: object) -> int | None:
+    """The column that stands for no item: the one named, or else the usual one."""
+    if isinstance(predictions, Logits):
+        return None
+    item = usual if predictions.padding is None else predictions.padding
+    if item is None:
+        return None
+    return column_of(names_of(plain(predictions.items), columns, "items", "columns"), item)
 
 
 def hidden(
@@ -93,6 +162,14 @@ def hidden(
     if padding is not None:
         left[:, padding].fill_(float("nan"))
     return left[:, :columns]
+
+
+class DeviceCounts(NamedTuple):
+    """Where cells stand in their rows; `tied` is 0 for a cell that is masked or does not exist."""
+
+    above: Tensor
+    tied: Tensor
+    before: Tensor
 
 
 def count(scores: Tensor, row: Tensor, column: Tensor) -> DeviceCounts:
@@ -119,6 +196,15 @@ def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:
     inside = (column >= 0) & (column < scores.shape[1])
     own = scores[row, column.clamp(0, scores.shape[1] - 1)]
     return torch.where(inside, own, float("nan"))
+
+
+class First(NamedTuple):
+    """What stands first in each row, and the loss of its target where it was asked for."""
+
+    best: Tensor
+    second: Tensor
+    last_best: Tensor
+    loss: Tensor | None
 
 
 def first_places(logits: Tensor, target: Tensor, want_loss: bool) -> First:
@@ -158,106 +244,3 @@ def _loss(logits: Tensor, target: Tensor) -> Tensor:
 def _rows(scores: Tensor) -> int:
     """How many rows are looked at together."""
     return max(1, STEP // max(1, scores.shape[1]))
-
-
-Predictions = Scores | Logits | Embeddings
-
-
-class Scored(NamedTuple):
-    """Scores that can be compared, on their device, and what is to be known of them elsewhere."""
-
-    scores: Tensor
-    checks: dict[str, Tensor]
-    """what tells whether they are sound"""
-    opened: Callable[[Predictions], Dense]
-    """names and shape without the scores, of the predictions with names in main memory"""
-
-
-def scored(predictions: Predictions) -> Scored:
-    """The scores of dense predictions that lie on a device."""
-    if isinstance(predictions, Embeddings):
-        return _products(predictions)
-    kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
-    source = _real(predictions.source, kind, DIMENSIONS[kind])
-    scores = comparable(source)
-    words = (tuple(source.shape), name_of(source.dtype), kind)
-
-    def made(named: Predictions) -> Dense:
-        return opened(named, *words, gone)
-
-    return Scored(scores, holes(scores), made)
-
-
-def _products(predictions: Embeddings) -> Scored:
-    """The products, in the precision of the vectors, whatever autocast would make of them."""
-    sides = {"user": predictions.user_vectors, "item": predictions.item_vectors}
-    left, right = (_wide(_real(side, f"{name} vectors", (2,))) for name, side in sides.items())
-    require_same_dimensions(left.shape[1], right.shape[1])
-    kind = torch.promote_types(left.dtype, right.dtype)
-    with torch.autocast(left.device.type, enabled=False):
-        scores = left.to(kind) @ right.to(kind).T
-    finite = {"user": left.isfinite().all(dim=1), "item": right.isfinite().all(dim=1)}
-    checks = {f"finite/{name}": flags for name, flags in finite.items()}
-    words = f"embeddings ({len(left)} x {len(right)}, {left.shape[1]} dimensions)"
-    shape = (len(left), len(right))
-    made = partial(_opened_products, shape=shape, words=words)
-    return Scored(scores, {**checks, **holes(scores)}, made)
-
-
-def _opened_products(predictions: Predictions, shape: tuple[int, int], words: str) -> Dense:
-    own = {side: plain(getattr(predictions, side)) for side in ("users", "items", "lists")}
-    table = table_of(own["users"], own["lists"], shape[0], words)
-    names = names_of(own["items"], shape[1], "items", "item vectors")
-    return dense(gone, table, names, "scores", getattr(predictions, "padding", None))
-
-
-def _real(given: object, what: str, dimensions: tuple[int, ...]) -> Tensor:
-    """A tensor of real numbers, or an error."""
-    if not isinstance(given, Tensor):
-        raise BadScores(f"{what} is a {type(given).__name__}.", "a tensor, like the others.")
-    shape = tuple(given.shape)
-    if given.layout != torch.strided:
-        raise BadScores(f"{what} has the shape {shape}.", "(rows, columns).")
-    require_dimensions(shape, what, dimensions)
-    require_numbers(shape, what, name_of(given.dtype) if given.is_complex() else None)
-    return given.detach()
-
-
-def _wide(vectors: Tensor) -> Tensor:
-    if not vectors.is_floating_point():
-        return vectors.double()
-    return vectors if vectors.dtype.itemsize > 2 else vectors.float()
-
-
-def gone() -> Iterator[Block]:
-    """The blocks of scores that were counted and not kept."""
-    raise BadScores("the scores were not kept.", "what was counted in them.")
-
-
-def require_sound(made: Dense, arrays: Arrays) -> None:
-    """An error if a vector is not finite, or a score NaN."""
-    for name in ("user", "item"):
-        if f"finite/{name}" in arrays:
-            require_finite_vectors(arrays[f"finite/{name}"], name)
-    cells, first = arrays["holes/cells"], arrays["holes/first"]
-    rows = np.flatnonzero(cells)
-    if len(rows):
-        where = (int(rows[0]), int(first[rows[0]]))
-        Holes(made, len(rows), int(cells.sum()), where).require_none()
-
-
-def without_scores(predictions: Predictions) -> Predictions:
-    """The predictions' names alone, so that no scores are held."""
-    if isinstance(predictions, Embeddings):
-        return replace(predictions, user_vectors=None, item_vectors=None)
-    return replace(predictions, source=None)
-
-
-def padding_of(predictions: Predictions, columns: int, usual: object) -> int | None:
-    """The column that stands for no item: the one named, or else the usual one."""
-    if isinstance(predictions, Logits):
-        return None
-    item = usual if predictions.padding is None else predictions.padding
-    if item is None:
-        return None
-    return column_of(names_of(plain(predictions.items), columns, "items", "columns"), item)

@@ -1,8 +1,7 @@
-"""Tensors as the rest of the library takes them: arrays, sparse matrices, and where they lie.
+"""Tensors as the rest of the library takes them: arrays, and cells of the scores that they name.
 
-Small results on their way from a device: copied behind its work, and read once they are there.
-
-A batch leaves nothing on the device but what is copied. The host never waits for it in `update`,
+What was counted on a device is copied behind its work and read once it is there (`Copies`,
+`Queue`): a batch leaves nothing else on the device, and the host never waits for it in `update`,
 unless very many batches are on their way.
 """
 
@@ -22,18 +21,12 @@ from torch import Tensor
 from rectitude.arrays import offsets_of
 from rectitude.errors import BadScores, BadTruth, RectitudeError
 
+Arrays = Mapping[str, NDArray[Any]]
 Layout = Literal["targets", "padded", "sparse", "marked"]
 EMPTY = -1
 """A place of a padded tensor that holds no column."""
-
-
-class TensorCells(NamedTuple):
-    """Cells of the scores that a tensor names, row after row, with a value each or 1 for all."""
-
-    row: Tensor
-    column: Tensor
-    value: Tensor | None
-    layout: Layout
+MOST = 64
+"""Batches that may be on their way: the host waits for the oldest of more."""
 
 
 def array(tensor: Tensor) -> NDArray[Any]:
@@ -44,14 +37,14 @@ def array(tensor: Tensor) -> NDArray[Any]:
     return plain.numpy()
 
 
-def name_of(dtype: torch.dtype) -> str:
-    """The type in words, as NumPy has it: `float32`."""
-    return str(dtype).removeprefix("torch.")
-
-
 def plain(value: object) -> object:
     """The value, as an array if it is a dense tensor."""
     return array(value) if isinstance(value, Tensor) and value.layout == torch.strided else value
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """The type in words, as NumPy has it: `float32`."""
+    return str(dtype).removeprefix("torch.")
 
 
 def device_of(tensors: Mapping[str, object]) -> torch.device:
@@ -120,6 +113,15 @@ def _require_grades(given: Tensor, what: str) -> None:
         )
 
 
+class TensorCells(NamedTuple):
+    """Cells of the scores that a tensor names, row after row, with a value each or 1 for all."""
+
+    row: Tensor
+    column: Tensor
+    value: Tensor | None
+    layout: Layout
+
+
 def cells_of(given: Tensor, rows: int, columns: int, what: str) -> TensorCells:
     """The cells that a tensor names, where it lies."""
     layout, given = layout_of(given, rows, columns, what), given.detach()
@@ -129,7 +131,7 @@ def cells_of(given: Tensor, rows: int, columns: int, what: str) -> TensorCells:
         _require_grades(given, what)
         row, column = given.nonzero(as_tuple=True)
         return TensorCells(row, column, given[row, column], layout)
-    wide = given.reshape(rows, -1)
+    wide = given.unsqueeze(1) if layout == "targets" else given
     row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
     return TensorCells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
 
@@ -145,7 +147,13 @@ def _sparse_cells(given: Tensor, rows: int) -> TensorCells:
     return TensorCells(row, column, given.values(), "sparse")
 
 
-class TakenTensor(NamedTuple):
+def as_tensors(name: str, cells: TensorCells) -> dict[str, Tensor]:
+    """The cells by name, to be copied together with others."""
+    parts = {f"{name}/row": cells.row, f"{name}/column": cells.column}
+    return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
+
+
+class HostCells(NamedTuple):
     """Cells as arrays."""
 
     row: NDArray[np.int64]
@@ -154,11 +162,11 @@ class TakenTensor(NamedTuple):
     layout: Layout
 
     @staticmethod
-    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> TakenTensor:
+    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> HostCells:
         """The cells among arrays that `as_tensors` named."""
         column = given[f"{name}/column"]
         value = given.get(f"{name}/value", np.ones(len(column)))
-        return TakenTensor(given[f"{name}/row"], column, value.astype(np.float64), layout)
+        return HostCells(given[f"{name}/row"], column, value.astype(np.float64), layout)
 
     def matrix(self, rows: int, columns: int, what: str) -> csr_array:
         """The cells as a sparse matrix, in their own order, or an error if one lies outside."""
@@ -185,13 +193,7 @@ class TakenTensor(NamedTuple):
         )
 
 
-def as_tensors(name: str, cells: TensorCells) -> dict[str, Tensor]:
-    """The cells by name, to be copied together with others."""
-    parts = {f"{name}/row": cells.row, f"{name}/column": cells.column}
-    return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
-
-
-def on_host(given: Tensor, rows: int, columns: int, what: str) -> TakenTensor:
+def on_host(given: Tensor, rows: int, columns: int, what: str) -> HostCells:
     """The cells that a tensor names, as arrays.
 
     NumPy makes them: torch would start threads for so little work, which keep the processors busy
@@ -200,20 +202,15 @@ def on_host(given: Tensor, rows: int, columns: int, what: str) -> TakenTensor:
     layout = layout_of(given, rows, columns, what)
     if layout == "sparse":
         parts = as_tensors(what, _sparse_cells(given.detach(), rows))
-        return TakenTensor.of({key: array(part) for key, part in parts.items()}, what, layout)
+        return HostCells.of({key: array(part) for key, part in parts.items()}, what, layout)
     if layout == "marked":
         _require_grades(given, what)
         values = array(given)
         row, column = np.nonzero(values != 0)
-        return TakenTensor(row, column, values[row, column].astype(np.float64), layout)
+        return HostCells(row, column, values[row, column].astype(np.float64), layout)
     column = array(given).reshape(-1).astype(np.int64, copy=False)
     row = np.repeat(np.arange(rows), len(column) // max(rows, 1))
-    return TakenTensor(row, column, np.ones(len(column)), layout)
-
-
-MOST = 64
-"""Batches that may be on their way: the host waits for the oldest of more."""
-Arrays = Mapping[str, NDArray[Any]]
+    return HostCells(row, column, np.ones(len(column)), layout)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@
 A registered class works in `evaluate`, on the command line and in reports as `FirstHalf@10`.
 
 In a training loop: `base` and `kinds` are what classes inherit, `blocks` what they share, `checks`
-what they refuse, `together` several of them. In `evaluate`: `registry` gives a class a name,
-`bridge` makes a function of it, and `rows` makes tensors of judged lists.
+what they refuse. `registry` gives a class a name and feeds several of them together; `bridge` makes
+tensors of judged lists and a function of the class, which `evaluate` calls.
 """
 
 from __future__ import annotations

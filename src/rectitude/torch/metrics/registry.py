@@ -1,6 +1,5 @@
-"""The registry of metric classes. What is registered here can also be evaluated by its name.
-
-`MetricSet`: several metrics at several cutoffs, fed together.
+"""Metric classes by name: what is registered can be evaluated by its name, and `MetricSet` feeds
+several classes at several cutoffs together.
 """
 
 from __future__ import annotations
