@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from rectitude.errors import unknown_name
-from rectitude.render import aligned, number
+from rectitude.render import Grid, number
 
 if TYPE_CHECKING:
     from rectitude.auditing.parts import Compared
@@ -29,7 +29,7 @@ def report(audit: Audit) -> str:
     found = [one for one in audit.findings if one.severity != "fine"]
     lines = [*_heading(audit), ""]
     if found:
-        lines += [aligned([_titles(audit), *(_cells(audit, one) for one in found)]), ""]
+        lines += [Grid(_titles(audit), [_cells(audit, one) for one in found]).text(), ""]
     elif not audit.failures:
         lines += ["Nothing was found.", ""]
     lines += _unmeasured(audit)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from rectitude.render import Place
 from rectitude.reports.content import Content, Value
 
 NAMED = 3
@@ -21,8 +22,7 @@ class HeadlineCell:
     value: float | None
     text: str
     interval: str = ""
-    mark: str = ""
-    """best, second, or nothing"""
+    mark: Place = ""
     apart: bool = False
     """whether it is significantly different from the baseline's"""
     counted: int | None = None
@@ -90,7 +90,7 @@ def _spread(value: Value) -> str:
     return "" if deviation is None or math.isnan(deviation) else f"± {digits(deviation)}"
 
 
-def _mark(content: Content, metric: str, value: float) -> str:
+def _mark(content: Content, metric: str, value: float) -> Place:
     """Best and second best where there are enough models for these words to mean something."""
     having = [one.value for one in content.values[metric].values() if one.value is not None]
     levels = sorted(set(having), reverse=content.best[metric] == "high")

@@ -23,7 +23,7 @@ from rectitude.errors import (
     UnreadableFile,
     unknown_name,
 )
-from rectitude.render import aligned, number
+from rectitude.render import Grid, number
 from rectitude.reports import epoch as epoch_lines
 from rectitude.reports.epoch import (
     Epoch,
@@ -286,10 +286,10 @@ class History:
 
     def __str__(self) -> str:
         table = self.curves()
-        rows = [[number(cell) for cell in row] for row in table.rows()]
+        rows = [[*map(number, row)] for row in table.rows()]
         best = self._marked()
         said = "" if best is None else f"\nbest {self._name('')}: epoch {best.number}"
-        return aligned([table.columns, *rows]) + said
+        return Grid(table.columns, rows).text() + said
 
     __repr__ = __str__
 

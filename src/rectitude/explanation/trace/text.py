@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rectitude.metrics.registry import written
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 if TYPE_CHECKING:
     from rectitude.explanation.trace import Trace
@@ -63,7 +63,7 @@ def _table(lines: Sequence[TraceLine]) -> str:
         if name in ("rank", "item") or any(getattr(line, name) is not None for line in lines)
     ]
     rows = [[_cell(line, name) for name in there] for line in lines]
-    return aligned([[_HEADINGS[name] for name in there], *rows])
+    return Grid([_HEADINGS[name] for name in there], rows).text()
 
 
 def _cell(line: TraceLine, name: str) -> str:
@@ -102,7 +102,7 @@ def _fraction_steps(trace: Trace) -> list[str]:
             [str(one.rank), f"{one.gain:.6g}", f"{one.discount:.6g}", f"{one.adds:.6g}"]
             for one in trace.ideal
         ]
-        table = aligned([["rank", "gain", "discount", "adds"], *rows])
+        table = Grid(["rank", "gain", "discount", "adds"], rows).text()
         below = "\n".join([f"{below}, the best list:", *_indented(table)])
     steps.append(below)
     fraction = f"{trace.above:.10g} / {trace.below:.10g}"
