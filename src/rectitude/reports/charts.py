@@ -1,6 +1,4 @@
-"""The charts of a report, each from plain numbers to SVG.
-
-Charts are SVG text: elements, scales, and the frame that all of them share.
+"""Charts, each from plain numbers to SVG: lines, ranges, waterfalls and flows.
 
 Colours are names of the page's style (`var(--s0)`), so that a chart follows the light and the dark
 theme; `standalone` gives a file with colours of its own.
@@ -9,7 +7,9 @@ theme; `standalone` gives a file with colours of its own.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ SERIES = (
 MARKS = ("circle", "square", "triangle", "diamond")
 _LIGHT = {"--ink": "#1b1f24", "--soft": "#5b6470", "--line": "#d5dae1", "--paper": "#ffffff"}
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 
 Scale = Callable[[float], float]
 
@@ -153,6 +154,25 @@ def standalone(chart: str) -> str:
     return f"{head}><style>{style}</style>{rest}\n"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Chart:
+    """A chart that notebooks show; `svg` is the picture, `html` a page that needs nothing else."""
+
+    svg: str
+
+    def html(self, title: str) -> str:
+        """A page with the chart; marks tell their values."""
+        shown = _TIP.sub(r"\2><title>\1</title>", self.svg)
+        return (
+            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            f"<title>{escape(title)}</title>\n"
+            f'<body style="max-width: 60rem; margin: 2rem auto">\n{shown}</body>\n</html>\n'
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
 ROW = 26
 LONGEST = 32
 BANDS = 8
@@ -204,10 +224,24 @@ def lines(
     series: Mapping[str, Sequence[Point]], label: str, axis: str, places: Mapping[float, str]
 ) -> str:
     """Values of several series along an axis, with bands where they have intervals."""
+    inside, height = panel(series, axis, places)
+    return picture(inside, height, label)
+
+
+def panel(
+    series: Mapping[str, Sequence[Point]],
+    axis: str,
+    places: Mapping[float, str],
+    zero: bool = True,
+    marked: float | None = None,
+) -> tuple[str, float]:
+    """The inside of a chart of lines, and its height; the values shown begin at zero or near the
+    least, and one place along the axis can be marked."""
     points = [point for own in series.values() for point in own]
     head, height = legend([cut(name) for name in series], 60, 20, WIDTH - 80)
     box = Box(60, height + 16, WIDTH - 16, height + 256)
-    ends = [0.0, *(end for p in points for end in (p.value, p.low, p.high) if end is not None)]
+    ends = [end for p in points for end in (p.value, p.low, p.high) if end is not None]
+    ends += [0.0] if zero or not ends else []
     low, high = min(ends), max(ends)
     high += (high - low) * 0.05 or 1.0
     numbers = ticks(low, high)
@@ -215,13 +249,33 @@ def lines(
     y = linear(low, high, box.bottom, box.top)
     x = linear(min(places), max(places), box.left + 12, box.right - 12)
     parts = [head, across(box, numbers, y), _places(places, x, box.bottom + 18)]
-    middle = (box.left + box.right) / 2
-    parts.append(text(axis, middle, box.bottom + 38, text_anchor="middle", class_="axis"))
+    parts += [] if marked is None else [_down(box, x(marked))]
+    parts.append(_axis(axis, box))
     bands = len(series) <= BANDS
     for nth, (name, own) in enumerate(series.items()):
         drawn = sorted(own)
         parts.append(_line(name, drawn, nth, x, y, _band(drawn, nth, x, y) if bands else ""))
-    return picture("".join(parts), box.bottom + 48, label)
+    return "".join(parts), box.bottom + 48
+
+
+def stacked(panels: Sequence[tuple[str, float]], label: str) -> str:
+    """Panels one below the other."""
+    parts, top = [], 0.0
+    for inside, height in panels:
+        parts.append(el("g", inside, transform=f"translate(0 {top:g})"))
+        top += height
+    return picture("".join(parts), top, label)
+
+
+def _down(box: Box, at: float) -> str:
+    """A dashed line down the chart."""
+    return el("line", x1=at, x2=at, y1=box.top, y2=box.bottom, class_="zero")
+
+
+def _axis(words: str, box: Box) -> str:
+    """What the axis below the chart shows."""
+    middle = (box.left + box.right) / 2
+    return text(words, middle, box.bottom + 38, text_anchor="middle", class_="axis")
 
 
 def _places(places: Mapping[float, str], x: Scale, y: float) -> str:
@@ -272,7 +326,7 @@ def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
     x = linear(low - (room if low < 0 else 0), high + room, box.left, box.right)
     parts = [along(box, ticks(low, high), x)]
     if zero:
-        parts.append(el("line", x1=x(0), x2=x(0), y1=box.top, y2=box.bottom, class_="zero"))
+        parts.append(_down(box, x(0)))
     for nth, row in enumerate(rows):
         at = box.top + ROW * nth + ROW / 2 + 4
         ink = color(row.series)
@@ -288,8 +342,7 @@ def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
             marker(MARKS[row.series % len(MARKS)], x(row.value), at, 5, fill=ink,
                    fill_opacity=faint, class_="mark", data_tip=tip)
         )  # fmt: skip
-    middle = (box.left + box.right) / 2
-    parts.append(text(axis, middle, box.bottom + 38, text_anchor="middle", class_="axis"))
+    parts.append(_axis(axis, box))
     return picture("".join(parts), box.bottom + 48, label)
 
 
@@ -313,8 +366,7 @@ def waterfall(bars: Sequence[Bar], label: str, axis: str) -> str:
                fill=inks[bar.kind], class_="mark", data_tip=f"{bar.label}: {words}")
         )  # fmt: skip
         parts.append(text(words, end + 6, at + 15, class_="tick"))
-    middle = (box.left + box.right) / 2
-    parts.append(text(axis, middle, box.bottom + 38, text_anchor="middle", class_="axis"))
+    parts.append(_axis(axis, box))
     return picture("".join(parts), box.bottom + 48, label)
 
 

@@ -25,6 +25,7 @@ from rectitude.errors import (
 )
 from rectitude.render import Grid, number
 from rectitude.reports import epoch as epoch_lines
+from rectitude.reports.charts import Chart, Point, panel, stacked, standalone
 from rectitude.reports.epoch import (
     Epoch,
     Format,
@@ -54,24 +55,29 @@ def curves(epochs: Sequence[Epoch]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def figure(epochs: Sequence[Epoch], names: Sequence[str], best: Epoch | None) -> Any:
-    """A Plotly chart: metrics above, losses below if there are any, the best epoch marked."""
-    from plotly.graph_objects import Figure, Scatter
-    from plotly.subplots import make_subplots
-
+def chart(epochs: Sequence[Epoch], names: Sequence[str], best: Epoch | None) -> Chart:
+    """A chart: metrics above, losses below if there are any, the best epoch marked."""
     losses, metrics = names_of(epochs)
     asked = [one_name(name) for name in names] or [*metrics, *losses]
-    rows = [panel for panel in (metrics, losses) if set(panel) & set(asked)]
-    chart: Figure = make_subplots(rows=max(len(rows), 1), cols=1, shared_xaxes=True)
-    when = [one.number for one in epochs]
-    for row, panel in enumerate(rows, 1):
-        for name in [name for name in asked if name in panel]:
-            line = Scatter(x=when, y=[one.value(name) for one in epochs], name=name)
-            chart.add_trace(line.update(mode="lines+markers"), row=row, col=1)
-    if best is not None:
-        chart.add_vline(best.number, line_dash="dot", line_color="gray")
-    chart.update_xaxes(title_text="epoch", row=len(rows) or 1, col=1)
-    return chart.update_layout(template="plotly_white", height=360 * max(len(rows), 1))
+    panels = [[name for name in asked if name in panel] for panel in (metrics, losses)]
+    places = {float(one.number): str(one.number) for one in epochs}
+    marked = None if best is None else float(best.number)
+    drawn = [
+        panel({name: _points(epochs, name) for name in shown}, "epoch", places, False, marked)
+        for shown in panels
+        if shown
+    ]
+    return Chart(standalone(stacked(drawn, f"{', '.join(asked)} by epoch")))
+
+
+def _points(epochs: Sequence[Epoch], name: str) -> list[Point]:
+    """The values of a metric or loss that can be drawn."""
+    values = [(one.number, one.value(name)) for one in epochs]
+    return [
+        Point(float(epoch), value, label=f"epoch {epoch}")
+        for epoch, value in values
+        if value is not None and math.isfinite(value)
+    ]
 
 
 FORMAT = "rectitude.history"
@@ -206,18 +212,19 @@ class History:
         """One row per evaluated epoch: its number, losses and metrics; null where there is none."""
         return curves(self._epochs)
 
-    def plot(self, *metrics: str, path: str | os.PathLike[str] | None = None) -> Any:
-        """A Plotly figure of all metrics and losses, or of those named, the best epoch marked.
+    def plot(self, *metrics: str, path: str | os.PathLike[str] | None = None) -> Chart:
+        """A chart of all metrics and losses, or of those named, the best epoch marked.
 
-        With `path` it is written there as one HTML file that needs nothing else.
+        Notebooks show it, and `svg` is the picture. With `path` it is written there as one HTML
+        file that needs nothing else.
         """
         for name in metrics:
             if all(epoch.value(name) is None for epoch in self._epochs):
                 self._nowhere(name)
-        chart = figure(self._epochs, metrics, self._marked())
+        drawn = chart(self._epochs, metrics, self._marked())
         if path is not None:
-            write_text(path, chart.to_html(include_plotlyjs=True, full_html=True))
-        return chart
+            write_text(path, drawn.html("Training history"))
+        return drawn
 
     def line(self, format: Format = "smgcn", index: int = -1) -> str:  # noqa: A002
         """What SMGCN's training prints after an epoch: losses, metrics at the first and the last
