@@ -1,6 +1,6 @@
-"""Evaluations as people and programs read them.
+"""Evaluations in the formats of the command line: one, or several side by side.
 
-Several evaluations side by side: runs as columns, metrics as rows.
+Several are one table, with runs as columns and metrics as rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rectitude.aggregate.evaluation import FORMAT_OF_SEVERAL, Evaluation
 from rectitude.metrics import METRICS
 from rectitude.render import Grid, interval, number
 from rectitude.render import csv as write_csv
-from rectitude.reports.epoch import line, lines
+from rectitude.reports.smgcn import line, lines
 
 FORMAT_VERSION = 1
 Runs = Mapping[str, Evaluation]
