@@ -13,7 +13,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+from urllib.parse import quote, unquote
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -22,9 +23,6 @@ import polars as pl
 from rectitude.arrays import Floats, Integers
 from rectitude.errors import BadIds, UnreadableFile
 from rectitude.storage import Write, read_stored, write_all
-
-if TYPE_CHECKING:
-    from zipfile import ZipFile
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
 _BELONGS = "rectitude.evaluation"
@@ -83,7 +81,6 @@ def write(path: str | os.PathLike[str], kept: Kept) -> None:
 
 def zip_writer(every: Mapping[str, Kept]) -> Write:
     """What writes documents into one zip, each in the folder of its name, or in none."""
-    from urllib.parse import quote
 
     def whole(where: Path) -> None:
         with ZipFile(where, "w") as archive:
@@ -116,8 +113,6 @@ def read_zip(
     path: str | os.PathLike[str], expected: str
 ) -> dict[str, tuple[Any, pl.DataFrame | None]]:
     """The documents of a zip by the name of their folder."""
-    from urllib.parse import unquote
-
     where = os.fspath(path)
     try:
         with ZipFile(path) as archive:

@@ -5,7 +5,7 @@ The notes of a comparison say what a reader should know before trusting it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, get_args
 
@@ -196,22 +196,25 @@ def _compared(
     ends = _intervals([*(pair.difference for pair in paired), *means], method)
     found = iter(_differences(paired, kinds, ends[: len(paired)], method))
     rest = iter(ends[len(paired) :])
-    sliced_by = by if isinstance(by, str) else named(parse_slicing(by)) if by else ""
     made: dict[str, Comparison] = {}
     for label, part in parts.items():
-        told = [*part.notes, *(notes if label == ALL else ())]
-        own = f"{sliced_by}: {label.removeprefix(f'{sliced_by}: ')}"  # a value may be called "all"
-        which = "" if label == ALL else own
-        one = _comparison(part, [next(found) for _ in part.pairs], baseline, method)
-        told += _cautions(part, len(paired), method)
-        shown = _by_metric(part, [(names, next(rest)) for names in part.users])
+        own = [*part.notes, *(notes if label == ALL else ()), *_cautions(part, len(paired), method)]
         known = made[ALL].notes if label != ALL else ()
-        told = [note for note in told if note not in known]
         made[label] = replace(
-            one, slice=which, tests=len(paired), notes=tuple(told), intervals=shown
+            _comparison(part, [next(found) for _ in part.pairs], baseline, method),
+            slice="" if label == ALL else _slice_name(label, by),
+            tests=len(paired),
+            notes=tuple(note for note in own if note not in known),
+            intervals=_by_metric(part, rest),
         )
     whole = made.pop(ALL)
     return replace(whole, slices=made)
+
+
+def _slice_name(label: str, by: object) -> str:
+    """The slice with what it is a slice by, which a slice called "all" has already."""
+    slicing = by if isinstance(by, str) else named(parse_slicing(by))
+    return f"{slicing}: {label.removeprefix(f'{slicing}: ')}"
 
 
 def _comparison(
@@ -227,13 +230,12 @@ def _comparison(
     )  # fmt: skip
 
 
-def _by_metric(
-    part: _Part, ends: Iterable[tuple[tuple[str, str], Floats]]
-) -> dict[str, dict[str, tuple[float, float]]]:
+def _by_metric(part: _Part, ends: Iterator[Floats]) -> dict[str, dict[str, tuple[float, float]]]:
+    """The intervals of the models' numbers, taken in the order of the users' means."""
     found: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in part.values}
-    for (metric, model), (low, high) in ends:
-        scale = part.scales[metric]
-        found[metric][model] = scale * float(low), scale * float(high)
+    for metric, model in part.users:
+        low, high = (part.scales[metric] * float(end) for end in next(ends))
+        found[metric][model] = low, high
     return found
 
 
