@@ -105,11 +105,10 @@ def line(row: Row) -> str:
 
 def text(rows: Sequence[Row]) -> str:
     """All rows, one line each: metric, values, change, and whether it is better."""
-    cells = pad([_cells(row) for row in rows])
-    lines = (
-        f"{name}  {one} -> {two}  {change}  {verdict}" for name, one, two, change, verdict in cells
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    lines = []
+    for metric, before, after, change, verdict in pad([_cells(row) for row in rows]):
+        lines.append(f"{metric}  {before} -> {after}  {change}  {verdict}".rstrip() + "\n")
+    return "".join(lines)
 
 
 def compared(evaluations: Mapping[str, Evaluation]) -> str:

@@ -6,9 +6,9 @@ Marks say without words which numbers are best, second best, and apart from othe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from string import ascii_letters
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from rectitude.errors import BadName
 from rectitude.render import DAGGER, Cell, Grid, Place, format_number, interval
@@ -16,6 +16,7 @@ from rectitude.render import DAGGER, Cell, Grid, Place, format_number, interval
 if TYPE_CHECKING:
     from rectitude.comparison.result import Comparison, Difference
 
+Model = TypeVar("Model", bound=Hashable)
 Extra = Literal["interval", "points", "relative"]
 """What can stand beside a number: the interval of its mean, and the change from the baseline in
 percentage points (or the metric's own unit) and in percent."""
@@ -174,26 +175,32 @@ class Mark(NamedTuple):
 
 def marks(comparison: Comparison, metric: str) -> dict[str, Mark]:
     """The marks of each model."""
-    standing = places(comparison.values[metric], comparison.best[metric])
-    words: dict[int, Place] = {1: "best"}
-    if len(standing) > 2:
-        words[2] = "second"
-    all_equal = len({*standing.values()}) < 2
+    values, best = comparison.values[metric], comparison.best[metric]
+    standing, placed = places(values, best), best_marks(values, best)
     found = [one for one in comparison.differences if one.metric == metric]
     apart = {(one.model, one.baseline) for one in found if comparison.significant(one)}
-    named = [*comparison.values[metric]]
-    shared = letters(sorted(named, key=lambda model: standing.get(model, len(named) + 1)), apart)
+    shared = letters(sorted(values, key=lambda model: standing.get(model, len(values) + 1)), apart)
     return {
         model: Mark(
-            "" if all_equal else words.get(standing.get(model, 0), ""),
+            placed.get(model, ""),
             (model, comparison.baseline) in apart,
             "" if comparison.baseline else shared[model],
         )
-        for model in named
+        for model in values
     }
 
 
-def places(values: Mapping[str, float], best: str) -> dict[str, int]:
+def best_marks(values: Mapping[Model, float], best: str) -> dict[Model, Place]:
+    """Best and second best, where there are enough numbers for these words to mean something."""
+    standing = places(values, best)
+    if len({*standing.values()}) < 2:
+        return {}
+    words: dict[int, Place] = {1: "best"}
+    words |= {2: "second"} if len(standing) > 2 else {}
+    return {model: words.get(place, "") for model, place in standing.items()}
+
+
+def places(values: Mapping[Model, float], best: str) -> dict[Model, int]:
     """The place of each model that has a number: 1 is the best, and equal ones share a place."""
     known = {model: value for model, value in values.items() if not math.isnan(value)}
     levels = sorted(set(known.values()), reverse=best == "high")
