@@ -10,7 +10,7 @@ from games import Side
 from retrieval import exact_pool, index_pool, lists_of, varied
 
 import rectitude as rt
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 CUTOFFS = (20, 50)
 PROFILES = {
@@ -78,4 +78,4 @@ def text(title: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     """Numbers as a table, one row each."""
     names = list(next(iter(rows.values())))
     cells = [[label, *(f"{row[name]:.4f}" for name in names)] for label, row in rows.items()]
-    return f"\n{title}\n\n{aligned([['', *names], *cells])}"
+    return f"\n{title}\n\n{Grid(['', *names], cells).text()}"

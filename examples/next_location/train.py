@@ -22,7 +22,7 @@ from torch import Tensor
 
 import rectitude as rt
 from rectitude.comparison.improvement import compared
-from rectitude.render import aligned
+from rectitude.render import Grid
 from rectitude.reports.guide import guide
 from rectitude.reports.guide import text as guide_text
 from rectitude.torch import Evaluator
@@ -74,7 +74,7 @@ def table(found: dict[str, rt.Evaluation]) -> str:
     """Every predictor, shares in percent."""
     names = list(next(iter(found.values())).results)
     rows = [[label, *(_shown(one, name) for name in names)] for label, one in found.items()]
-    return aligned([["", *names], *rows])
+    return Grid(["", *names], rows).text()
 
 
 def _shown(evaluation: rt.Evaluation, name: str) -> str:

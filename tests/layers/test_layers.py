@@ -20,7 +20,6 @@ SOURCES = sorted((ROOT / "src" / "rectitude").rglob("*.py"))
 HEAVY = [
     "numba",
     "pandas",
-    "plotly",
     "polars",
     "pyarrow",
     "pydantic",

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -319,16 +320,44 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
+SVG = {"s": "http://www.w3.org/2000/svg"}
+
+
+def panels(made: rt.History, *names: str) -> list[ElementTree.Element]:
+    return ElementTree.fromstring(made.plot(*names).svg).findall("s:g", SVG)  # noqa: S314
+
+
+def drawn(panel: ElementTree.Element) -> dict[str, list[str]]:
+    """What the marks of every line tell."""
+    return {
+        line.attrib["data-series"]: [
+            mark.attrib["data-tip"] for mark in line if "data-tip" in mark.attrib
+        ]
+        for line in panel.findall("s:g[@class='series']", SVG)
+    }
+
+
+def test_a_history_without_epochs_has_an_empty_chart() -> None:
+    assert panels(rt.History()) == []
+
+
 def test_a_chart_shows_metrics_above_losses_and_marks_the_best(tmp_path: Path) -> None:
-    chart = history(2, 1, 3).plot(path=tmp_path / "run.html")
-    assert [(line.name, line.yaxis) for line in chart.data] == [
-        ("mrr", "y"), ("mean_rank", "y"), ("loss", "y2"),
+    made = history(2, 1, 3)
+    made.plot(path=tmp_path / "run.html")
+    above, below = panels(made)
+    assert [*drawn(above)] == ["mrr", "mean_rank"]
+    assert [*drawn(below)] == ["loss"]
+    assert drawn(above)["mrr"] == [
+        "mrr, epoch 0: 0.5", "mrr, epoch 10: 1", "mrr, epoch 20: 0.3333",
     ]  # fmt: skip
-    assert list(chart.data[0].x) == [0, 10, 20]
-    assert list(chart.data[0].y) == [0.5, 1.0, 1 / 3]
-    assert {shape.x0 for shape in chart.layout.shapes} == {10}
+    for panel in (above, below):
+        line, *more = panel.findall("s:line[@class='zero']", SVG)
+        points = panel.findall(".//s:polyline", SVG)[0].attrib["points"].split()
+        assert line.attrib["x1"] == f"{float(points[1].split(',')[0]):g}", "the best epoch"
+        assert not more
     page = (tmp_path / "run.html").read_text("utf-8")
-    assert "<script src=" not in page, "the page needs nothing else"
+    assert "<title>mrr, epoch 10: 1</title>" in page
+    assert "src=" not in page, "the page needs nothing else"
 
 
 def test_a_history_needs_no_framework() -> None:
@@ -337,7 +366,7 @@ import sys, rectitude as rt
 history = rt.History()
 history.add(0, rt.evaluate({"ann": ["a"]}, {"ann": ["a"]}, ["mrr"]), losses=1.0)
 history.best(), history.stop(1), history.curves(), str(history)
-print(*{"torch", "lightning", "plotly"} & set(sys.modules))
+print(*{"torch", "lightning"} & set(sys.modules))
 """
     source = str(Path(rt.__file__).parents[1])
     done = subprocess.run(
@@ -348,8 +377,8 @@ print(*{"torch", "lightning", "plotly"} & set(sys.modules))
 
 
 def test_a_chart_shows_what_was_named() -> None:
-    chart = history(2, 1).plot("mrr")
-    assert [line.name for line in chart.data] == ["mrr"]
+    (only,) = panels(history(2, 1), "mrr")
+    assert [*drawn(only)] == ["mrr"]
     with pytest.raises(UnknownName, match="no metric or loss 'ndcg@5'"):
         history(2, 1).plot("ndcg@5")
 

@@ -7,7 +7,7 @@ import pytest
 import rectitude as rt
 from rectitude.errors import MissingNeed, UnknownName
 from rectitude.metrics import METRICS, Ratio
-from rectitude.reports.epoch import STYLES
+from rectitude.reports.smgcn import STYLES
 
 NAMES = [f"{name}@{{1,2,4}}" for name in ("recall", "precision", "f1", "ndcg", "rmrr")]
 LOSSES = {"loss": 6.5, "mf_loss": 4.25, "emb_loss": 1.125, "reg_loss": 1.0, "cl_loss": 0.125}

@@ -1,7 +1,4 @@
-"""`Evaluation`: the numbers, what they mean, what was counted, and the values behind them.
-
-Evaluations as text: the numbers as a table, and what was counted below them.
-"""
+"""`Evaluation`: the numbers, what they mean, what was counted, and the values behind them."""
 
 from __future__ import annotations
 
@@ -21,53 +18,19 @@ from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadName, MissingNeed, RectitudeError, UnreadableFile, unknown_name
 from rectitude.metrics.names import Name, parse
-from rectitude.render import aligned, csv, latex, number
+from rectitude.render import Grid, csv, number
 from rectitude.storage import require_format
 
+FORMAT = "rectitude.evaluation"
+FORMAT_OF_SEVERAL = "rectitude.evaluations"
+FORMAT_VERSION = 1
+EXPECTED = "a file written by Evaluation.save or rectitude evaluate --output."
 _HEADINGS = {
     "low": "95% from",
     "high": "to",
     "ties_worst": "ties, worst",
     "ties_best": "ties, best",
 }
-
-
-def rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
-    """One row per number, with the columns that any of them has."""
-    with_interval = any(result.interval for result in results.values())
-    with_ties = any(result.ties for result in results.values())
-    table = []
-    for name, result in results.items():
-        row: dict[str, Any] = {"metric": name, "value": result.value, "lists": result.counted}
-        if with_interval:
-            row["low"], row["high"] = result.interval or (None, None)
-        if with_ties:
-            row["ties_worst"], row["ties_best"] = result.ties or (None, None)
-        table.append(row)
-    return table
-
-
-def cells(results: Mapping[str, Result]) -> list[list[str]]:
-    """The table for people: heading first, numbers to four decimals."""
-    table = rows(results)
-    keys = list(table[0]) if table else ["metric", "value", "lists"]
-    body = [[number(row[key]) for key in keys] for row in table]
-    return [[_HEADINGS.get(key, key) for key in keys], *body]
-
-
-def evaluation_text(evaluation: Evaluation) -> str:
-    """What `print(evaluation)` shows: the table, failures, and what was counted."""
-    parts = [f"convention: {evaluation.manifest.get('profile', 'default')}"]
-    parts.append(aligned(cells(evaluation.results)))
-    parts += [f"! {name} failed: {error}" for name, error in evaluation.failures.items()]
-    parts.append(str(evaluation.ledger))
-    return "\n".join(parts) + ("" if evaluation.slices is None else f"\n\n{evaluation.slices}")
-
-
-FORMAT = "rectitude.evaluation"
-FORMAT_OF_SEVERAL = "rectitude.evaluations"
-FORMAT_VERSION = 1
-EXPECTED = "a file written by Evaluation.save or rectitude evaluate --output."
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +206,12 @@ class Evaluation:
     def to_markdown(self) -> str:
         """The table as Markdown, and one of each slicing."""
         more = "" if self.slices is None else "\n" + self.slices.to_markdown()
-        return aligned(cells(self.results)) + "\n" + more
+        return _table(self.results).markdown() + "\n" + more
 
     def to_latex(self) -> str:
         """The table as LaTeX, in the style of booktabs, and one of each slicing."""
         more = "" if self.slices is None else "\n" + self.slices.to_latex()
-        return latex(cells(self.results)) + more
+        return _table(self.results).latex() + more
 
     def save(
         self, path: str | os.PathLike[str], per_list: Literal["kept", "dropped"] = "dropped"
@@ -274,9 +237,36 @@ class Evaluation:
         return from_dict(stored, os.fspath(path), lists)
 
     def __str__(self) -> str:
-        return evaluation_text(self)
+        parts = [f"convention: {self.manifest.get('profile', 'default')}"]
+        parts.append(_table(self.results).text())
+        parts += [f"! {name} failed: {error}" for name, error in self.failures.items()]
+        parts.append(str(self.ledger))
+        return "\n".join(parts) + ("" if self.slices is None else f"\n\n{self.slices}")
 
     __repr__ = __str__  # at a prompt, people want to see the numbers
+
+
+def rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """One row per number, with the columns that any of them has."""
+    with_interval = any(result.interval for result in results.values())
+    with_ties = any(result.ties for result in results.values())
+    table = []
+    for name, result in results.items():
+        row: dict[str, Any] = {"metric": name, "value": result.value, "lists": result.counted}
+        if with_interval:
+            row["low"], row["high"] = result.interval or (None, None)
+        if with_ties:
+            row["ties_worst"], row["ties_best"] = result.ties or (None, None)
+        table.append(row)
+    return table
+
+
+def _table(results: Mapping[str, Result]) -> Grid:
+    """The table for people, numbers to four decimals."""
+    table = rows(results)
+    keys = list(table[0]) if table else ["metric", "value", "lists"]
+    body = [[number(row[key]) for key in keys] for row in table]
+    return Grid([_HEADINGS.get(key, key) for key in keys], body)
 
 
 def from_dict(

@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from rectitude import render
 from rectitude.errors import unknown_name
+from rectitude.render import Grid, csv, interval
+from rectitude.render import number as shown
 
 WHOLE = "all"
 LEAST = 30
@@ -95,27 +96,28 @@ class Slices:
 
     def to_csv(self) -> str:
         """One row per slice and metric, with full precision."""
-        return render.csv(self.rows())
+        return csv(self.rows())
 
     def to_markdown(self) -> str:
         """A table for each slicing as Markdown, and what a reader should know."""
-        shown = [render.aligned(cells) for cells in self.cells()]
+        tables = [table.markdown() for table in self.tables()]
         told = [f"- {line[2:]}" for line in self.cautions()]
-        return "\n\n".join([*shown, *(["\n".join(told)] if told else [])]) + "\n"
+        return "\n\n".join([*tables, *(["\n".join(told)] if told else [])]) + "\n"
 
     def to_latex(self) -> str:
         """A table for each slicing as LaTeX, in the style of booktabs; what a reader should know
         stands in comments."""
         told = [f"% {line[2:]}\n" for line in self.cautions()]
-        return "\n".join(render.latex(cells) for cells in self.cells()) + "".join(told)
+        return "\n".join(table.latex() for table in self.tables()) + "".join(told)
 
-    def cells(self) -> list[list[list[str]]]:
-        """The tables for people, one for each slicing, heading first; all lists stand last."""
+    def tables(self) -> list[Grid]:
+        """The tables for people, one for each slicing; all lists stand last."""
         whole = self._lines(WHOLE)
         metrics = list(dict.fromkeys(n.metric for n in self.numbers))
         names = [by for by in dict.fromkeys(n.by for n in self.numbers) if by != WHOLE]
         return [
-            [[by, "lists", "relevant", "share", *metrics], *self._lines(by), *whole] for by in names
+            Grid([by, "lists", "relevant", "share", *metrics], [*self._lines(by), *whole])
+            for by in names
         ]
 
     def _lines(self, by: str) -> list[list[str]]:
@@ -132,8 +134,9 @@ class Slices:
     def _cell(self, number: Number) -> str:
         if number.value is None:
             return "undefined"
-        ends = "" if number.low is None else f" [{number.low:.4f}, {number.high:.4f}]"
-        return render.number(number.value) + ends
+        if number.low is None or number.high is None:
+            return shown(number.value)
+        return f"{shown(number.value)} {interval(number.low, number.high)}"
 
     def cautions(self) -> list[str]:
         """What a reader should know: slices too small, intervals too many, and reasons."""
@@ -157,8 +160,8 @@ class Slices:
         return told
 
     def __str__(self) -> str:
-        shown = [render.aligned(cells) for cells in self.cells()]
-        return "\n\n".join(shown) + "".join(f"\n{line}" for line in self.cautions())
+        tables = [table.text() for table in self.tables()]
+        return "\n\n".join(tables) + "".join(f"\n{line}" for line in self.cautions())
 
     __repr__ = __str__
 

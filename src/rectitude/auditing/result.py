@@ -1,6 +1,6 @@
 """What an audit says: `Finding`, one thing that was looked at, and `Audit`, all of them.
 
-As text it lists what was found, worst first, with what it does; then what was fine, and what was
+As text it says what was found, worst first, and what that does; then what was fine, and what was
 not checked.
 """
 
@@ -10,20 +10,22 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rectitude.auditing.parts import Compared
 from rectitude.errors import unknown_name
-from rectitude.render import aligned, number
+from rectitude.render import Grid, number
+
+if TYPE_CHECKING:
+    from rectitude.auditing.parts import Compared
 
 FORMAT, FORMAT_VERSION = "rectitude.audit", 1
-WIDTH = 100
-_NONE = "none"
-_NAMES = 12
 Severity = Literal["fine", "notice", "serious"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "notice", "fine")
 """worst first"""
 Pair = tuple[float | None, float | None]
+WIDTH = 100
+_NONE = "none"
+_NAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ def report(audit: Audit) -> str:
     found = [one for one in audit.findings if one.severity != "fine"]
     lines = [*_heading(audit), ""]
     if found:
-        lines += [aligned([_titles(audit), *(_cells(audit, one) for one in found)]), ""]
+        lines += [Grid(_titles(audit), [_cells(audit, one) for one in found]).text(), ""]
     elif not audit.failures:
         lines += ["Nothing was found.", ""]
     lines += _unmeasured(audit)
@@ -188,24 +190,6 @@ def report(audit: Audit) -> str:
         lines += _wrapped(f"Not checked, {reason}: {', '.join(names)}.")
     lines += [line for name, one in audit.others.items() for line in _in_short(name, one)]
     return "\n".join(lines)
-
-
-def _unmeasured(audit: Audit) -> Iterator[str]:
-    """That metrics have no value, which is as serious as a finding; why stands in the heading."""
-    if audit.failures:
-        failed, of = len(audit.failures), len(audit.failures) + len(audit.values)
-        yield "without a value (serious)"
-        yield f"  {failed} of {of} metrics have no value (first: {next(iter(audit.failures))})."
-        yield "  Advice: see above why; ask for metrics that what was handed over allows."
-        yield ""
-
-
-def _in_short(name: str, audit: Audit) -> list[str]:
-    """The findings of another split of a series, in one paragraph."""
-    found = [one for one in audit.findings if one.severity != "fine"]
-    told = [f"{one.name} ({one.severity}) {one.count:,} of {one.of:,}" for one in found]
-    failed = [f"{metric} has no value" for metric in audit.failures]
-    return _wrapped(f"Split {name}: {', '.join([*told, *failed]) or 'nothing was found'}.")
 
 
 def _heading(audit: Audit) -> Iterator[str]:
@@ -255,6 +239,16 @@ def _pair(pair: Pair | None) -> tuple[str, str]:
     return before, after
 
 
+def _unmeasured(audit: Audit) -> Iterator[str]:
+    """That metrics have no value, which is as serious as a finding; why stands in the heading."""
+    if audit.failures:
+        failed, of = len(audit.failures), len(audit.failures) + len(audit.values)
+        yield "without a value (serious)"
+        yield f"  {failed} of {of} metrics have no value (first: {next(iter(audit.failures))})."
+        yield "  Advice: see above why; ask for metrics that what was handed over allows."
+        yield ""
+
+
 def _told(one: Finding) -> Iterator[str]:
     """A finding in words: what, what it does, what to do."""
     yield f"{one.name} ({one.severity})"
@@ -287,6 +281,14 @@ def _changed(name: str, pair: Pair) -> str:
         return f"{name} {number(before)}, unchanged"
     share = f" ({(after - before) / abs(before):+.1%})" if before else ""
     return f"{name} {shown}{share}"
+
+
+def _in_short(name: str, audit: Audit) -> list[str]:
+    """The findings of another split of a series, in one paragraph."""
+    found = [one for one in audit.findings if one.severity != "fine"]
+    told = [f"{one.name} ({one.severity}) {one.count:,} of {one.of:,}" for one in found]
+    failed = [f"{metric} has no value" for metric in audit.failures]
+    return _wrapped(f"Split {name}: {', '.join([*told, *failed]) or 'nothing was found'}.")
 
 
 def _wrapped(words: str, indent: str = "") -> list[str]:

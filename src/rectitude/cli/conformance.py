@@ -81,7 +81,7 @@ def _watched(names: Sequence[str]) -> Iterable[str]:
 
 
 def _table(standings: Sequence[Tallied]) -> str:
-    from rectitude.render import aligned
+    from rectitude.render import Grid
 
     heading = ["profile", "cases", "compared", "agree", "declared", "unsupported", "largest error"]
     rows = [
@@ -92,7 +92,7 @@ def _table(standings: Sequence[Tallied]) -> str:
         ]
         for one in standings
     ]  # fmt: skip
-    return aligned([heading, *rows])
+    return Grid(heading, rows).text()
 
 
 def _disagreements(standings: Sequence[Tallied]) -> list[str]:

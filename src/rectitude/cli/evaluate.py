@@ -146,7 +146,7 @@ def run(  # noqa: PLR0913  one parameter per option
     _require_whole(slices or (), estimate, shown)
     names: Sequence[str] | None = metrics
     if shown is EvaluateForm.SMGCN:
-        from rectitude.reports.epoch import names as names_of_line
+        from rectitude.reports.smgcn import names as names_of_line
 
         names = names_of_line(metrics or ())
     given: dict[str, Any] = {

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rectitude.errors import BadName, unknown_name
+from rectitude.render import Grid
 
 SEVERAL = frozenset(
     {
@@ -173,6 +174,5 @@ def reported(kind: str, message: str) -> None:
 
 def listing(rows: Sequence[Sequence[str]]) -> str:
     """Words in columns, heading first."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+    heading, *body = rows
+    return Grid(heading, body, left=range(len(heading))).columns()

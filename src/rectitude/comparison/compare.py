@@ -1,11 +1,11 @@
 """`compare`: is one model better than another, by how much, and could it be chance?
 
-What a reader should know before trusting a comparison.
+The notes of a comparison say what a reader should know before trusting it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, get_args
 
@@ -53,89 +53,11 @@ from rectitude.evaluation.inputs import Arguments
 from rectitude.metrics import METRICS, Metric
 from rectitude.render import number
 
+__all__ = ["Comparison", "Difference", "compare"]
 _FEW = 20
 """fewer users show little"""
 _FEW_TO_DRAW = 100
 """bootstrap intervals of fewer are too narrow where most values are 0: 95% ones of 50 hold 92%"""
-
-
-def same_models(paired: Sequence[Pair]) -> list[str]:
-    """Models that differ for no user, in no metric."""
-    moved: dict[tuple[str, str], bool] = {}
-    for one in paired:
-        names = one.model, one.baseline
-        moved[names] = moved.get(names, False) or bool(one.difference.any())
-    return [
-        f"{model} and {baseline} have the same values for every user: are they the same model?"
-        for (model, baseline), any_moved in moved.items()
-        if not any_moved
-    ]
-
-
-def single_differences(
-    paired: Sequence[Pair],
-    values: Mapping[str, Mapping[str, float]],
-    scales: Mapping[str, float],
-    test: str,
-) -> list[str]:
-    """Differences without spread, and numbers that are no means of users."""
-    notes = []
-    for one in paired:
-        told = f"{one.metric} of {one.model} and {one.baseline}"
-        mean = float(one.difference.mean())
-        if mean and constant(one.difference):
-            p = ": t has nothing to divide by, and p is that of sign flips" if test == "t" else ""
-            notes.append(f"{told}: all users differ by the same{p}.")
-        apart = values[one.metric][one.model] - values[one.metric][one.baseline]
-        scale = scales[one.metric]
-        if not abs(scale * mean - apart) <= 1e-6 * scale:
-            notes.append(
-                f"{told}: their numbers differ by {number(apart)}, and by {scale * mean:.4f} in "
-                "the mean of the users compared, which is tested."
-            )
-    return notes
-
-
-def too_few(
-    paired: Sequence[Pair], test: str, interval: str, limits: tuple[float, int, int]
-) -> list[str]:
-    """Where so few users or draws cannot say much; limits are alpha, tests and resamples."""
-    users = min(len(one.one) for one in paired)
-    notes = [f"{users} users are few: a difference must be large to show."] if users < _FEW else []
-    if interval != "t" and users < _FEW_TO_DRAW:
-        notes.append(f"intervals by bootstrap of {users} users tend to be too narrow; t is safer.")
-    alpha, tests, resamples = limits
-    least = min(_least(one, test, resamples) for one in paired)
-    if least >= alpha:
-        many = max(_moved(one) for one in paired) if test == "wilcoxon" else users
-        who = "users that differ" if test == "wilcoxon" else "users"
-        notes.append(
-            f"{test} of {many} {who} cannot have a p below {least:.4f}: nothing can be apart."
-        )
-    elif tests * least >= alpha and test == "sign_flip":
-        notes.append(
-            f"{resamples:,} flips cannot have a p below {least:.4f}, which may not be small enough "
-            f"for {tests} tests: more resamples can."
-        )
-    return notes
-
-
-def _least(one: Pair, test: str, resamples: int) -> float:
-    """The smallest p that a test of so many users can have."""
-    if test == "wilcoxon":
-        return min(1.0, 2.0 ** (1 - _moved(one)))
-    if test != "sign_flip":
-        return 0.0
-    users = len(one.one)
-    return 2.0 ** (1 - users) if all_flips(users, resamples) else 1 / (resamples + 1)
-
-
-def _moved(one: Pair) -> int:
-    """How many users differ."""
-    return int(np.count_nonzero(one.difference))
-
-
-__all__ = ["Comparison", "Difference", "compare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,21 +130,6 @@ def compare(
     return _compared(parts, notes, baseline, method, by)
 
 
-def _parts(
-    every: Mapping[str, Runs], notes: list[str], baseline: str | None, allow: Collection[Allowed]
-) -> dict[str, _Part]:
-    """All users, and the slices that can be compared; a note on each of the others."""
-    parts = {}
-    for label, runs in every.items():
-        try:
-            parts[label] = _part(runs, baseline, allow)
-        except (NothingToEvaluate, UndefinedValue) as error:
-            if label == ALL:
-                raise
-            notes.append(f"slice {label} is left out: {error.found}")
-    return parts
-
-
 def _require_method(method: _Method, allow: Collection[str]) -> None:
     known = {"test": Test, "correct": Correction, "interval": Interval}
     for name, choices in known.items():
@@ -238,6 +145,21 @@ def _require_method(method: _Method, allow: Collection[str]) -> None:
     if method.seed < 0:
         raise BadName(f"the seed is {method.seed}.", "a whole number from 0.")
     require_margin(method.margin)
+
+
+def _parts(
+    every: Mapping[str, Runs], notes: list[str], baseline: str | None, allow: Collection[Allowed]
+) -> dict[str, _Part]:
+    """All users, and the slices that can be compared; a note on each of the others."""
+    parts = {}
+    for label, runs in every.items():
+        try:
+            parts[label] = _part(runs, baseline, allow)
+        except (NothingToEvaluate, UndefinedValue) as error:
+            if label == ALL:
+                raise
+            notes.append(f"slice {label} is left out: {error.found}")
+    return parts
 
 
 def _part(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Part:
@@ -274,32 +196,25 @@ def _compared(
     ends = _intervals([*(pair.difference for pair in paired), *means], method)
     found = iter(_differences(paired, kinds, ends[: len(paired)], method))
     rest = iter(ends[len(paired) :])
-    sliced_by = by if isinstance(by, str) else named(parse_slicing(by)) if by else ""
     made: dict[str, Comparison] = {}
     for label, part in parts.items():
-        told = [*part.notes, *(notes if label == ALL else ())]
-        own = f"{sliced_by}: {label.removeprefix(f'{sliced_by}: ')}"  # a value may be called "all"
-        which = "" if label == ALL else own
-        one = _comparison(part, [next(found) for _ in part.pairs], baseline, method)
-        told += _cautions(part, len(paired), method)
-        shown = _by_metric(part, [(names, next(rest)) for names in part.users])
+        own = [*part.notes, *(notes if label == ALL else ()), *_cautions(part, len(paired), method)]
         known = made[ALL].notes if label != ALL else ()
-        told = [note for note in told if note not in known]
         made[label] = replace(
-            one, slice=which, tests=len(paired), notes=tuple(told), intervals=shown
+            _comparison(part, [next(found) for _ in part.pairs], baseline, method),
+            slice="" if label == ALL else _slice_name(label, by),
+            tests=len(paired),
+            notes=tuple(note for note in own if note not in known),
+            intervals=_by_metric(part, rest),
         )
     whole = made.pop(ALL)
     return replace(whole, slices=made)
 
 
-def _by_metric(
-    part: _Part, ends: Iterable[tuple[tuple[str, str], Floats]]
-) -> dict[str, dict[str, tuple[float, float]]]:
-    found: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in part.values}
-    for (metric, model), (low, high) in ends:
-        scale = part.scales[metric]
-        found[metric][model] = scale * float(low), scale * float(high)
-    return found
+def _slice_name(label: str, by: object) -> str:
+    """The slice with what it is a slice by, which a slice called "all" has already."""
+    slicing = by if isinstance(by, str) else named(parse_slicing(by))
+    return f"{slicing}: {label.removeprefix(f'{slicing}: ')}"
 
 
 def _comparison(
@@ -315,13 +230,13 @@ def _comparison(
     )  # fmt: skip
 
 
-def _cautions(part: _Part, tests: int, method: _Method) -> list[str]:
-    limits = method.alpha, tests, method.resamples
-    return [
-        *same_models(part.pairs),
-        *single_differences(part.pairs, part.values, part.scales, method.test),
-        *too_few(part.pairs, method.test, method.interval, limits),
-    ]
+def _by_metric(part: _Part, ends: Iterator[Floats]) -> dict[str, dict[str, tuple[float, float]]]:
+    """The intervals of the models' numbers, taken in the order of the users' means."""
+    found: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in part.values}
+    for metric, model in part.users:
+        low, high = (part.scales[metric] * float(end) for end in next(ends))
+        found[metric][model] = low, high
+    return found
 
 
 def _differences(
@@ -386,3 +301,81 @@ def _by_length(columns: Sequence[Floats], function: Callable[[Floats], Floats]) 
         chosen = np.column_stack([columns[place] for place in places])
         found |= dict(zip(places, function(chosen), strict=True))
     return [found[place] for place in range(len(columns))]
+
+
+def _cautions(part: _Part, tests: int, method: _Method) -> list[str]:
+    """What a reader should know before trusting the differences."""
+    return [
+        *_same_models(part.pairs),
+        *_single_differences(part, method.test),
+        *_too_few(part.pairs, tests, method),
+    ]
+
+
+def _same_models(paired: Sequence[Pair]) -> list[str]:
+    """Models that differ for no user, in no metric."""
+    moved: dict[tuple[str, str], bool] = {}
+    for one in paired:
+        names = one.model, one.baseline
+        moved[names] = moved.get(names, False) or bool(one.difference.any())
+    return [
+        f"{model} and {baseline} have the same values for every user: are they the same model?"
+        for (model, baseline), any_moved in moved.items()
+        if not any_moved
+    ]
+
+
+def _single_differences(part: _Part, test: str) -> list[str]:
+    """Differences without spread, and numbers that are no means of users."""
+    notes = []
+    for one in part.pairs:
+        told = f"{one.metric} of {one.model} and {one.baseline}"
+        mean = float(one.difference.mean())
+        if mean and constant(one.difference):
+            p = ": t has nothing to divide by, and p is that of sign flips" if test == "t" else ""
+            notes.append(f"{told}: all users differ by the same{p}.")
+        values, scale = part.values[one.metric], part.scales[one.metric]
+        apart = values[one.model] - values[one.baseline]
+        if not abs(scale * mean - apart) <= 1e-6 * scale:
+            notes.append(
+                f"{told}: their numbers differ by {number(apart)}, and by {scale * mean:.4f} in "
+                "the mean of the users compared, which is tested."
+            )
+    return notes
+
+
+def _too_few(paired: Sequence[Pair], tests: int, method: _Method) -> list[str]:
+    """Where so few users or draws cannot say much."""
+    test, resamples = method.test, method.resamples
+    users = min(len(one.one) for one in paired)
+    notes = [f"{users} users are few: a difference must be large to show."] if users < _FEW else []
+    if method.interval != "t" and users < _FEW_TO_DRAW:
+        notes.append(f"intervals by bootstrap of {users} users tend to be too narrow; t is safer.")
+    least = min(_least(one, test, resamples) for one in paired)
+    if least >= method.alpha:
+        many = max(_moved(one) for one in paired) if test == "wilcoxon" else users
+        who = "users that differ" if test == "wilcoxon" else "users"
+        notes.append(
+            f"{test} of {many} {who} cannot have a p below {least:.4f}: nothing can be apart."
+        )
+    elif tests * least >= method.alpha and test == "sign_flip":
+        notes.append(
+            f"{resamples:,} flips cannot have a p below {least:.4f}, which may not be small enough "
+            f"for {tests} tests: more resamples can."
+        )
+    return notes
+
+
+def _least(one: Pair, test: str, resamples: int) -> float:
+    """The smallest p that a test of so many users can have."""
+    if test == "wilcoxon":
+        return min(1.0, 2.0 ** (1 - _moved(one)))
+    if test != "sign_flip":
+        return 0.0
+    users = len(one.one)
+    return 2.0 ** (1 - users) if all_flips(users, resamples) else 1 / (resamples + 1)
+
+
+def _moved(one: Pair) -> int:
+    """How many users differ."""
+    return int(np.count_nonzero(one.difference))

@@ -1,7 +1,5 @@
-"""How large a difference is, how small a one would have been found, and whether it matters.
-
-Several runs of a model: which part of a difference's variance is users, and which is runs.
-"""
+"""How large a difference is, how small a one would have been found, whether it matters, and which
+part of its variance comes from users and which from runs."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.errors import BadName, NothingToEvaluate
 from rectitude.metrics import METRICS
-from rectitude.render import aligned
+from rectitude.render import Grid, format_number, pad
 
 Row = Mapping[str, Any]
 
@@ -105,12 +105,9 @@ def line(row: Row) -> str:
 
 def text(rows: Sequence[Row]) -> str:
     """All rows, one line each: metric, values, change, and whether it is better."""
-    columns = zip(*map(_cells, rows), strict=True)
-    name, *wide = (max(map(len, column)) for column in columns)
     lines = []
-    for metric, *cells in map(_cells, rows):
-        before, after, change, verdict = map(str.rjust, cells, wide)
-        lines.append(f"{metric:{name}}  {before} -> {after}  {change}  {verdict}".rstrip() + "\n")
+    for metric, before, after, change, verdict in pad([_cells(row) for row in rows]):
+        lines.append(f"{metric}  {before} -> {after}  {change}  {verdict}".rstrip() + "\n")
     return "".join(lines)
 
 
@@ -125,7 +122,7 @@ def compared(evaluations: Mapping[str, Evaluation]) -> str:
 
 def markdown(rows: Sequence[Row], labels: tuple[str, str] = ("baseline", "other")) -> str:
     """The rows as a Markdown table."""
-    return aligned([["metric", *labels, "change", ""], *map(_cells, rows)]) + "\n"
+    return Grid(["metric", *labels, "change", ""], [*map(_cells, rows)]).markdown() + "\n"
 
 
 def _cells(row: Row) -> list[str]:
@@ -134,19 +131,13 @@ def _cells(row: Row) -> list[str]:
 
 
 def _value(row: Row, side: str) -> str:
-    return _number(_shown(row, side), "{:.2f}%" if row["unit"] == "pp" else "{:.3f}")
+    return format_number(_shown(row, side), "{:.2f}%" if row["unit"] == "pp" else "{:.3f}")
 
 
 def _change(row: Row) -> str:
     if row["difference"] is None:
         return "undefined"
-    shown = _number(row["difference"], "{:+.2f} pp" if row["unit"] == "pp" else "{:+.3f}")
-    return shown if row["relative"] is None else f"{shown} ({_number(row['relative'], '{:+.1f}%')})"
-
-
-def _number(value: float, form: str) -> str:
-    """A number in a format; never minus zero, and in words where it is none."""
-    if not math.isfinite(value):
-        return "undefined" if math.isnan(value) else "infinite"
-    shown = form.format(value)
-    return shown if any(digit in shown for digit in "123456789") else form.format(0.0)
+    shown = format_number(row["difference"], "{:+.2f} pp" if row["unit"] == "pp" else "{:+.3f}")
+    if row["relative"] is None:
+        return shown
+    return f"{shown} ({format_number(row['relative'], '{:+.1f}%')})"

@@ -1,7 +1,5 @@
-"""What is compared: evaluations, files that hold them, or predictions to evaluate first.
-
-Slices of evaluations that are there already: by columns of the users' table.
-"""
+"""What is compared: evaluations, files that hold them, or predictions to evaluate first; and slices
+of evaluations that exist already, by columns of the users' table."""
 
 from __future__ import annotations
 

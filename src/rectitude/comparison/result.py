@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from rectitude.comparison import effects, text
-from rectitude.comparison import table as models
 from rectitude.comparison.effects import Components
-from rectitude.comparison.forms import latex, markdown, page
-from rectitude.comparison.table import Extra, marks
+from rectitude.comparison.table import Extra, marks, model_rows
 from rectitude.errors import unknown_name
+from rectitude.metrics.names import parse
 from rectitude.render import csv
 
 FORMAT = "rectitude.comparison"
@@ -97,7 +96,13 @@ class Comparison:
 
     def of(self, metric: str, model: str, baseline: str | None = None) -> Difference:
         """The difference of a metric between two models; the baseline need not be named twice."""
-        return text.found(self, metric, model, baseline or self.baseline)
+        name, against = str(parse(metric)[0]), baseline or self.baseline
+        for one in self.differences:
+            if (one.metric, one.model) == (name, model) and against in (None, one.baseline):
+                return one
+        known = [f"{one.metric} {one.model} {one.baseline}" for one in self.differences]
+        asked = " ".join([name, model, *([against] if against else [])])
+        raise unknown_name("difference", asked, known, where="this comparison")
 
     def significant(self, one: Difference) -> bool:
         """Whether the corrected p of a difference is below alpha."""
@@ -129,7 +134,7 @@ class Comparison:
     def rows(self, table: Table = "differences") -> list[dict[str, Any]]:
         """One row per difference, or per number of a model; those of slices follow."""
         _require_known((table,), ())
-        found = self._rows() if table == "differences" else models.rows(self)
+        found = self._rows() if table == "differences" else model_rows(self)
         found = [{name: _finite(value) for name, value in row.items()} for row in found]
         if self.slices:
             found = [{"slice": "all", **row} for row in found]
@@ -179,21 +184,21 @@ class Comparison:
     def to_text(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
         """The tables for a terminal; `show` asks for more beside each number: its interval, and
         the change from the baseline in points and relative."""
-        return "\n\n".join(text.whole(one, parts, show) for one in self._every(parts, show))
+        return "\n\n".join(text.text(one, parts, show) for one in self._every(parts, show))
 
     def to_markdown(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
         """The tables as Markdown, best bold and second best underlined."""
-        return "\n".join(markdown(one, parts, show) for one in self._every(parts, show))
+        return "\n".join(text.markdown(one, parts, show) for one in self._every(parts, show))
 
     def to_latex(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
         """The tables in the style of booktabs, best bold and second best underlined; captions say
         how models were tested."""
-        blocks = [latex(one, parts, show) for one in self._every(parts, show)]
+        blocks = [text.latex(one, parts, show) for one in self._every(parts, show)]
         return "% needs \\usepackage{booktabs}\n" + "\n".join(blocks)
 
     def to_html(self, parts: Collection[Table] = BOTH, show: Collection[Extra] = ()) -> str:
         """The tables as HTML, best bold and second best underlined."""
-        return "".join(page(one, parts, show) for one in self._every(parts, show))
+        return "".join(text.html(one, parts, show) for one in self._every(parts, show))
 
     def words(self) -> str:
         """Each difference in a sentence or two, for those who seldom read tables of tests."""

@@ -1,31 +1,39 @@
-"""Comparisons in words: what was done, what marks mean, and what each difference says."""
+"""Comparisons as people read them: tables with captions in every form, and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING
 
 from rectitude.comparison.effects import Components
 from rectitude.comparison.table import (
-    Cell,
     Extra,
-    MetricColumn,
+    Mark,
     chance,
     change,
-    columns,
+    differences,
+    level,
     marks,
-    percent,
-    shown,
-    written,
+    models,
 )
-from rectitude.errors import unknown_name
-from rectitude.metrics.names import parse
-from rectitude.render import aligned
+from rectitude.render import (
+    DAGGER,
+    LATEX,
+    SIGNS,
+    Cell,
+    Grid,
+    Place,
+    escape_latex,
+    format_number,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from rectitude.comparison.result import Comparison, Difference
 
-Cells = list[list[str]]
 TESTS = {
     "t": "paired t-tests",
     "wilcoxon": "Wilcoxon signed rank tests",
@@ -41,95 +49,120 @@ CORRECTIONS = {
     "benjamini_yekutieli": "corrected by Benjamini-Yekutieli",
 }
 INTERVALS = {"t": "by Student's t", "percentile": "by bootstrap", "bca": "by bootstrap (BCa)"}
-BEST, SECOND, APART = "*", "+", "†"
+_SYMBOLS = {"p": "$p$", "corrected": "corrected $p$", "dz": "$d_z$"}
 
 
-def found(comparison: Comparison, metric: str, model: str, baseline: str | None) -> Difference:
-    """The one difference of these names."""
-    wanted = str(parse(metric)[0])
-    for one in comparison.differences:
-        if (one.metric, one.model) == (wanted, model) and baseline in (None, one.baseline):
-            return one
-    known = [f"{one.metric} {one.model} {one.baseline}" for one in comparison.differences]
-    asked = " ".join([wanted, model, *([baseline] if baseline else [])])
-    raise unknown_name("difference", asked, known, where="this comparison")
-
-
-def whole(comparison: Comparison, parts: Collection[str], show: Collection[Extra]) -> str:
-    """The tables asked for, with their legends, and notes."""
+def text(comparison: Comparison, parts: Collection[str], show: Collection[Extra]) -> str:
+    """The tables for a terminal, what their marks mean, how models were tested, and notes."""
     lines = [comparison.slice] if comparison.slice else []
     if "models" in parts:
-        lines += [aligned(models(comparison, show)), *_legend(comparison)]
+        lines += [models(comparison, show).text(), *_legend(comparison)]
     if "differences" in parts:
         lines += [""] if "models" in parts else []
-        lines.append(aligned(differences(comparison)))
+        lines.append(differences(comparison).text())
     lines.append(method(comparison))
     if "differences" in parts:
         lines += [sources(one, one.spread) for one in comparison.differences if one.spread]
     return "\n".join([*lines, *(f"! {note}" for note in comparison.notes)])
 
 
-def models(comparison: Comparison, show: Collection[Extra]) -> Cells:
-    """The table of models for a terminal, heading first."""
-    every = columns(comparison, show)
-    headings = ["model", *(" ".join(filter(None, (one.metric, one.what))) for one in every)]
-    body = zip(_names(comparison), *map(_padded, every), strict=True)
-    return [headings, *([*row] for row in body)]
+def markdown(comparison: Comparison, parts: Collection[str], show: Collection[Extra]) -> str:
+    """The tables as Markdown, with captions below."""
+    blocks = [f"### {comparison.slice}"] if comparison.slice else []
+    for table in _tables(comparison, parts, show).values():
+        blocks += [table.markdown(), table.caption]
+    notes = "\n".join(f"- {note}" for note in comparison.notes)
+    return "\n\n".join([*blocks, *([notes] if notes else [])]) + "\n"
 
 
-def _names(comparison: Comparison) -> Sequence[str]:
-    return [*next(iter(comparison.values.values()))]
+def latex(comparison: Comparison, parts: Collection[str], show: Collection[Extra]) -> str:
+    """The tables as LaTeX, in the style of booktabs, with captions."""
+    blocks = [f"% {note}" for note in comparison.notes]
+    for name, table in _tables(comparison, parts, show).items():
+        label = f"{name}{_label(comparison.slice)}"
+        if name == "differences":
+            form = LATEX._replace(words=_latex_words)
+            blocks.append(_merged(table).latex(label, form))
+        else:
+            blocks.append(table.latex(label))
+    return "\n".join(blocks)
 
 
-def _padded(column: MetricColumn) -> list[str]:
-    """Numbers with marks as letters and signs, padded so that digits align."""
-    told = [_signs(cell) for cell in column.cells]
-    widest = max(map(len, told))
-    return [cell.text + signs.ljust(widest) for cell, signs in zip(column.cells, told, strict=True)]
+def html(comparison: Comparison, parts: Collection[str], show: Collection[Extra]) -> str:
+    """The tables as HTML, with captions."""
+    blocks = [table.html() for table in _tables(comparison, parts, show).values()]
+    notes = "".join(f"<li>{escape(note)}</li>" for note in comparison.notes)
+    return "".join([*blocks, *([f"<ul>{notes}</ul>\n"] if notes else [])])
 
 
-def _signs(cell: Cell) -> str:
-    place = {"best": BEST, "second": SECOND, "": ""}[cell.mark.place]
-    signs = place + (APART if cell.mark.apart else "")
-    return f"{signs or ' '} {cell.mark.letters}" if cell.mark.letters else signs
+def _tables(
+    comparison: Comparison, parts: Collection[str], show: Collection[Extra]
+) -> dict[str, Grid]:
+    """The tables asked for, with captions."""
+    found = {}
+    if "models" in parts:
+        table = models(comparison, show)
+        found["models"] = replace(table, caption=models_caption(comparison, show))
+    if "differences" in parts:
+        table = differences(comparison)
+        found["differences"] = replace(table, caption=differences_caption(comparison))
+    return found
+
+
+def _label(words: str) -> str:
+    """What tells the labels of slices apart; those below and above an edge, too."""
+    told = words.replace(">=", " from ").replace("<", " below ")
+    return "".join(f"-{word}" for word in re.findall(r"\w+", told))
+
+
+def _latex_words(words: str) -> str:
+    """Headings as symbols, and "one - other" with a minus."""
+    return _SYMBOLS.get(words) or escape_latex(words).replace(" - ", " $-$ ")
+
+
+def _merged(table: Grid) -> Grid:
+    """The differences as a sheet has room for them: an interval in one column, users in another."""
+    heading = [*table.heading[:3], table.heading[3].replace(" from", " interval")]
+    heading += [*table.heading[5:9], "better/worse", *table.heading[11:]]
+    return replace(
+        table, heading=heading, rows=[_merged_row(*row) for row in table.rows], left=(0, 1)
+    )
+
+
+def _merged_row(*row: str | Cell) -> list[str | Cell]:
+    low, high, better, worse = (text_of(cell) for cell in (*row[3:5], *row[9:11]))
+    ends = Cell(f"[{low.removesuffix(' pp')}, {high.removesuffix(' pp')}]")
+    return [*row[:3], ends, *row[5:9], Cell(f"{better}/{worse}"), *row[11:]]
 
 
 def _legend(comparison: Comparison) -> list[str]:
     """What the marks in use mean."""
-    used = [mark for metric in comparison.values for mark in marks(comparison, metric).values()]
-    told = []
-    told += [f"{BEST} best"] if any(mark.place == "best" for mark in used) else []
-    told += [f"{SECOND} second best"] if any(mark.place == "second" for mark in used) else []
-    apart = apart_words(comparison)
-    told += [f"{APART} {apart}"] if any(mark.apart for mark in used) else []
+    used = _used_marks(comparison)
+    words: dict[Place, str] = {"best": "best", "second": "second best"}
+    there = {mark.place for mark in used}
+    told = [f"{SIGNS[place]} {said}" for place, said in words.items() if place in there]
+    apart = _apart_words(comparison)
+    told += [f"{DAGGER} {apart}"] if any(mark.apart for mark in used) else []
     told += [apart] if any(mark.letters for mark in used) else []
-    low = [metric for metric, best in comparison.best.items() if best == "low"]
+    low = _low_ones(comparison)
     told += [f"lower is better: {', '.join(low)}"] if low else []
     return ["; ".join(told)] if told else []
 
 
-def apart_words(comparison: Comparison) -> str:
+def _used_marks(comparison: Comparison) -> list[Mark]:
+    return [mark for metric in comparison.values for mark in marks(comparison, metric).values()]
+
+
+def _low_ones(comparison: Comparison) -> list[str]:
+    """The metrics of which low values are better."""
+    return [metric for metric, best in comparison.best.items() if best == "low"]
+
+
+def _apart_words(comparison: Comparison) -> str:
     """What a dagger or a letter says."""
     if comparison.baseline:
         return f"apart from {comparison.baseline}, by the corrected p"
     return "models without a common letter are apart, by the corrected p"
-
-
-def differences(comparison: Comparison) -> Cells:
-    """The table of differences, heading first."""
-    level = f"{100 * (1 - comparison.alpha):g}%"
-    heading = ["difference", "metric", "mean", f"{level} from", "to", "relative", "p", "corrected"]
-    heading += ["dz", "better", "worse", "detectable"]
-    heading += [] if comparison.margin is None else ["equivalence"]
-    return [heading, *([*_row(one)] for one in comparison.differences)]
-
-
-def _row(one: Difference) -> list[str]:
-    ends = [change(one, value) for value in (one.difference, one.low, one.high)]
-    row = [f"{one.model} - {one.baseline}", one.metric, *ends, percent(one.relative)]
-    row += [chance(one.p), chance(one.corrected), written(one.effect, "{:+.2f}")]
-    row += [f"{one.better:,}", f"{one.worse:,}", change(one, one.detectable).removeprefix("+")]
-    return row if one.equivalence is None else [*row, chance(one.equivalence)]
 
 
 def method(comparison: Comparison) -> str:
@@ -166,38 +199,44 @@ def sources(one: Difference, spread: Components) -> str:
     )
 
 
-def caption(comparison: Comparison, show: Collection[Extra]) -> str:
+def models_caption(comparison: Comparison, show: Collection[Extra]) -> str:
     """What stands above the table of models in a paper."""
     runs = comparison.runs
     over = f" and {runs} runs, ± the standard deviation over runs" if runs > 1 else ""
-    which = f"{comparison.slice[:1].upper()}{comparison.slice[1:]}. " if comparison.slice else ""
+    which = _slice_sentence(comparison)
     told = [f"{which}Means over {_users(comparison)} users{over}."]
-    used = [mark for metric in comparison.values for mark in marks(comparison, metric).values()]
+    used = _used_marks(comparison)
     look = {"best": "best bold", "second": "second best underlined"}
     signs = [words for place, words in look.items() if any(mark.place == place for mark in used)]
     told += [f"{', '.join(signs).capitalize()}."] if signs else []
     if comparison.baseline and any(mark.apart for mark in used):
-        told.append(f"{APART}: differs from {comparison.baseline} ({tests(comparison)}).")
+        told.append(f"{DAGGER}: differs from {comparison.baseline} ({tests(comparison)}).")
     elif comparison.baseline:
         told.append(f"No model differs from {comparison.baseline} ({tests(comparison)}).")
     else:
         told.append(f"Models without a common letter differ ({tests(comparison)}).")
     if "interval" in show:
-        level = f"{100 * (1 - comparison.alpha):g}%"
-        told.append(f"Intervals: {level}, {INTERVALS[comparison.interval]}, not corrected.")
+        how = INTERVALS[comparison.interval]
+        told.append(f"Intervals: {level(comparison)}, {how}, not corrected.")
     if comparison.baseline and {"points", "relative"} & {*show}:
         told.append(f"Changes are from {comparison.baseline}.")
-    low = [metric for metric, best in comparison.best.items() if best == "low"]
+    low = _low_ones(comparison)
     told += [f"Lower is better for {', '.join(low)}."] if low else []
     return " ".join(filter(None, told))
 
 
+def _slice_sentence(comparison: Comparison) -> str:
+    name = comparison.slice
+    return f"{name[:1].upper()}{name[1:]}. " if name else ""
+
+
 def differences_caption(comparison: Comparison) -> str:
     """What stands above the table of differences in a paper."""
-    level = f"{100 * (1 - comparison.alpha):g}%"
     how = INTERVALS[comparison.interval]
-    which = f"{comparison.slice[:1].upper()}{comparison.slice[1:]}. " if comparison.slice else ""
-    over = f"over {_users(comparison)} users with {level} intervals {how}, not corrected"
+    which = _slice_sentence(comparison)
+    over = (
+        f"over {_users(comparison)} users with {level(comparison)} intervals {how}, not corrected"
+    )
     told = [
         f"{which}Mean differences {over}; p by {tests(comparison)}.",
         "dz: mean over standard deviation of the differences.",
@@ -215,7 +254,6 @@ def sentences(comparison: Comparison) -> list[str]:
 
 
 def _sentence(comparison: Comparison, one: Difference) -> str:
-    level = f"{100 * (1 - comparison.alpha):g}%"
     size, *ends = (change(one, abs(one.difference)).lstrip("+"), change(one, one.low),
                    change(one, one.high))  # fmt: skip
     where = f"{comparison.slice}, " if comparison.slice else ""
@@ -225,7 +263,8 @@ def _sentence(comparison: Comparison, one: Difference) -> str:
     good = (one.difference > 0) == (comparison.best[one.metric] == "high")
     verdict = "equal to" if not one.difference else "better than" if good else "worse than"
     by = f" by {size}" if one.difference else " in the mean"
-    told = f"{who} is {verdict} {one.baseline}{by} ({level} interval {ends[0]} to {ends[1]}); "
+    told = f"{who} is {verdict} {one.baseline}{by} "
+    told += f"({level(comparison)} interval {ends[0]} to {ends[1]}); "
     told += f"better for {one.better:,} and worse for {one.worse:,} of {one.users:,} users. "
     p = f"corrected p {chance(one.corrected)}".replace("p <", "p < ")
     if comparison.significant(one):
@@ -237,5 +276,6 @@ def _sentence(comparison: Comparison, one: Difference) -> str:
     if one.equivalence is not None:
         same = one.equivalence < comparison.alpha
         close = "are closer than" if same else "were not shown to be closer than"
-        told += f" They {close} the margin of {comparison.margin:g} (p {shown(one.equivalence)})."
+        p = format_number(one.equivalence)
+        told += f" They {close} the margin of {comparison.margin:g} (p {p})."
     return told

@@ -30,8 +30,8 @@ from rectitude.experiment.windows import Windows
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse
 from rectitude.profiles import PROFILES, Profile, is_file, named
-from rectitude.reports.epoch import STYLES, Style, chosen_by
 from rectitude.reports.history import History
+from rectitude.reports.smgcn import STYLES, Style, chosen_by
 
 _TESTS = {
     "paired_t_test": "t",

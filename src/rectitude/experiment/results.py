@@ -14,7 +14,7 @@ import polars as pl
 from rectitude.aggregate.evaluation import Evaluation, Keys, from_dict
 from rectitude.errors import UnreadableFile
 from rectitude.experiment.store import read_json
-from rectitude.render import aligned, number
+from rectitude.render import Grid, number
 from rectitude.storage import require_format
 
 FORMAT, FORMAT_VERSION = "rectitude.run", 1
@@ -112,11 +112,13 @@ def text(run: Run) -> str:
     results = run.results
     metrics = list(dict.fromkeys(name for of in results["headline"].values() for name in of))
     best = {name: _best(results["headline"], name, results["best"]) for name in metrics}
-    rows = [["model", *metrics]]
-    for model, values in results["headline"].items():
-        rows.append([model, *(_cell(values.get(name), best[name]) for name in metrics)])
+    rows = [
+        [model, *(_cell(values.get(name), best[name]) for name in metrics)]
+        for model, values in results["headline"].items()
+    ]
+    table = Grid(["model", *metrics], rows)
     lines = [f"{results['name']}: {results['summary']}"]
-    lines += ["", aligned(rows), "* best of the column"] if results["headline"] else []
+    lines += ["", table.text(), "* best of the column"] if results["headline"] else []
     lines += [f"! {_failed(one)}" for one in results["failures"]]
     lines += [f"! stopped: {results['stopped']}"] if results["stopped"] else []
     lines += [f"- left out: {', '.join(results['left_out'])}"] if results["left_out"] else []

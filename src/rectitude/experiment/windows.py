@@ -109,12 +109,12 @@ class Windows:
                                           "micro": pl.Float64})  # fmt: skip
 
     def __str__(self) -> str:
-        shown = [render.aligned(_cells(frame)) for frame in (self.table(), self.summary())]
+        shown = [_text(frame) for frame in (self.table(), self.summary())]
         return "\n".join([*shown, str(self.ledger)])
 
 
-def _cells(frame: pl.DataFrame) -> list[list[str]]:
-    return [frame.columns, *([render.number(cell) for cell in row] for row in frame.rows())]
+def _text(frame: pl.DataFrame) -> str:
+    return render.Grid(frame.columns, [[*map(render.number, row)] for row in frame.rows()]).text()
 
 
 def _value(evaluation: Evaluation, name: str) -> float:

@@ -26,7 +26,7 @@ from rectitude.explanation.trials import (
     under_profiles,
 )
 from rectitude.judge.judge import Judging
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 Kind = Literal["base", "profile", "switch"]
 Pair = tuple[str, str]
@@ -209,9 +209,8 @@ def _text(found: Robustness) -> str:
     tried = len(found.standings)
     if found.changes:
         lines.append(f"{len(found.changes)} of {tried} other conventions change the order:")
-        rows = [["convention", "order", "changed"]]
-        rows += [[one.label, one.ranking, _pairs(one.changed)] for one in found.changes]
-        lines += [aligned(rows)]
+        rows = [[one.label, one.ranking, _pairs(one.changed)] for one in found.changes]
+        lines += [Grid(["convention", "order", "changed"], rows).text()]
     else:
         lines.append(f"None of {tried} other conventions changes the order.")
     for words, moved in (("and move the values", True), ("and change no value", False)):

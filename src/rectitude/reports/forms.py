@@ -1,6 +1,6 @@
-"""Evaluations as people and programs read them.
+"""Evaluations in the formats of the command line: one, or several side by side.
 
-Several evaluations side by side: runs as columns, metrics as rows.
+Several are one table, with runs as columns and metrics as rows.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rectitude import render
 from rectitude.aggregate import evaluation
 from rectitude.aggregate.evaluation import FORMAT_OF_SEVERAL, Evaluation
 from rectitude.metrics import METRICS
-from rectitude.reports.epoch import line, lines
+from rectitude.render import Grid, interval, number
+from rectitude.render import csv as write_csv
+from rectitude.reports.smgcn import line, lines
 
 FORMAT_VERSION = 1
 Runs = Mapping[str, Evaluation]
@@ -23,7 +24,7 @@ Runs = Mapping[str, Evaluation]
 def text(runs: Runs) -> str:
     """The table, then what failed and what a reader should know about each run."""
     profiles = dict.fromkeys(run.manifest.get("profile", "default") for run in runs.values())
-    parts = [f"convention: {', '.join(profiles)}", render.aligned(_cells(runs, mark=True))]
+    parts = [f"convention: {', '.join(profiles)}", _table(runs, mark=True).text()]
     if any("*" in line for line in parts[1].splitlines()):
         parts.append("* best of the row")
     for label, run in runs.items():
@@ -35,21 +36,21 @@ def text(runs: Runs) -> str:
 
 
 def _tied(name: str, worst: float, best: float) -> str:
-    return f"- {name} lies between {worst:.4f} and {best:.4f}, as ties fall"
+    return f"- {name} lies between {number(worst)} and {number(best)}, as ties fall"
 
 
 def markdown(runs: Runs) -> str:
     """The table as Markdown, the best of each row marked, and the slices of every run."""
     parted = {label: run.slices.to_markdown() for label, run in runs.items() if run.slices}
     more = "".join(f"\n{label}:\n\n{table}" for label, table in parted.items())
-    return render.aligned(_cells(runs, mark=True)) + "\n" + more
+    return _table(runs, mark=True).markdown() + "\n" + more
 
 
 def latex(runs: Runs) -> str:
     """The table as LaTeX, in the style of booktabs, and the slices of every run."""
     parted = {label: run.slices.to_latex() for label, run in runs.items() if run.slices}
     more = "".join(f"\n% {label}\n{table}" for label, table in parted.items())
-    return render.latex(_cells(runs, mark=False)) + more
+    return _table(runs, mark=False).latex() + more
 
 
 def csv(runs: Runs) -> str:
@@ -60,7 +61,7 @@ def csv(runs: Runs) -> str:
     }
     found = [{"run": label, **row} for label, mine in rows.items() for row in mine]
     columns = dict.fromkeys(key for row in found for key in row)
-    return render.csv([{key: _defined(row.get(key)) for key in columns} for row in found])
+    return write_csv([{key: _defined(row.get(key)) for key in columns} for row in found])
 
 
 def _defined(value: Any) -> Any:
@@ -78,23 +79,23 @@ def _names(runs: Iterable[Evaluation]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in [*run.results, *run.failures]))
 
 
-def _cells(runs: Runs, mark: bool) -> list[list[str]]:
-    """The table for people: heading first."""
+def _table(runs: Runs, mark: bool) -> Grid:
+    """The table for people."""
     body = []
     for name in _names(runs.values()):
         best = _best(name, runs.values()) if mark else set()
         shown = [_cell(run, name) for run in runs.values()]
         marks = ["*" if label in best else " " if best else "" for label in range(len(shown))]
         body.append([name, *(cell + star for cell, star in zip(shown, marks, strict=True))])
-    return [["metric", *runs], *body]
+    return Grid(["metric", *runs], body)
 
 
 def _cell(run: Evaluation, name: str) -> str:
     if name not in run.results:
         return "failed"
     result = run.results[name]
-    low_high = "" if result.interval is None else " [{:.4f}, {:.4f}]".format(*result.interval)
-    return render.number(result.value) + low_high
+    ends = [] if result.interval is None else [interval(*result.interval)]
+    return " ".join([number(result.value), *ends])
 
 
 def _best(name: str, runs: Iterable[Evaluation]) -> set[int]:

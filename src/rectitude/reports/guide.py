@@ -20,7 +20,7 @@ from rectitude.metrics import METRICS, Counts
 from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.names import parse
 from rectitude.profiles import Asked, profile_of
-from rectitude.render import number
+from rectitude.render import Grid, number
 
 WIDTH = 100
 RANKS = (1, 2, 3, 4, 5, 10, 11, 100, 1000)
@@ -274,23 +274,7 @@ def _text(section: Section) -> str:
     lines = [section.title, "=" * len(section.title)]
     for paragraph in section.about.splitlines():
         lines += textwrap.wrap(paragraph, WIDTH)
-    return "\n".join([*lines, "", *_table(section.rows)])
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Rows in columns, numbers to the right; the last column of words goes on below itself."""
-    keys = list(rows[0])
-    body = [[number(row[key]) for key in keys] for row in rows]
-    wide = [max(map(len, column)) for column in zip(keys, *body, strict=True)]
-    words = [isinstance(rows[0][key], str) for key in keys]
-    room = max(20, WIDTH - sum(wide[:-1]) - 2 * (len(keys) - 1))
-    wide[-1] = min(wide[-1], room)
-    lines = []
-    for row in [keys, ["-" * width for width in wide], *body]:
-        first, *more = textwrap.wrap(row[-1], room) if words[-1] else [row[-1]]
-        cells = zip([*row[:-1], first], wide, words, strict=True)
-        shown = [cell.ljust(width) if word else cell.rjust(width) for cell, width, word in cells]
-        lines.append("  ".join(shown).rstrip())
-        indent = " " * (sum(wide[:-1]) + 2 * (len(keys) - 1))
-        lines += [indent + rest for rest in more]
-    return lines
+    first, keys = section.rows[0], list(section.rows[0])
+    words = [n for n, value in enumerate(first.values()) if isinstance(value, str)]
+    rows = [[number(row[key]) for key in keys] for row in section.rows]
+    return "\n".join([*lines, "", Grid(keys, rows, left=words).columns(WIDTH)])

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from rectitude.comparison.table import best_marks
+from rectitude.render import Place
 from rectitude.reports.content import Content, Value
 
 NAMED = 3
@@ -21,8 +23,7 @@ class HeadlineCell:
     value: float | None
     text: str
     interval: str = ""
-    mark: str = ""
-    """best, second, or nothing"""
+    mark: Place = ""
     apart: bool = False
     """whether it is significantly different from the baseline's"""
     counted: int | None = None
@@ -39,8 +40,15 @@ def headline(content: Content) -> dict[str, Any]:
     """Models x metrics, with best, second best and significance marked."""
     metrics, models = list(content.values), content.models
     apart = _apart(content)
+    marks = {metric: _marks(content, metric) for metric in metrics}
     rows = [
-        {"model": model, "cells": [_cell(content, metric, model, apart) for metric in metrics]}
+        {
+            "model": model,
+            "cells": [
+                _cell(of.get(model), marks[metric].get(model, ""), (metric, model) in apart)
+                for metric, of in content.values.items()
+            ],
+        }
         for model in models
     ]
     baseline = None if content.comparison is None else content.comparison["baseline"]
@@ -73,14 +81,17 @@ def _apart(content: Content) -> set[tuple[str, str]]:
     }
 
 
-def _cell(content: Content, metric: str, model: str, apart: set[tuple[str, str]]) -> HeadlineCell:
-    value = content.values[metric].get(model)
+def _marks(content: Content, metric: str) -> dict[str, Place]:
+    """Which models are best and second best."""
+    values = {m: one.value for m, one in content.values[metric].items() if one.value is not None}
+    return best_marks(values, content.best[metric])
+
+
+def _cell(value: Value | None, mark: Place, apart: bool) -> HeadlineCell:
     if value is None or value.value is None:
         return HeadlineCell(None, "–")
-    return HeadlineCell(
-        value.value, digits(value.value), _spread(value), _mark(content, metric, value.value),
-        (metric, model) in apart, value.counted,
-    )  # fmt: skip
+    text = digits(value.value)
+    return HeadlineCell(value.value, text, _spread(value), mark, apart, value.counted)
 
 
 def _spread(value: Value) -> str:
@@ -88,17 +99,6 @@ def _spread(value: Value) -> str:
         return f"{digits(value.low)} to {digits(value.high)}"
     deviation = value.deviation
     return "" if deviation is None or math.isnan(deviation) else f"± {digits(deviation)}"
-
-
-def _mark(content: Content, metric: str, value: float) -> str:
-    """Best and second best where there are enough models for these words to mean something."""
-    having = [one.value for one in content.values[metric].values() if one.value is not None]
-    levels = sorted(set(having), reverse=content.best[metric] == "high")
-    if len(levels) < 2:
-        return ""
-    if value == levels[0]:
-        return "best"
-    return "second" if len(having) > 2 and value == levels[1] else ""
 
 
 def summary(content: Content) -> list[str]:

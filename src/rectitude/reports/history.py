@@ -1,7 +1,4 @@
-"""`History`: the evaluations of a training run, epoch by epoch.
-
-Training histories as a table and as a chart.
-"""
+"""`History`: the evaluations of a training run, epoch by epoch, as a table and as a chart."""
 
 from __future__ import annotations
 
@@ -9,8 +6,10 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NoReturn, SupportsFloat
+from operator import index
+from typing import Any, Literal, NoReturn, SupportsFloat, SupportsIndex
 
 import polars as pl
 
@@ -23,61 +22,48 @@ from rectitude.errors import (
     UnreadableFile,
     unknown_name,
 )
-from rectitude.render import aligned, number
-from rectitude.reports import epoch as epoch_lines
-from rectitude.reports.epoch import (
-    Epoch,
-    Format,
-    Losses,
-    as_losses,
-    as_number,
-    as_seconds,
-    numbers_only,
-    one_name,
-)
+from rectitude.metrics import METRICS
+from rectitude.metrics.names import parse
+from rectitude.render import Grid, number
+from rectitude.reports import smgcn
+from rectitude.reports.charts import Chart, Point, panel, stacked, standalone
+from rectitude.reports.smgcn import Format
 from rectitude.storage import read_stored, require_format, write_text
-
-
-def names_of(epochs: Sequence[Epoch]) -> tuple[list[str], list[str]]:
-    """The losses and the metrics of any of the epochs, each once, in order."""
-    losses = dict.fromkeys(name for epoch in epochs for name in epoch.losses)
-    metrics = dict.fromkeys(name for epoch in epochs for name in epoch.evaluation.results)
-    return [*losses], [*metrics]
-
-
-def curves(epochs: Sequence[Epoch]) -> pl.DataFrame:
-    """One row per evaluated epoch: its number, losses and metrics; null where there is none."""
-    losses, metrics = names_of(epochs)
-    columns: dict[str, Any] = {"epoch": pl.Series([one.number for one in epochs], dtype=pl.Int64)}
-    for name in [*losses, *metrics]:
-        columns[name] = pl.Series([one.value(name) for one in epochs], dtype=pl.Float64)
-    return pl.DataFrame(columns)
-
-
-def figure(epochs: Sequence[Epoch], names: Sequence[str], best: Epoch | None) -> Any:
-    """A Plotly chart: metrics above, losses below if there are any, the best epoch marked."""
-    from plotly.graph_objects import Figure, Scatter
-    from plotly.subplots import make_subplots
-
-    losses, metrics = names_of(epochs)
-    asked = [one_name(name) for name in names] or [*metrics, *losses]
-    rows = [panel for panel in (metrics, losses) if set(panel) & set(asked)]
-    chart: Figure = make_subplots(rows=max(len(rows), 1), cols=1, shared_xaxes=True)
-    when = [one.number for one in epochs]
-    for row, panel in enumerate(rows, 1):
-        for name in [name for name in asked if name in panel]:
-            line = Scatter(x=when, y=[one.value(name) for one in epochs], name=name)
-            chart.add_trace(line.update(mode="lines+markers"), row=row, col=1)
-    if best is not None:
-        chart.add_vline(best.number, line_dash="dot", line_color="gray")
-    chart.update_xaxes(title_text="epoch", row=len(rows) or 1, col=1)
-    return chart.update_layout(template="plotly_white", height=360 * max(len(rows), 1))
-
 
 FORMAT = "rectitude.history"
 FORMAT_VERSION = 1
 _SHARED = ("metric", "definition", "fingerprint", "numbers", "convention")
 """What results of the same name share from epoch to epoch: a file holds it once."""
+Losses = Mapping[str, SupportsFloat]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Epoch:
+    """What was found after an epoch; `index` is its place among those that were evaluated."""
+
+    index: int
+    number: int
+    evaluation: Evaluation
+    losses: Mapping[str, float]
+    seconds: tuple[float, float] | None = None
+    """how long training and evaluating took"""
+
+    def __repr__(self) -> str:
+        values = {**self.losses, **self.evaluation.values()}
+        return f"Epoch {self.number}: " + ", ".join(f"{n} {v:.5g}" for n, v in values.items())
+
+    def value(self, name: str) -> float | None:
+        """The number or loss of this name; None if it is not there, failed or is undefined."""
+        wanted = _one_name(name)
+        found = self.losses.get(name)
+        if wanted in self.evaluation.results:
+            found = self.evaluation.results[wanted].value
+        return None if found is None or math.isnan(found) else found
+
+    def best(self, name: str) -> Literal["high", "low"]:
+        """Which values of this name are better; losses are best if low."""
+        found = self.evaluation.results.get(_one_name(name))
+        return "low" if found is None else METRICS[found.metric].best
 
 
 class History:
@@ -122,8 +108,8 @@ class History:
         took. Epochs come in order, and a number means the same in all of them: another definition
         under the same name is refused, and nothing is added then.
         """
-        place, held = len(self), numbers_only(evaluation)
-        found = Epoch(place, as_number(epoch), held, as_losses(losses), as_seconds(seconds))
+        place, held = len(self), _numbers_only(evaluation)
+        found = Epoch(place, _as_number(epoch), held, _as_losses(losses), _as_seconds(seconds))
         self._check(found)
         for name, result in held.results.items():
             self._defined.setdefault(name, (result.fingerprint, found.number))
@@ -188,42 +174,48 @@ class History:
 
     def _has(self, name: str) -> bool:
         """Whether any epoch knows this name, be it without a value."""
-        losses, metrics = names_of(self._epochs)
+        losses, metrics = _names_of(self._epochs)
         failed = [name for epoch in self._epochs for name in epoch.evaluation.failures]
-        return name in losses or one_name(name) in (*metrics, *failed)
+        return name in losses or _one_name(name) in (*metrics, *failed)
 
     def _nowhere(self, name: str) -> NoReturn:
         """Say why no epoch has a value of this name."""
-        losses, metrics = names_of(self._epochs)
+        losses, metrics = _names_of(self._epochs)
         for epoch in self._epochs:
-            if one_name(name) in epoch.evaluation.failures:
-                raise epoch.evaluation.failures[one_name(name)]
+            if _one_name(name) in epoch.evaluation.failures:
+                raise epoch.evaluation.failures[_one_name(name)]
         if self._has(name):
             raise UndefinedValue(f"{name} is undefined in all {len(self):,} epochs.")
         raise unknown_name("metric or loss", name, [*metrics, *losses], where="this history")
 
     def curves(self) -> pl.DataFrame:
         """One row per evaluated epoch: its number, losses and metrics; null where there is none."""
-        return curves(self._epochs)
+        losses, metrics = _names_of(self._epochs)
+        numbers = pl.Series([epoch.number for epoch in self], dtype=pl.Int64)
+        columns: dict[str, Any] = {"epoch": numbers}
+        for name in [*losses, *metrics]:
+            columns[name] = pl.Series([epoch.value(name) for epoch in self], dtype=pl.Float64)
+        return pl.DataFrame(columns)
 
-    def plot(self, *metrics: str, path: str | os.PathLike[str] | None = None) -> Any:
-        """A Plotly figure of all metrics and losses, or of those named, the best epoch marked.
+    def plot(self, *metrics: str, path: str | os.PathLike[str] | None = None) -> Chart:
+        """A chart of all metrics and losses, or of those named, the best epoch marked.
 
-        With `path` it is written there as one HTML file that needs nothing else.
+        Notebooks show it, and `svg` is the picture. With `path` it is written there as one HTML
+        file that needs nothing else.
         """
         for name in metrics:
             if all(epoch.value(name) is None for epoch in self._epochs):
                 self._nowhere(name)
-        chart = figure(self._epochs, metrics, self._marked())
+        drawn = _chart(self._epochs, metrics, self._marked())
         if path is not None:
-            write_text(path, chart.to_html(include_plotlyjs=True, full_html=True))
-        return chart
+            write_text(path, drawn.html("Training history"))
+        return drawn
 
     def line(self, format: Format = "smgcn", index: int = -1) -> str:  # noqa: A002
         """What SMGCN's training prints after an epoch: losses, metrics at the first and the last
         cutoff. `format` says which of its scripts; `smgcn-f1` has F1 in the place of NDCG."""
         self._name("")
-        return epoch_lines.epoch_line(self._epochs[index], epoch_lines.style_of(format))
+        return smgcn.epoch_line(self._epochs[index], smgcn.style_of(format))
 
     def best_line(
         self,
@@ -237,13 +229,11 @@ class History:
         The script's own choice is recall or precision at the first cutoff; `metric` chooses
         otherwise. `seconds` is how long all took, by default the sum of what was added.
         """
-        style = epoch_lines.style_of(format)
+        style = smgcn.style_of(format)
         self._name("")
-        name = metric or epoch_lines.chosen_by(self._epochs[0].evaluation, style)
+        name = metric or smgcn.chosen_by(self._epochs[0].evaluation, style)
         recorded = math.fsum(part for epoch in self._epochs for part in epoch.seconds or ())
-        return epoch_lines.best_line(
-            self.best(name), style, recorded if seconds is None else seconds
-        )
+        return smgcn.best_line(self.best(name), style, recorded if seconds is None else seconds)
 
     def record(
         self,
@@ -254,9 +244,9 @@ class History:
         time: str = "",
     ) -> str:
         """What SMGCN's training appends to its file of results: settings, and the best epoch."""
-        style, when = epoch_lines.style_of(format), time or f"{datetime.now():%Y-%m-%d %H:%M:%S}"
+        style, when = smgcn.style_of(format), time or f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         best = self.best_line(format, metric, seconds)
-        return epoch_lines.record(best, style, settings, when)
+        return smgcn.record(best, style, settings, when)
 
     def as_dict(self) -> dict[str, Any]:
         """The history for JSON."""
@@ -286,12 +276,98 @@ class History:
 
     def __str__(self) -> str:
         table = self.curves()
-        rows = [[number(cell) for cell in row] for row in table.rows()]
+        rows = [[*map(number, row)] for row in table.rows()]
         best = self._marked()
         said = "" if best is None else f"\nbest {self._name('')}: epoch {best.number}"
-        return aligned([table.columns, *rows]) + said
+        return Grid(table.columns, rows).text() + said
 
     __repr__ = __str__
+
+
+def _names_of(epochs: Sequence[Epoch]) -> tuple[list[str], list[str]]:
+    """The losses and the metrics of any of the epochs, each once, in order."""
+    losses = dict.fromkeys(name for epoch in epochs for name in epoch.losses)
+    metrics = dict.fromkeys(name for epoch in epochs for name in epoch.evaluation.results)
+    return [*losses], [*metrics]
+
+
+def _one_name(text: str) -> str:
+    """The name of a number as evaluations write it; any other text, such as a loss, as it is."""
+    try:
+        names = parse(text)
+    except BadName:
+        return text
+    return str(names[0]) if len(names) == 1 else text
+
+
+def _numbers_only(evaluation: object) -> Evaluation:
+    """The evaluation without its values per list, so that many of them can be held."""
+    if not isinstance(evaluation, Evaluation):
+        raise BadName(f"a {type(evaluation).__name__} was added.", "an Evaluation.")
+    results = {name: replace(one, values=None) for name, one in evaluation.results.items()}
+    return replace(evaluation, results=results, lists=None)
+
+
+def _as_number(epoch: SupportsIndex) -> int:
+    """The number of an epoch."""
+    try:
+        return index(epoch)
+    except TypeError as error:
+        raise BadName(f"the epoch is {epoch!r}.", "a whole number.") from error
+
+
+def _as_losses(given: SupportsFloat | Losses | None) -> dict[str, float]:
+    """Losses by name; a single one is called 'loss'."""
+    if given is None:
+        return {}
+    named = given if isinstance(given, Mapping) else {"loss": given}
+    try:
+        return {str(name): _as_float(value) for name, value in named.items()}
+    except (TypeError, ValueError) as error:
+        raise BadName(f"losses are {given!r}.", "a number, or numbers by name.") from error
+
+
+def _as_float(value: SupportsFloat) -> float:
+    """A number; a tensor that a gradient is wanted of warns unless it is asked for its item."""
+    return float(value.item() if hasattr(value, "item") else value)
+
+
+def _as_seconds(given: SupportsFloat | Iterable[float] | None) -> tuple[float, float] | None:
+    """How long training and evaluating took; a single number is the training."""
+    if given is None:
+        return None
+    try:
+        parts = [*map(float, given)] if isinstance(given, Iterable) else [float(given), 0.0]
+    except (TypeError, ValueError):
+        parts = []
+    if len(parts) != 2 or not all(math.isfinite(part) and part >= 0 for part in parts):
+        raise BadName(f"seconds are {given!r}.", "those of training, and those of evaluating.")
+    return parts[0], parts[1]
+
+
+def _chart(epochs: Sequence[Epoch], names: Sequence[str], best: Epoch | None) -> Chart:
+    """A chart: metrics above, losses below if there are any, the best epoch marked."""
+    losses, metrics = _names_of(epochs)
+    asked = [_one_name(name) for name in names] or [*metrics, *losses]
+    panels = [[name for name in asked if name in panel] for panel in (metrics, losses)]
+    places = {float(one.number): str(one.number) for one in epochs}
+    marked = None if best is None else float(best.number)
+    drawn = [
+        panel({name: _points(epochs, name) for name in shown}, "epoch", places, False, marked)
+        for shown in panels
+        if shown
+    ]
+    return Chart(standalone(stacked(drawn, f"{', '.join(asked)} by epoch")))
+
+
+def _points(epochs: Sequence[Epoch], name: str) -> list[Point]:
+    """The values of a metric or loss that can be drawn."""
+    values = [(one.number, one.value(name)) for one in epochs]
+    return [
+        Point(float(epoch), value, label=f"epoch {epoch}")
+        for epoch, value in values
+        if value is not None and math.isfinite(value)
+    ]
 
 
 def _stored(epoch: Epoch, definitions: list[dict[str, Any]]) -> dict[str, Any]:

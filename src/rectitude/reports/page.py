@@ -1,7 +1,4 @@
-"""The report: one HTML file that needs nothing but a browser, and its figures and tables.
-
-The page: content and figures in one file, styles and script inside, nothing from outside.
-"""
+"""The report: one HTML file with styles, script and figures inside, which needs only a browser."""
 
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from rectitude.reports.papers import Picture, write_figures
 from rectitude.reports.runs import content_of_files
 from rectitude.storage import write_text
 
+__all__ = ["Content", "content_of", "page", "report"]
 _FILES = Path(__file__).parent / "files"
 SECTIONS = {
     "headline": "Results",
@@ -37,6 +35,41 @@ SECTIONS = {
     "details": "Run details",
 }
 """The sections of the page and their headings, in order."""
+
+
+def report(
+    results: object,
+    path: str | PathLike[str] = "report.html",
+    *,
+    title: str = "",
+    figures: str | PathLike[str] | None = None,
+    pictures: Picture = "svg",
+) -> Path:
+    """Write a report of results as one HTML file that can be opened anywhere.
+
+    `results` is an evaluation, evaluations by name, a comparison, the folder of a run, a file of
+    one of the former, or a list of folders or files, which are shown side by side. `figures` names
+    a folder for the charts, as SVG or with `pictures="png"` as PNG too, with their data as CSV, and
+    for the table of results as LaTeX and CSV.
+    """
+    content = _content(results, title)
+    if figures is not None:
+        write_figures(content, figures, pictures)
+    return write(content, path)
+
+
+def _content(results: object, title: str) -> Content:
+    if isinstance(results, str | PathLike):
+        return content_of_files([results], title)
+    if isinstance(results, list | tuple) and results:
+        return content_of_files(results, title)
+    return content_of(results, title)
+
+
+def write(content: Content, path: str | PathLike[str]) -> Path:
+    """Write the report, whole or not at all."""
+    write_text(path, page(content))
+    return Path(path)
 
 
 def page(content: Content) -> str:
@@ -61,12 +94,6 @@ def page(content: Content) -> str:
         figure_data=_inside({f.name: f.data for own in drawn.values() for f in own}),
     )
     return made
-
-
-def write(content: Content, path: str | PathLike[str]) -> Path:
-    """Write the report, whole or not at all."""
-    write_text(path, page(content))
-    return Path(path)
 
 
 def _present(content: Content, drawn: Mapping[str, Any]) -> dict[str, str]:
@@ -159,35 +186,3 @@ def _digits(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else str(value)
     return digits(value)
-
-
-__all__ = ["Content", "content_of", "page", "report"]
-
-
-def report(
-    results: object,
-    path: str | PathLike[str] = "report.html",
-    *,
-    title: str = "",
-    figures: str | PathLike[str] | None = None,
-    pictures: Picture = "svg",
-) -> Path:
-    """Write a report of results as one HTML file that can be opened anywhere.
-
-    `results` is an evaluation, evaluations by name, a comparison, the folder of a run, a file of
-    one of the former, or a list of folders or files, which are shown side by side. `figures` names
-    a folder for the charts, as SVG or with `pictures="png"` as PNG too, with their data as CSV, and
-    for the table of results as LaTeX and CSV.
-    """
-    content = _content(results, title)
-    if figures is not None:
-        write_figures(content, figures, pictures)
-    return write(content, path)
-
-
-def _content(results: object, title: str) -> Content:
-    if isinstance(results, str | PathLike):
-        return content_of_files([results], title)
-    if isinstance(results, list | tuple) and results:
-        return content_of_files(results, title)
-    return content_of(results, title)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rectitude.errors import MissingExtra
-from rectitude.render import csv, escaped, latex
+from rectitude.render import DAGGER, LATEX, Cell, Grid, csv
 from rectitude.reports.charts import standalone
 from rectitude.reports.content import Content
 from rectitude.reports.figures import every, figures
@@ -20,6 +20,8 @@ Picture = Literal["svg", "png"]
 """Charts as SVG alone, or as PNG too."""
 SCALE = 3.0
 """Pixels of a PNG for each unit of a chart."""
+_PLAIN = LATEX._replace(number=str, raised=lambda _: r"$^\dagger$", room=None)
+"""LaTeX in which numbers keep their hyphens, and marks take room only where they stand."""
 
 
 def write_figures(
@@ -29,7 +31,7 @@ def write_figures(
     where = make_folder(folder)
     texts = {
         "results.csv": csv(_rows(content)),
-        "results.tex": latex(_cells(content), str),
+        "results.tex": _table(content).latex(form=_PLAIN),
     }
     for figure in every(figures(content)):
         texts[f"{figure.name}.svg"] = standalone(figure.chart)
@@ -71,19 +73,11 @@ def _rows(content: Content) -> list[dict[str, Any]]:
     ]
 
 
-def _cells(content: Content) -> list[list[str]]:
-    """The table of results in LaTeX: best bold, second best underlined."""
+def _table(content: Content) -> Grid:
+    """The table of results."""
     table = headline(content)
-    marked = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
     rows = [
-        [
-            escaped(row["model"]),
-            *(_marked(marked[cell.mark] % cell.text, cell) for cell in row["cells"]),
-        ]
+        [row["model"], *(Cell(c.text, c.mark, DAGGER if c.apart else "") for c in row["cells"])]
         for row in table["rows"]
     ]
-    return [["model", *map(escaped, table["metrics"])], *rows]
-
-
-def _marked(text: str, cell: Any) -> str:
-    return text + (r"$^\dagger$" if cell.apart else "")
+    return Grid(["model", *table["metrics"]], rows)

@@ -1,7 +1,4 @@
-"""The folder of a run as the content of a report: read from the files that lie in it.
-
-Reports of what lies in files: folders of runs, evaluations, comparisons.
-"""
+"""Reports of what lies in files: folders of runs, stored evaluations and comparisons."""
 
 from __future__ import annotations
 
@@ -26,9 +23,46 @@ from rectitude.reports.content import (
 from rectitude.storage import read_stored, require_format
 
 Stored = Mapping[str, Any]
+Paths = Sequence[str | PathLike[str]]
 _STEP = re.compile(r"step \d+: rows")
 _ALL = ("train", "truth", "fold_in")
-_EXPECTED = "the folder of a run that has ended: rectitude run writes one."
+_EXPECTED_FILE = "the folder of a run, or a JSON file of an evaluation or a comparison."
+_EXPECTED_RUN = "the folder of a run that has ended: rectitude run writes one."
+
+
+def content_of_files(paths: Paths, title: str = "") -> Content:
+    """What folders or files have to show: several runs or evaluations side by side, one
+    comparison."""
+    folders = [path for path in paths if Path(path).is_dir()]
+    if folders and len(folders) < len(paths):
+        raise BadName(
+            f"{len(folders)} of {len(paths)} arguments are folders.", "runs or files, not both."
+        )
+    if folders:
+        return content_of_run(paths[0], title) if len(paths) == 1 else side_by_side(paths, title)
+    stored = {fspath(path): read_stored(path, "result", _EXPECTED_FILE) for path in paths}
+    kinds = {path: _kind(one, path) for path, one in stored.items()}
+    if len(paths) == 1 and set(kinds.values()) == {"comparison"}:
+        ((path, one),) = stored.items()
+        return content_of_comparison(require_format(one, path, "comparison", 1), title)
+    names = map(_name, told_apart(paths))
+    evaluations = {
+        name: from_dict(stored[fspath(path)], fspath(path))
+        for name, path in zip(names, paths, strict=True)
+    }
+    return content_of(evaluations, title)
+
+
+def _kind(stored: object, path: str) -> str:
+    found: Any = stored.get("format") if isinstance(stored, Mapping) else None
+    kind = str(found).removeprefix("rectitude.")
+    if kind not in ("evaluation", "comparison"):
+        raise UnreadableFile(f"{path} holds {found!r}.", _EXPECTED_FILE)
+    return kind
+
+
+def _name(path: str) -> str:
+    return path.removesuffix(".json").removesuffix(".evaluation")
 
 
 def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
@@ -128,7 +162,7 @@ def _where_same(contents: Mapping[str, Content], what: str) -> dict[str, Any]:
 
 def _read(folder: str | PathLike[str], name: str, kind: str) -> Stored:
     path = Path(folder) / name
-    return require_format(read_stored(path, kind, _EXPECTED), str(path), kind, 1)
+    return require_format(read_stored(path, kind, _EXPECTED_RUN), str(path), kind, 1)
 
 
 def _facts(models: Mapping[str, Stored], name: str) -> Stored:
@@ -185,7 +219,7 @@ def _audit(splits: Sequence[Stored]) -> Stored | None:
 
 def _flow(folder: str, splits: Sequence[Stored]) -> list[ReportStage]:
     """Rows from the source through every step of preparing to the parts of the first split."""
-    ledger = read_stored(Path(folder) / "ledger.json", "ledger", _EXPECTED)
+    ledger = read_stored(Path(folder) / "ledger.json", "ledger", _EXPECTED_RUN)
     counts = ledger.get("prepare", {}).get("counts", {})
     steps = [entry for name, entry in counts.items() if _STEP.fullmatch(name)]
     parts = splits[0]["parts"] if splits else {}
@@ -239,42 +273,3 @@ def _reproduce(config: str) -> str:
 def _config(folder: str | PathLike[str]) -> str:
     found = sorted(Path(folder).glob("config.*"))
     return str(found[0].name) if found else "config.toml"
-
-
-Paths = Sequence[str | PathLike[str]]
-_EXPECTED_stored = "the folder of a run, or a JSON file of an evaluation or a comparison."
-
-
-def content_of_files(paths: Paths, title: str = "") -> Content:
-    """What folders or files have to show: several runs or evaluations side by side, one
-    comparison."""
-    folders = [path for path in paths if Path(path).is_dir()]
-    if folders and len(folders) < len(paths):
-        raise BadName(
-            f"{len(folders)} of {len(paths)} arguments are folders.", "runs or files, not both."
-        )
-    if folders:
-        return content_of_run(paths[0], title) if len(paths) == 1 else side_by_side(paths, title)
-    stored = {fspath(path): read_stored(path, "result", _EXPECTED_stored) for path in paths}
-    kinds = {path: _kind(one, path) for path, one in stored.items()}
-    if len(paths) == 1 and set(kinds.values()) == {"comparison"}:
-        ((path, one),) = stored.items()
-        return content_of_comparison(require_format(one, path, "comparison", 1), title)
-    names = map(_name, told_apart(paths))
-    evaluations = {
-        name: from_dict(stored[fspath(path)], fspath(path))
-        for name, path in zip(names, paths, strict=True)
-    }
-    return content_of(evaluations, title)
-
-
-def _kind(stored: object, path: str) -> str:
-    found: Any = stored.get("format") if isinstance(stored, Mapping) else None
-    kind = str(found).removeprefix("rectitude.")
-    if kind not in ("evaluation", "comparison"):
-        raise UnreadableFile(f"{path} holds {found!r}.", _EXPECTED_stored)
-    return kind
-
-
-def _name(path: str) -> str:
-    return path.removesuffix(".json").removesuffix(".evaluation")

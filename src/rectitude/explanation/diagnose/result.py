@@ -11,7 +11,7 @@ from typing import Any
 
 from rectitude.convention import SWITCHES
 from rectitude.explanation.diagnose.reference import ReferenceCheck
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 _EVERY_RANK = 10
 _CLOSE = 1e-9
@@ -105,7 +105,8 @@ def _table(found: Diagnosis) -> str:
         value = found.quantities[name].value
         return "none" if value is None else f"{value:.6f}"
 
-    rows = [["ideal from", "over all lists", "over lists with a hit", "ratio"]]
+    heading = ["ideal from", "over all lists", "over lists with a hit", "ratio"]
+    rows = []
     for ideal, words in (
         ("truth", "the truth"), ("hits", "the hits"), ("ranks", "a hit at every rank"),
     ):  # fmt: skip
@@ -113,19 +114,20 @@ def _table(found: Diagnosis) -> str:
         ratio = "" if not one or other is None else f"{other / one:.4f}"
         rows.append([words, cell(f"all_{ideal}"), cell(f"hit_{ideal}"), ratio])
     rows.append(["the hits, discounted by the place in the truth", cell("all_by_truth"), "", ""])
-    return f"hit rate = {found.hit_rate:.6f}\n\n{aligned(rows)}"
+    return f"hit rate = {found.hit_rate:.6f}\n\n{Grid(heading, rows).text()}"
 
 
 def _ranks(ranks: Ranks) -> str:
     if ranks.mean is None or ranks.median is None:
         return f"hits up to rank {len(ranks.at)}: none; relevant items: {ranks.relevant:,}"
-    rows = [["rank", "hits", "share"]]
+    rows = []
     for first, last in _stretches(len(ranks.at)):
         hits = sum(ranks.at[first - 1 : last])
         label = str(first) if first == last else f"{first} to {last}"
         rows.append([label, f"{hits:,}", f"{hits / ranks.hits:.1%}"])
     said = f"hits: {ranks.hits:,}; relevant items: {ranks.relevant:,}; rank of hits: mean "
-    return f"{said}{ranks.mean:.2f}, median {ranks.median:g}\n\n{aligned(rows)}"
+    table = Grid(["rank", "hits", "share"], rows).text()
+    return f"{said}{ranks.mean:.2f}, median {ranks.median:g}\n\n{table}"
 
 
 def _stretches(k: int) -> list[tuple[int, int]]:

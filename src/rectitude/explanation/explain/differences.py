@@ -23,7 +23,7 @@ from rectitude.explanation.explain.result import (
     switch_change,
 )
 from rectitude.metrics import METRICS
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 Sameness = Literal["the same", "different", "not comparable"]
 _SIDES = ("predictions", "truth")
@@ -135,12 +135,12 @@ def _sameness(first: Evaluation, second: Evaluation, side: str) -> Sameness:
 def _text(found: Differences) -> str:
     gaps = [one.gap for one in found.metrics if one.gap is not None]
     digits = decimals(*gaps)
-    rows = [["metric", "first", "second", "gap", "definitions differ in"]]
+    heading, rows = ["metric", "first", "second", "gap", "definitions differ in"], []
     for one in found.metrics:
         values = [_number(one.first, digits), _number(one.second, digits)]
         gap = "" if one.gap is None else f"{one.gap:+.{digits}f}"
         rows.append([one.metric, *values, gap, _named(one.changes)])
-    lines = [f"first: {found.first}", f"second: {found.second}", aligned(rows), ""]
+    lines = [f"first: {found.first}", f"second: {found.second}", Grid(heading, rows).text(), ""]
     lines += [f"{side}: {same}" for side, same in found.inputs.items()]
     for which, only in (("first", found.only_first), ("second", found.only_second)):
         lines += [f"only in the {which}: {', '.join(only)}"] if only else []

@@ -16,7 +16,7 @@ from rectitude.explanation.explain.attribution import Method
 from rectitude.explanation.explain.game import Player
 from rectitude.explanation.explain.touched import Example, Flip
 from rectitude.metrics import METRICS
-from rectitude.render import aligned
+from rectitude.render import Grid, pad
 from rectitude.storage import write_text
 
 FORMAT, FORMAT_VERSION = "rectitude.explanation", 1
@@ -213,13 +213,9 @@ def decimals(*numbers: float) -> int:
 
 def _head(found: Explanation, digits: int) -> str:
     sides = (("first", found.first), ("second", found.second))
-    rows = [(which, _cut(side.label), f"{side.value:.{digits}f}") for which, side in sides]
-    rows.append(("gap", "second - first", f"{found.gap:+.{digits}f}"))
-    widths = [max(len(row[n]) for row in rows) for n in range(3)]
-    lines = [
-        f"  {a.ljust(widths[0])}  {b.ljust(widths[1])}  {c.rjust(widths[2])}" for a, b, c in rows
-    ]
-    return "\n".join([found.metric, *lines])
+    rows = [[which, _cut(side.label), f"{side.value:.{digits}f}"] for which, side in sides]
+    rows.append(["gap", "second - first", f"{found.gap:+.{digits}f}"])
+    return "\n".join([found.metric, *("  ".join(["", *row]) for row in pad(rows, left=(0, 1)))])
 
 
 def _cut(label: str) -> str:
@@ -228,14 +224,14 @@ def _cut(label: str) -> str:
 
 def _table(found: Explanation, digits: int) -> str:
     heading = ["part", "first", "second", "share", *(["error"] if found.drawn else []), "alone"]
-    rows = [[*heading, f"{_ones(found)} changed"]]
+    rows = []
     for part in found.parts:
         row = [part.label, *(_joined(part, which) for which in ("first", "second"))]
         row.append(f"{part.share:+.{digits}f}")
         row += [f"{part.error or 0:.{digits}f}"] if found.drawn else []
         row += [f"{part.from_first.effect:+z.{digits}f}", _many(part.from_first, found)]
         rows.append(row)
-    return aligned(rows)
+    return Grid([*heading, f"{_ones(found)} changed"], rows).text()
 
 
 def _ones(found: Explanation) -> str:

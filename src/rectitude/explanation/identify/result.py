@@ -13,7 +13,7 @@ import numpy as np
 
 from rectitude.arrays import Floats
 from rectitude.explanation.explain.result import shown
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 FORMAT = "rectitude.identification"
 FORMAT_VERSION = 1
@@ -219,12 +219,12 @@ def _chance(found: Identification, changes: int) -> str:
 
 
 def _levels(found: Identification) -> str:
-    rows = [["changes", "tried", "distinct values", "fit", "by chance"]]
+    rows = []
     for level in found.levels:
         chance = "" if level.by_chance is None else in_words(level.by_chance)
         upto = "none (profiles)" if level.changes == 0 else f"at most {level.changes}"
         rows.append([upto, f"{level.tried:,}", f"{level.distinct:,}", f"{level.fitting:,}", chance])
-    return aligned(rows)
+    return Grid(["changes", "tried", "distinct values", "fit", "by chance"], rows).text()
 
 
 def _match(match: Match) -> list[str]:
@@ -240,13 +240,14 @@ def _match(match: Match) -> list[str]:
 
 def _profiles(found: Identification) -> str:
     """What the profiles give, nearest first; then those that give nothing."""
-    rows = [["profile", "value", "fits"]]
     middle = (found.low + found.high) / 2
     given = [(abs(one.value - middle), one) for one in found.profiles if one.value is not None]
-    for _, one in sorted(given, key=lambda pair: pair[0]):
-        rows.append([one.profile, _value(one.value or 0.0), "yes" if one.fits else ""])
+    rows = [
+        [one.profile, _value(one.value or 0.0), "yes" if one.fits else ""]
+        for _, one in sorted(given, key=lambda pair: pair[0])
+    ]
     without = [f"{one.profile}: {one.reason}" for one in found.profiles if one.value is None]
-    return "\n".join([aligned(rows), *without])
+    return "\n".join([Grid(["profile", "value", "fits"], rows).text(), *without])
 
 
 def _value(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rectitude.explanation.trace.lines import Ideal, TraceLine, WantedLine
 from rectitude.metrics.registry import written
-from rectitude.render import aligned
+from rectitude.render import Grid
 
 _LISTED = 10
 _HEADINGS = {
@@ -110,7 +110,7 @@ def _table(lines: Sequence[TraceLine]) -> str:
         if name in ("rank", "item") or any(getattr(line, name) is not None for line in lines)
     ]
     rows = [[_cell(line, name) for name in there] for line in lines]
-    return aligned([[_HEADINGS[name] for name in there], *rows])
+    return Grid([_HEADINGS[name] for name in there], rows).text()
 
 
 def _cell(line: TraceLine, name: str) -> str:
@@ -149,7 +149,7 @@ def _fraction_steps(trace: Trace) -> list[str]:
             [str(one.rank), f"{one.gain:.6g}", f"{one.discount:.6g}", f"{one.adds:.6g}"]
             for one in trace.ideal
         ]
-        table = aligned([["rank", "gain", "discount", "adds"], *rows])
+        table = Grid(["rank", "gain", "discount", "adds"], rows).text()
         below = "\n".join([f"{below}, the best list:", *_indented(table)])
     steps.append(below)
     fraction = f"{trace.above:.10g} / {trace.below:.10g}"
