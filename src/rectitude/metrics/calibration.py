@@ -384,20 +384,18 @@ class Few(NamedTuple):
 
 
 def _few(stock: Stock, rows: Ragged, by: str) -> Few:
-    """The group of each row and item, found once for all metrics."""
+    """The group of each row and item, of which none has several; found once for all metrics."""
 
     def found() -> Few:
-        return few(rows, stock.memberships(by), stock.listed, len(stock.ids))
+        members = stock.memberships(by)
+        of_item = np.full(len(stock.ids) + 1, len(members.names), np.int8)
+        of_item[members.entry] = members.number
+        return Few(
+            frozen(rows.offsets), frozen(of_item[rows.values]), frozen(of_item[stock.listed])
+        )
 
     # without rows there is no telling whose they would be, and little to be found
     return stock.kept(("few", by), found) if len(rows.values) else found()
-
-
-def few(rows: Ragged, members: Memberships, listed: Integers, items: int) -> Few:
-    """The groups of rows and items, of which none has several."""
-    of_item = np.full(items + 1, len(members.names), np.int8)
-    of_item[members.entry] = members.number
-    return Few(frozen(rows.offsets), frozen(of_item[rows.values]), frozen(of_item[listed]))
 
 
 def few_kernel(

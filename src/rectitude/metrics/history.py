@@ -174,7 +174,7 @@ def alike(stock: Stock, one: Integers, other: Integers) -> Floats:
 def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats, Integers]:
     """(pairs,) the sum of how `alike` an item is to each item that a user had, and how many these
     are."""
-    offsets, theirs = _profiles(stock)
+    offsets, theirs = stock.offsets, stock.profiles[1]  # also of owners who had none
     many = np.diff(offsets)[user]
     total = np.empty(len(user))
     for first, last in _spans(many):
@@ -182,11 +182,6 @@ def profile_alike(stock: Stock, user: Integers, item: Integers) -> tuple[Floats,
         similar = alike(stock, item[first:last][row], theirs[where])
         total[first:last] = np.bincount(row, weights=similar, minlength=last - first)
     return total, many
-
-
-def _profiles(stock: Stock) -> tuple[Integers, Integers]:
-    """Where the items of each user begin and end, also of owners who had none; and the items."""
-    return stock.offsets, stock.profiles[1]
 
 
 def expanded(offsets: Integers, owner: Integers) -> tuple[Integers, Integers]:
