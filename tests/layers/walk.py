@@ -35,12 +35,12 @@ def walk(folder: Path) -> dict[str, dict[str, None]]:
     predictions.write_text("user,item,score\nann,a,0.9\nann,b,0.8\nben,b,0.7\nben,c,0.6\n")
     truth.write_text("user,item\nann,b\nben,c\nben,d\n")
 
-    import rectitude as rt
+    from rectitude import evaluate
 
     threading.setprofile(watch)
     sys.setprofile(watch)
     try:
-        value = rt.evaluate(str(predictions), str(truth), "ndcg@10")["ndcg@10"]
+        value = evaluate(str(predictions), str(truth), "ndcg@10")["ndcg@10"]
     finally:
         sys.setprofile(None)
         threading.setprofile(None)

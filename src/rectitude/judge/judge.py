@@ -25,8 +25,7 @@ from rectitude.judge.dense import (
 from rectitude.judge.items import Stock, behind, times_met, unseen_items
 from rectitude.judge.judged import Extras, Judged, Shown, is_relevant
 from rectitude.judge.judged import join as join_judged
-from rectitude.judge.match import Matches, Ranking, join, match, repeat_flags
-from rectitude.judge.ranks import ranks, undecided
+from rectitude.judge.match import Matches, Ranking, join, match, ranks, repeat_flags, undecided
 from rectitude.judge.shown import scored_in_lists, scored_in_scores, shown_in_lists, shown_in_scores
 from rectitude.judge.truth import Truth, truth_under
 from rectitude.parallel import together

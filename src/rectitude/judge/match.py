@@ -1,12 +1,8 @@
-"""Find the truth's items in the lists, and count what stands before each of them.
+"""Find the truth's items in the lists, count what stands before each of them, and rank them.
 
 "Rank the truth, not the catalogue": a list is never sorted. For each judged item that was found we
 count the items with a higher score and with an equal one. Ranks follow from these integers and the
-tie rule.
-
-The compiled twins of `match.py`; see `rectitude.kernels`.
-
-Lists that meet the truth: repeated and unjudged items are dealt with, then matches found.
+tie rule (`ranks`). The compiled passes stand at the end; `join` is their twin in NumPy.
 """
 
 from __future__ import annotations
@@ -19,156 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Grouped, Integers, Pieces, run_starts
+from rectitude.arrays import Flags, Floats, Grouped, Integers, Pieces, run_starts
 from rectitude.data.ids import looked_up
 from rectitude.kernels import HASH, frozen, kernel, repay
 from rectitude.parallel import Once, in_blocks, together
 
 SORT_FROM_HITS = 64
-
-
-def match_kernel(  # type: ignore[no-untyped-def]
-    first,
-    last,
-    numbers,
-    start,
-    length,
-    items,
-    key,
-    keyed,
-    sequence,
-    by_sequence,
-    truth_start,
-    truth_items,
-    table,
-    at,
-    position,
-    above,
-    tied,
-    before,
-    found,
-    equals,
-    repeated,
-):
-    """Find the truth's items in some lists, and count what stands before each.
-
-    A small hash table holds the list's items: an entry is the list's number and the place in it, so
-    that entries of earlier lists, being smaller, read as empty and the table is never cleared. The
-    rows found in a list, as many as `found` says, are written in the order in which they are
-    ranked, from `truth_start` on. `equals` marks lists with ties, the only ones whose `tied` and
-    `before` are written; `repeated` counts items that occur twice.
-    """
-    mask = np.uint64(table.shape[0] - 1)
-    low_half = np.uint64(0xFFFFFFFF)
-    for n in range(first, last):
-        i = numbers[n]
-        low = start[n]
-        size = length[n]
-        mine = items[low : low + size]
-        stamp = np.uint64(n - first + 1) << np.uint64(32)
-        twice = 0
-        for j in range(size):
-            slot = ((np.uint64(mine[j]) * HASH) >> np.uint64(32)) & mask
-            entry = table[slot]
-            while entry >= stamp:
-                if mine[np.int64(entry & low_half)] == mine[j]:
-                    twice += 1
-                    break
-                slot = (slot + np.uint64(1)) & mask
-                entry = table[slot]
-            else:
-                table[slot] = stamp | np.uint64(j)
-        repeated[i] = twice
-        begin = truth_start[i]
-        end = begin
-        for t in range(begin, truth_start[i + 1]):
-            wanted = truth_items[t]
-            slot = ((np.uint64(wanted) * HASH) >> np.uint64(32)) & mask
-            entry = table[slot]
-            while entry >= stamp:
-                place = np.int64(entry & low_half)
-                if mine[place] == wanted:
-                    at[end] = t
-                    position[end] = place
-                    end += 1
-                    break
-                slot = (slot + np.uint64(1)) & mask
-                entry = table[slot]
-        found[i] = end - begin
-        if end == begin:
-            continue
-        if not keyed:
-            for o in range(begin, end):
-                above[o] = position[o]
-        else:
-            scores = key[low : low + size]
-            many = end - begin > SORT_FROM_HITS
-            rising = np.sort(scores) if many else scores
-            for o in range(begin, end):
-                score = scores[position[o]]
-                if many:
-                    more = size - np.searchsorted(rising, score, side="right")
-                    equal = size - more - np.searchsorted(rising, score, side="left")
-                else:
-                    more = 0
-                    equal = 0
-                    for j in range(size):
-                        more += scores[j] > score
-                        equal += scores[j] == score
-                above[o] = more
-                if equal > 1:
-                    tied[o] = equal
-                    equals[i] = 1
-                    earlier = 0
-                    if by_sequence:
-                        names = sequence[low : low + size]
-                        for j in range(size):
-                            earlier += scores[j] == score and names[j] < names[position[o]]
-                    else:
-                        for j in range(position[o]):
-                            earlier += scores[j] == score
-                    before[o] = earlier
-        if end - begin > SORT_FROM_HITS:
-            order = begin + np.argsort(above[begin:end] * (size + 1) + position[begin:end])
-            at[begin:end] = at[order]
-            position[begin:end] = position[order]
-            above[begin:end] = above[order]
-            if equals[i]:
-                tied[begin:end] = tied[order]
-                before[begin:end] = before[order]
-            continue
-        for o in range(begin + 1, end):
-            p = o
-            while p > begin and (
-                above[p - 1] > above[p]
-                or (above[p - 1] == above[p] and position[p - 1] > position[p])
-            ):
-                at[p - 1], at[p] = at[p], at[p - 1]
-                position[p - 1], position[p] = position[p], position[p - 1]
-                above[p - 1], above[p] = above[p], above[p - 1]
-                if equals[i]:
-                    tied[p - 1], tied[p] = tied[p], tied[p - 1]
-                    before[p - 1], before[p] = before[p], before[p - 1]
-                p -= 1
-
-
-def compact_kernel(  # type: ignore[no-untyped-def]
-    first, last, start, found, into, rows, kept, at, position, above, tied, before
-):
-    """Move the rows that `match_kernel` wrote next to each other, with the number of their list."""
-    for i in range(first, last):
-        for n in range(found[i]):
-            source = start[i] + n
-            target = into[i] + n
-            rows[0, target] = i
-            rows[1, target] = at[source]
-            rows[2, target] = position[source]
-            rows[3, target] = above[source]
-            if kept == 5:
-                rows[4, target] = max(tied[source], 1)
-                rows[5, target] = before[source]
-
-
 _MANY_ROWS = 1_000_000
 
 
@@ -407,6 +259,57 @@ def repeat_flags(lists: Integers, items: Integers, preference: NDArray[Any]) -> 
     return flags
 
 
+def ranks(matches: Matches, grades: Floats, rule: str) -> Integers:
+    """The rank of each match under a tie rule; `grades` are those of the matched truth rows.
+
+    Under `pessimistic` and `optimistic` the items of a tie stand in the order of their grades,
+    items that the truth does not judge lowest of all, and equal grades in the order of the truth;
+    neither depends on ids or on the order of the predictions. Under `average` every item of a tie
+    has the first of its ranks. Under the other rules the items that come before were counted when
+    matching.
+    """
+    if rule in ("given", "item_ascending", "item_descending"):
+        return matches.above + matches.before + 1
+    rank = matches.above + 1
+    tied = np.flatnonzero(matches.tied > 1)
+    if len(tied) and rule != "average":
+        rank[tied] = _by_grade(matches, grades, tied, best_first=rule == "optimistic")
+    return rank
+
+
+def _by_grade(matches: Matches, grades: Floats, rows: Integers, best_first: bool) -> Integers:
+    """Ranks inside ties. A truth row repeated for one position shares its rank."""
+    spot = np.stack((matches.list[rows], matches.above[rows], matches.position[rows]), axis=1)
+    spots, inverse = np.unique(spot, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    best, place = np.full(len(spots), -np.inf), np.full(len(spots), np.iinfo(np.int64).max)
+    np.maximum.at(best, inverse, grades[rows])
+    np.minimum.at(place, inverse, matches.truth[rows])
+    order = np.lexsort((place, -best if best_first else best, spots[:, 1], spots[:, 0]))
+    ordered = spots[order]
+    new = np.ones(len(order), bool)
+    new[1:] = np.any(ordered[1:, :2] != ordered[:-1, :2], axis=1)
+    starts = np.flatnonzero(new)
+    sizes = np.diff(np.append(starts, len(order)))
+    nth = np.arange(len(order)) - np.repeat(starts, sizes)
+    tied = np.empty(len(spots), np.int64)
+    tied[inverse] = matches.tied[rows]
+    ahead = 0 if best_first else tied[order] - np.repeat(sizes, sizes)
+    rank = np.empty(len(spots), np.int64)
+    rank[order] = ordered[:, 1] + ahead + nth + 1
+    return rank[inverse]
+
+
+def undecided(matches: Matches, grades: Floats, relevant: Flags) -> Integers:
+    """The lists in which the order among equals changes the rank of a relevant or graded item."""
+    if not np.any(matches.tied > 1):
+        return np.empty(0, np.int64)
+    worst = ranks(matches, grades, "pessimistic")
+    best = ranks(matches, grades, "optimistic")
+    moved: Integers = matches.list[(worst != best) & (relevant | (grades > 0))]
+    return moved[run_starts(moved)]
+
+
 _BLOCK = 1 << 18
 _SPARE = 1024
 """A table of all codes up to the highest may have so many entries more than there are rows."""
@@ -440,3 +343,145 @@ def numbered(codes: NDArray[Any]) -> Numbered:
     # many numbers are read again and again: half the bytes, where they pay
     kind = np.int32 if repay(len(codes)) else np.int64
     return Numbered(looked_up((np.cumsum(met) - 1).astype(kind), near), row[met])
+
+
+def match_kernel(  # type: ignore[no-untyped-def]
+    first,
+    last,
+    numbers,
+    start,
+    length,
+    items,
+    key,
+    keyed,
+    sequence,
+    by_sequence,
+    truth_start,
+    truth_items,
+    table,
+    at,
+    position,
+    above,
+    tied,
+    before,
+    found,
+    equals,
+    repeated,
+):
+    """Find the truth's items in some lists, and count what stands before each.
+
+    A small hash table holds the list's items: an entry is the list's number and the place in it, so
+    that entries of earlier lists, being smaller, read as empty and the table is never cleared. The
+    rows found in a list, as many as `found` says, are written in the order in which they are
+    ranked, from `truth_start` on. `equals` marks lists with ties, the only ones whose `tied` and
+    `before` are written; `repeated` counts items that occur twice.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    low_half = np.uint64(0xFFFFFFFF)
+    for n in range(first, last):
+        i = numbers[n]
+        low = start[n]
+        size = length[n]
+        mine = items[low : low + size]
+        stamp = np.uint64(n - first + 1) << np.uint64(32)
+        twice = 0
+        for j in range(size):
+            slot = ((np.uint64(mine[j]) * HASH) >> np.uint64(32)) & mask
+            entry = table[slot]
+            while entry >= stamp:
+                if mine[np.int64(entry & low_half)] == mine[j]:
+                    twice += 1
+                    break
+                slot = (slot + np.uint64(1)) & mask
+                entry = table[slot]
+            else:
+                table[slot] = stamp | np.uint64(j)
+        repeated[i] = twice
+        begin = truth_start[i]
+        end = begin
+        for t in range(begin, truth_start[i + 1]):
+            wanted = truth_items[t]
+            slot = ((np.uint64(wanted) * HASH) >> np.uint64(32)) & mask
+            entry = table[slot]
+            while entry >= stamp:
+                place = np.int64(entry & low_half)
+                if mine[place] == wanted:
+                    at[end] = t
+                    position[end] = place
+                    end += 1
+                    break
+                slot = (slot + np.uint64(1)) & mask
+                entry = table[slot]
+        found[i] = end - begin
+        if end == begin:
+            continue
+        if not keyed:
+            for o in range(begin, end):
+                above[o] = position[o]
+        else:
+            scores = key[low : low + size]
+            many = end - begin > SORT_FROM_HITS
+            rising = np.sort(scores) if many else scores
+            for o in range(begin, end):
+                score = scores[position[o]]
+                if many:
+                    more = size - np.searchsorted(rising, score, side="right")
+                    equal = size - more - np.searchsorted(rising, score, side="left")
+                else:
+                    more = 0
+                    equal = 0
+                    for j in range(size):
+                        more += scores[j] > score
+                        equal += scores[j] == score
+                above[o] = more
+                if equal > 1:
+                    tied[o] = equal
+                    equals[i] = 1
+                    earlier = 0
+                    if by_sequence:
+                        names = sequence[low : low + size]
+                        for j in range(size):
+                            earlier += scores[j] == score and names[j] < names[position[o]]
+                    else:
+                        for j in range(position[o]):
+                            earlier += scores[j] == score
+                    before[o] = earlier
+        if end - begin > SORT_FROM_HITS:
+            order = begin + np.argsort(above[begin:end] * (size + 1) + position[begin:end])
+            at[begin:end] = at[order]
+            position[begin:end] = position[order]
+            above[begin:end] = above[order]
+            if equals[i]:
+                tied[begin:end] = tied[order]
+                before[begin:end] = before[order]
+            continue
+        for o in range(begin + 1, end):
+            p = o
+            while p > begin and (
+                above[p - 1] > above[p]
+                or (above[p - 1] == above[p] and position[p - 1] > position[p])
+            ):
+                at[p - 1], at[p] = at[p], at[p - 1]
+                position[p - 1], position[p] = position[p], position[p - 1]
+                above[p - 1], above[p] = above[p], above[p - 1]
+                if equals[i]:
+                    tied[p - 1], tied[p] = tied[p], tied[p - 1]
+                    before[p - 1], before[p] = before[p], before[p - 1]
+                p -= 1
+
+
+def compact_kernel(  # type: ignore[no-untyped-def]
+    first, last, start, found, into, rows, kept, at, position, above, tied, before
+):
+    """Move the rows that `match_kernel` wrote next to each other, with the number of their list."""
+    for i in range(first, last):
+        for n in range(found[i]):
+            source = start[i] + n
+            target = into[i] + n
+            rows[0, target] = i
+            rows[1, target] = at[source]
+            rows[2, target] = position[source]
+            rows[3, target] = above[source]
+            if kept == 5:
+                rows[4, target] = max(tied[source], 1)
+                rows[5, target] = before[source]
