@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 _FEW = 32
 _GLANCE = 1024
-_CACHED = 1 << 16  # numbers that are counted without leaving the cache
+_CACHED = 1 << 14  # numbers that are looked at without leaving the cache
 _FEW_ROWS = 1 << 18  # threads cost more than taking so many
 
 
@@ -216,9 +216,9 @@ def _ascends(codes: Integers) -> bool:
 def occurring(numbers: NDArray[Any], size: int) -> Integers:
     """The numbers below `size` that occur, ascending. Where all of them do, that soon shows."""
     step = max(_CACHED, size)
-    there = np.zeros(size, np.int64)
+    there = np.zeros(size, bool)
     for first in range(0, len(numbers), step):
-        there += np.bincount(numbers[first : first + step], minlength=size)
+        there[numbers[first : first + step]] = True
         if there.all():
             break
     return np.flatnonzero(there)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -117,16 +118,13 @@ def judge_batch(plan: Plan, inputs: Inputs) -> Batch:
     first = judged_for_all(plan, batch)
     account(aligned, first, max(plan.cutoffs, default=None), batch.ledger)
     offered = inputs.offered is not None
-    unsettled = plan.unsettled(offered) if inputs.dense is not None or offered else {}
-    for name, asked in plan.measured.items():
-        try:
-            _judge_for(plan, batch, asked)
-            if name in unsettled:
-                raise unsettled[name]
-            if name in plan.demanding:
-                require_measurable(plan, batch, asked)
-        except RectitudeError as error:
-            batch.failures[name] = error
+    if inputs.dense is not None or offered:
+        batch.failures |= plan.unsettled(offered)
+    for way, asked_so in plan.ways.items():
+        demanding = plan.demanding if way in batch.verdicts else asked_so
+        for name, asked in asked_so.items():
+            if name in demanding:
+                _judge_for(plan, batch, name, asked)
     account_for_attributes(batch.verdicts.values(), batch.ledger)
     batch.ledger += inputs.ledger
     return batch
@@ -168,14 +166,17 @@ def judged_for(plan: Plan, batch: Batch, asked: Asked) -> Verdict:
         return _judged_by(own_judging(asked), batch)
 
 
-def _judge_for(plan: Plan, batch: Batch, asked: Asked) -> None:
-    """Judge for a metric, and count the pairs of which it has no predicted score."""
-    try:
+def _judge_for(plan: Plan, batch: Batch, name: str, asked: Asked) -> None:
+    """Judge for a metric, count the pairs of which it has no predicted score, and keep as its
+    failure why it cannot be measured."""
+    with suppress(RectitudeError):  # said below, after what else is wrong
         judged = judged_for(plan, batch, asked).judged
-    except RectitudeError:  # said again by `require_measurable`, after what else is wrong
-        return
-    if "predicted" in asked.metric.requires:
-        tell_unpredicted(batch.ledger, judged.list, judged.truth.lengths, batch.label)
+        if "predicted" in asked.metric.requires:
+            tell_unpredicted(batch.ledger, judged.list, judged.truth.lengths, batch.label)
+    try:
+        require_measurable(plan, batch, asked)
+    except RectitudeError as error:
+        batch.failures.setdefault(name, error)
 
 
 def _judged_by(way: Judging, batch: Batch) -> Verdict:

@@ -99,19 +99,21 @@ class Plan:
         """How far the measured metrics look into dense scores."""
         return Reach.of(self.measured.values())
 
+    @cached_property
+    def ways(self) -> Mapping[Judging, Mapping[str, Asked]]:
+        """Every way of judging that is needed, with the metrics that need it."""
+        found: dict[Judging, dict[str, Asked]] = {}
+        for name, asked in self.measured.items():
+            try:
+                way = self.judging_for(asked)
+            except RectitudeError:  # said by whoever judges for the metric
+                way = self.judging
+            found.setdefault(way, {})[name] = asked
+        return found
+
     def judging_for(self, asked: Asked) -> Judging:
         """How lists are judged for a metric: metrics that need anything beyond ranks share what all
         of them need."""
-        if id(asked) not in self._judgings:
-            self._judgings[id(asked)] = (asked, self._judging_for(asked))
-        return self._judgings[id(asked)][1]
-
-    @cached_property
-    def _judgings(self) -> dict[int, tuple[Asked, Judging]]:
-        """The ways of judging that were found, with the metrics, so that their ids stay theirs."""
-        return {}
-
-    def _judging_for(self, asked: Asked) -> Judging:
         own, all_of_them = own_judging(asked), self.judging
         if not (own.shown or own.needs) or set(own.needs) & set(APART):
             return own

@@ -112,6 +112,7 @@ class Evaluator:
         """Forget all batches."""
         self._state = State()
         self._pending: list[_Piece] = []
+        self._bytes = 0
         self._updates = 0
 
     def update(
@@ -160,7 +161,8 @@ class Evaluator:
         self._require_addable(piece)
         whole = not self._pending or joinable(self._pending[-1].batch, piece.batch)
         self._pending.append(piece)
-        if not whole or sum(one.bytes for one in self._pending) > BLOCK_BYTES:
+        self._bytes += piece.bytes
+        if not whole or self._bytes > BLOCK_BYTES:
             self._settle()
 
     def _add_now(self, piece: _Piece, batch: Batch, inputs: Inputs) -> None:
@@ -232,7 +234,7 @@ class Evaluator:
     def _settle(self) -> None:
         """Measure the judged lists that are kept. Where a metric fails, batches are measured one by
         one, and those on which it does are left out."""
-        pieces, self._pending = self._pending, []
+        pieces, self._pending, self._bytes = self._pending, [], 0
         failed: list[tuple[_Piece, RectitudeError]] = []
         for together in _joinable_runs(pieces):
             state = self._measured(join_batches([one.batch for one in together]), together)

@@ -231,6 +231,9 @@ _PEOPLE = ("train", "users")
 
 def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
     """Code all ids, find all lists, and group the rows of both sides by list."""
+    numbered = _by_number(sources)
+    if numbered is not None:
+        return numbered
     given = sources.given()
     if repay(sum(table.frame.height for table in given.values())):
         kernel(match_kernel)  # loaded for the whole evaluation, its smaller parts included
@@ -252,6 +255,50 @@ def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
         space = _space(lists, "list")
         users = _space(people | owned, "user") if owned else space
     return _grouped(sources, space, users, exact_items)
+
+
+def _by_number(sources: Inputs) -> Aligned | None:
+    """Scores whose rows and columns are known by their numbers, where the truth names them so, row
+    after row: nothing has to be coded. None for all other inputs."""
+    dense, truth = sources.dense, sources.truth
+    beside = (sources.train, sources.items, sources.users, sources.weights)
+    if dense is None or dense.named or sources.key != "user" or any(t is not None for t in beside):
+        return None
+    row, item = truth.frame["list"], truth.frame["item"]
+    if truth.text or any(c.dtype != pl.Int64 or c.null_count() for c in (row, item, dense.items)):
+        return None
+    rows, wanted, columns = row.to_numpy(), item.to_numpy(), np.arange(dense.columns)
+    if not len(rows) or rows[0] < 0 or rows[-1] >= dense.rows or np.any(rows[1:] < rows[:-1]):
+        return None
+    if not np.array_equal(dense.items.to_numpy(), columns):
+        return None
+    numbers, offsets = np.arange(dense.rows), np.searchsorted(rows, np.arange(dense.rows + 1))
+    known = np.zeros(dense.columns + 1, bool)  # the last for whatever is no column
+    known[columns if sources.seen is None else occurring(sources.seen.values, len(columns))] = True
+    inside = np.where((wanted >= 0) & (wanted < dense.columns), wanted, -1)
+    keys = pl.Series("id", numbers)
+    return Aligned(
+        sources=sources,
+        keys=keys,
+        owners=numbers,
+        users=keys,
+        lists=Grouped(numbers, np.ones(dense.rows, np.int64)),
+        judgements=Grouped(offsets[:-1], np.diff(offsets)),
+        items=Ids(
+            "integer",
+            {"predictions": dense.items, "truth": item},
+            {"predictions": Pieces(columns), "truth": Pieces(wanted)},
+            dtype=pl.Int64(),
+        ),
+        handed=np.ones(dense.rows, bool),
+        known_users=None if sources.seen is None else sources.seen.lengths > 0,
+        known_items=known[inside],
+        weights=None,
+        left_out=0,
+        absent=0,
+        foreign=int((~known[:-1]).sum()),
+        listless=None,
+    )
 
 
 def _grouped(sources: Inputs, space: _Space, users: _Space, exact_items: bool) -> Aligned:

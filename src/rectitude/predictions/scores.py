@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
@@ -264,7 +264,7 @@ def table_of(users: object | None, lists: object | None, rows: int, words: str) 
 def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
     """The ids of rows or columns: those given, or numbers from 0."""
     if given is None:
-        return pl.Series(what, np.arange(size))
+        return _numbers(size, what)
     ids = in_order(given, what)
     if len(ids) != size:
         raise BadScores(
@@ -282,6 +282,12 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
             else "",
         )
     return ids
+
+
+@lru_cache(maxsize=8)
+def _numbers(size: int, name: str) -> pl.Series:
+    """Numbers from 0 on: batches of one size share them."""
+    return pl.Series(name, np.arange(size))
 
 
 def in_order(given: object, what: str) -> pl.Series:
