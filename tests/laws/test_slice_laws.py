@@ -131,12 +131,12 @@ def test_slices_of_a_partition_add_up_to_the_whole(seed: int) -> None:
     data = world(seed)
     evaluator = rt.Evaluator(METRICS, CONVENTION, slices=BY_LISTS)
     evaluator.update(data["lists"], data["truth"], **tables(data))
-    whole = evaluator.totals
-    for sliced in evaluator.sliced.sliced.values():
-        assert sum(cell.lists for cell in sliced.cells.values()) == evaluator.sliced.lists
-        assert sum(cell.relevant for cell in sliced.cells.values()) == evaluator.sliced.relevant
-        for name, total in whole.items():
-            parts = [cell.totals[name].sum for cell in sliced.cells.values() if cell.lists]
+    whole = evaluator.state
+    for sliced in whole.slices.values():
+        assert sum(state.lists for state in sliced.states.values()) == whole.lists
+        assert sum(state.relevant for state in sliced.states.values()) == whole.relevant
+        for name, total in whole.totals.items():
+            parts = [state.totals[name].sum for state in sliced.states.values() if state.lists]
             if isinstance(total.sum, Sums):
                 assert reduce(add, parts) == total.sum
 

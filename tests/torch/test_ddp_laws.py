@@ -45,7 +45,7 @@ def together(processes: list[Evaluator]) -> rt.Evaluation:
         counted_once(one.sums, one.records, repeats, rank) for rank, one in enumerate(processes)
     ]
     everything = reduce(add, [restored(json.loads(json.dumps(stored(one)))) for one in sums])
-    repeats.tell(everything.ledger)
+    repeats.tell(everything.state.ledger)
     return everything.compute()
 
 

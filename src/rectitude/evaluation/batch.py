@@ -40,6 +40,7 @@ class Batch:
     verdicts: dict[Judging, Verdict] = field(default_factory=dict)
     failures: dict[str, RectitudeError] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
+    """what judging counted; see `full_ledger`"""
     bounds: bool = True
     """whether the worst and the best that ties allow are wanted, too"""
     views: Once = field(default_factory=Once, repr=False)
@@ -64,6 +65,12 @@ class Batch:
     def afresh(self) -> Batch:
         """The same lists, with nothing judged."""
         return replace(self, verdicts={}, views=Once())
+
+    def full_ledger(self) -> Ledger:
+        """What judging counted, who has no value of the attributes that metrics looked at, and what
+        opening counted: once, after measuring."""
+        account_for_attributes(self.verdicts.values(), self.ledger)
+        return self.ledger if self.aligned is None else self.ledger + self.aligned.sources.ledger
 
     def alone(self) -> Batch:
         """The judged lists without the inputs that they came from."""
@@ -125,8 +132,6 @@ def judge_batch(plan: Plan, inputs: Inputs) -> Batch:
         for name, asked in asked_so.items():
             if name in demanding:
                 _judge_for(plan, batch, name, asked)
-    account_for_attributes(batch.verdicts.values(), batch.ledger)
-    batch.ledger += inputs.ledger
     return batch
 
 

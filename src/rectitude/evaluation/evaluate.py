@@ -19,7 +19,7 @@ from rectitude.data.table import Inputs
 from rectitude.errors import MissingNeed, NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import identify, manifest_of
 from rectitude.evaluation.batch import Batch, judge_batch
-from rectitude.evaluation.inputs import given_of, opened
+from rectitude.evaluation.inputs import Arguments, given_of, opened
 from rectitude.evaluation.measure import blamed, measure, value_of_counts
 from rectitude.evaluation.plan import (
     DEFAULT_METRICS,
@@ -72,18 +72,13 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     0.5
     """
     plan = plan_of(predictions, metrics, convention, intervals, slices)
-    given = given_of(
-        predictions,
-        truth,
-        {
-            "train": train, "items": items, "users": users, "candidates": candidates,
-            "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
-        },
-        plan.profile.padding,
-    )  # fmt: skip
+    beside: Arguments = {
+        "train": train, "items": items, "users": users, "candidates": candidates,
+        "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
+    }  # fmt: skip
+    given = given_of(predictions, truth, beside, plan.profile.padding)
     given = replace(given, progress=progress, keep=columns_kept(plan))
-    inputs = opened(given, plan.reach, plan.convention)
-    return evaluate_inputs(plan, inputs)
+    return evaluate_inputs(plan, opened(given, plan.reach, plan.convention))
 
 
 def plan_of(
@@ -138,7 +133,7 @@ def measure_whole(plan: Plan, batch: Batch, inputs: Inputs) -> State:
     state = State(
         found.totals,
         found.failures,
-        batch.ledger,
+        batch.full_ledger(),
         {} if aligned is None else manifest_of(aligned, plan.profile, prints),
         KeptValues.of(batch.lists, found.values),
         lists=batch.size,

@@ -55,7 +55,7 @@ _LISTS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """What metrics add up to, the values of lists, and why some metrics have none."""
 
     totals: dict[str, Total] = field(default_factory=dict)
@@ -63,12 +63,12 @@ class Measured:
     failures: dict[str, RectitudeError] = field(default_factory=dict)
 
 
-def measure(plan: Plan, batch: Batch, beside: Sequence[Task] = ()) -> Measured:
+def measure(plan: Plan, batch: Batch, beside: Sequence[Task] = ()) -> Measurement:
     """Measure every metric of a plan, on several threads; other tasks are done beside."""
     wanted = {name: one for name, one in plan.measured.items() if name not in batch.failures}
     valued = [name for name, one in wanted.items() if has_values(one)]
     room = dict(zip(valued, np.empty((len(valued), batch.size)), strict=True))
-    found = Measured(failures=dict(batch.failures))
+    found = Measurement(failures=dict(batch.failures))
 
     def measure_one(name: str) -> None:
         try:

@@ -21,6 +21,7 @@ from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs
 from rectitude.errors import NothingToEvaluate, RectitudeError, UndefinedValue
 from rectitude.evaluation.axes import (
+    Axis,
     Of,
     Slicing,
     held,
@@ -233,6 +234,10 @@ def slices(
     given = replace(given, progress=progress, keep=kept_columns([axes]))
     tables = opened(given, plan.reach, plan.convention)
     require_axes([axes], tables)
+    return _evaluations(plan, axes, tables)
+
+
+def _evaluations(plan: Plan, axes: Sequence[Axis], tables: Inputs) -> dict[str, Evaluation]:
     batch = judge_batch(plan, tables)
     state = measure_whole(plan, batch, tables)
     found = {"all": _evaluation(plan, state, batch)}

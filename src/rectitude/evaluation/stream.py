@@ -21,8 +21,8 @@ from rectitude.evaluation.account import identify, manifest_of
 from rectitude.evaluation.axes import require_axes
 from rectitude.evaluation.batch import Batch, join_batches, joinable, judge_batch
 from rectitude.evaluation.evaluate import columns_kept, evaluation_of, parse_slices
-from rectitude.evaluation.inputs import Given, given_of, opened
-from rectitude.evaluation.measure import measure
+from rectitude.evaluation.inputs import Arguments, Given, given_of, opened
+from rectitude.evaluation.measure import Measurement, measure
 from rectitude.evaluation.plan import Plan, Slicings, resolve
 from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch
 from rectitude.evaluation.state import KeptValues, State, average_users, merged_manifest
@@ -132,15 +132,11 @@ class Evaluator:
     ) -> None:
         """Add a batch; the arguments are those of `evaluate`. A batch that cannot be judged raises
         an error and leaves everything as it was."""
-        given = given_of(
-            predictions,
-            truth,
-            {
-                "train": train, "items": items, "users": users, "candidates": candidates,
-                "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
-            },
-            self.profile.padding,
-        )  # fmt: skip
+        beside: Arguments = {
+            "train": train, "items": items, "users": users, "candidates": candidates,
+            "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
+        }  # fmt: skip
+        given = given_of(predictions, truth, beside, self.profile.padding)
         self.add(self.opened(replace(given, progress=progress, keep=columns_kept(self.plan))))
 
     def opened(self, given: Given) -> Inputs:
@@ -154,10 +150,10 @@ class Evaluator:
         self._updates += 1
         batch = judge_batch(self._batch_plan, inputs)
         self._raise_first(batch.failures)
-        piece = _Piece(self._batch_plan, batch, self._updates)
         if self.check == "now" or self._batch_plan.apart or not batch.of_ranks:
-            self._add_now(piece, batch, inputs)
+            self._add_now(batch, inputs)
             return
+        piece = _Piece(self._batch_plan, batch, self._updates)
         self._require_addable(piece)
         whole = not self._pending or joinable(self._pending[-1].batch, piece.batch)
         self._pending.append(piece)
@@ -165,9 +161,15 @@ class Evaluator:
         if not whole or self._bytes > BLOCK_BYTES:
             self._settle()
 
-    def _add_now(self, piece: _Piece, batch: Batch, inputs: Inputs) -> None:
-        state = self._measured(batch, [piece], inputs)
-        self._raise_first(state.failures)
+    def _add_now(self, batch: Batch, inputs: Inputs) -> None:
+        plan = self._batch_plan
+        found = measure(plan, batch)
+        self._raise_first(found.failures)
+        state = self._state_of(found, batch, [_Piece(plan, batch, self._updates)])
+        if plan.slicings:
+            sliced = slice_batch(plan, batch, inputs)
+            slices = measure_slices(plan, sliced, found.failures, self.plan.by_user)
+            state = replace(state, slices=slices, relevant=relevant_in(plan, batch))
         try:
             self._settle()
         finally:
@@ -251,27 +253,20 @@ class Evaluator:
         if failed:
             raise _left_out(failed)
 
-    def _measured(
-        self, batch: Batch, pieces: Sequence[_Piece], inputs: Inputs | None = None
-    ) -> State:
-        """The state of the lists of some pieces."""
-        plan = self._batch_plan
-        found = measure(plan, batch)
+    def _measured(self, batch: Batch, pieces: Sequence[_Piece]) -> State:
+        """The state of the lists of some pieces, which `batch` holds together."""
+        return self._state_of(measure(self._batch_plan, batch), batch, pieces)
+
+    def _state_of(self, found: Measurement, batch: Batch, pieces: Sequence[_Piece]) -> State:
         every = self.plan.measured if self.per_list == "kept" else self.plan.by_user
         names = [name for name in (*self.plan.bounds, *every) if name in found.values]
-        header = reduce(add, [piece.header for piece in pieces])
-        state = replace(
-            header,
+        return replace(
+            reduce(add, [piece.header for piece in pieces]),
             totals=found.totals,
             failures=found.failures,
             kept=KeptValues.of(batch.lists, {name: found.values[name] for name in names}),
             lists=batch.size,
         )
-        if inputs is None or not plan.slicings:
-            return state
-        sliced = slice_batch(plan, batch, inputs)
-        slices = measure_slices(plan, sliced, found.failures, self.plan.by_user)
-        return replace(state, slices=slices, relevant=relevant_in(plan, batch))
 
     def _state_with(self, state: State) -> State:
         """The sums with those of more lists; where bounds fail, there is a value all the same."""
@@ -339,7 +334,7 @@ class _Piece:
             for task in identify(aligned, prints):
                 task()
         manifest = {} if aligned is None else manifest_of(aligned, plan.profile, prints)
-        self.header = State(ledger=batch.ledger, manifest=manifest, batches=1)
+        self.header = State(ledger=batch.full_ledger(), manifest=manifest, batches=1)
         self.batch = batch.alone()
         self.bytes = self.batch.bytes
         self.number = number

@@ -31,6 +31,7 @@ from rectitude.arrays import (
     places,
     run_starts,
 )
+from rectitude.data.dense import Dense
 from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of
 from rectitude.data.table import ROW_NUMBER, Inputs, Table
 from rectitude.data.values import pieces
@@ -260,18 +261,11 @@ def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
 def _by_number(sources: Inputs) -> Aligned | None:
     """Scores whose rows and columns are known by their numbers, where the truth names them so, row
     after row: nothing has to be coded. None for all other inputs."""
-    dense, truth = sources.dense, sources.truth
-    beside = (sources.train, sources.items, sources.users, sources.weights)
-    if dense is None or dense.named or sources.key != "user" or any(t is not None for t in beside):
+    dense = sources.dense
+    if dense is None or not _has_numbers(sources, dense):
         return None
-    row, item = truth.frame["list"], truth.frame["item"]
-    if truth.text or any(c.dtype != pl.Int64 or c.null_count() for c in (row, item, dense.items)):
-        return None
+    row, item = sources.truth.frame["list"], sources.truth.frame["item"]
     rows, wanted, columns = row.to_numpy(), item.to_numpy(), np.arange(dense.columns)
-    if not len(rows) or rows[0] < 0 or rows[-1] >= dense.rows or np.any(rows[1:] < rows[:-1]):
-        return None
-    if not np.array_equal(dense.items.to_numpy(), columns):
-        return None
     numbers, offsets = np.arange(dense.rows), np.searchsorted(rows, np.arange(dense.rows + 1))
     known = np.zeros(dense.columns + 1, bool)  # the last for whatever is no column
     known[columns if sources.seen is None else occurring(sources.seen.values, len(columns))] = True
@@ -299,6 +293,19 @@ def _by_number(sources: Inputs) -> Aligned | None:
         foreign=int((~known[:-1]).sum()),
         listless=None,
     )
+
+
+def _has_numbers(sources: Inputs, dense: Dense) -> bool:
+    truth, beside = sources.truth, (sources.train, sources.items, sources.users, sources.weights)
+    if dense.named or sources.key != "user" or any(table is not None for table in beside):
+        return False
+    row, item = truth.frame["list"], truth.frame["item"]
+    if truth.text or any(c.dtype != pl.Int64 or c.null_count() for c in (row, item, dense.items)):
+        return False
+    rows = row.to_numpy()
+    if not len(rows) or rows[0] < 0 or rows[-1] >= dense.rows or np.any(rows[1:] < rows[:-1]):
+        return False
+    return np.array_equal(dense.items.to_numpy(), np.arange(dense.columns))
 
 
 def _grouped(sources: Inputs, space: _Space, users: _Space, exact_items: bool) -> Aligned:
