@@ -73,6 +73,7 @@ def ways(data: Data, batch: int) -> dict[str, Callable[[], Values]]:
     """Each way to the values; what it is handed is made before."""
     truth, train = (matrix(part, data.scores.shape[1]) for part in (data.truth, data.train))
     slices = [slice(first, first + batch) for first in range(0, len(data.scores), batch)]
+    cut = [(data.scores[part], truth[part], train[part]) for part in slices]
 
     def whole() -> Values:
         import rectitude as rt
@@ -83,8 +84,8 @@ def ways(data: Data, batch: int) -> dict[str, Callable[[], Values]]:
         import rectitude as rt
 
         evaluator = rt.Evaluator(METRICS)
-        for part in slices:
-            evaluator.update(rt.Scores(data.scores[part]), truth[part], train=train[part])
+        for scores, relevant, seen in cut:
+            evaluator.update(rt.Scores(scores), relevant, train=seen)
         return values(evaluator.compute())
 
     def tensors() -> Values:

@@ -40,7 +40,7 @@ from rectitude.parallel import together
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
 from rectitude.predictions.masks import by_position, cells, from_table, has_column, has_row
-from rectitude.predictions.scores import Embeddings, Scores, column_of
+from rectitude.predictions.scores import Embeddings, Scores, are_numbers, column_of
 from rectitude.profiles import Asked
 
 
@@ -359,7 +359,11 @@ def _targets(dense: Dense, given: object) -> Table:
 def _sparse_truth(dense: Dense, given: Any) -> Table:
     matrix = by_position(dense, given, "truth")
     rows = np.repeat(np.arange(dense.rows), np.diff(matrix.indptr))
-    columns = {**named(dense, rows, matrix.indices), "grade": matrix.data.astype(np.float64)}
+    if dense.named or not are_numbers(dense.items):
+        columns: dict[str, Any] = {**named(dense, rows, matrix.indices)}
+    else:  # rows and columns are their own names
+        columns = {"list": rows, "item": matrix.indices.astype(np.int64)}
+    columns["grade"] = matrix.data.astype(np.float64)
     return table_made(columns, "sparse matrix")
 
 

@@ -39,6 +39,7 @@ from rectitude.errors import BadTable
 from rectitude.judge.match import match_kernel
 from rectitude.kernels import kernel, repay
 from rectitude.parallel import together
+from rectitude.predictions.scores import are_numbers
 
 _SAMPLE = 10_000
 _HINT = "name the rows with users= (--score-users), in the type of the other side."
@@ -305,7 +306,7 @@ def _has_numbers(sources: Inputs, dense: Dense) -> bool:
     rows = row.to_numpy()
     if not len(rows) or rows[0] < 0 or rows[-1] >= dense.rows or np.any(rows[1:] < rows[:-1]):
         return False
-    return np.array_equal(dense.items.to_numpy(), np.arange(dense.columns))
+    return are_numbers(dense.items)
 
 
 def _grouped(sources: Inputs, space: _Space, users: _Space, exact_items: bool) -> Aligned:

@@ -290,6 +290,11 @@ def _numbers(size: int, name: str) -> pl.Series:
     return pl.Series(name, np.arange(size))
 
 
+def are_numbers(ids: pl.Series) -> bool:
+    """Whether ids are the numbers that rows or columns without names have."""
+    return ids is _numbers(len(ids), ids.name)
+
+
 def in_order(given: object, what: str) -> pl.Series:
     """Ids in the order of rows or columns, which a set does not have."""
     if isinstance(given, Set):
