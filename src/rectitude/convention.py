@@ -1,11 +1,9 @@
 """Every choice on which frameworks disagree. Read this file before comparing two numbers.
 
-A `Convention` is one frozen value. Each field is a switch: its choices, its default, and one
-sentence for the switch and for each choice. Profiles set switches by name; metrics name the
+A `Convention` is one frozen value. Each field is a `Switch`: its stage, its choices, its default,
+and one sentence for the switch and for each choice. Profiles set switches by name; metrics name the
 switches they obey as keyword-only parameters; documentation and `Evaluation.definition` print the
 sentences.
-
-What a switch is: its stage, its sentence, its choices with theirs, and which values it takes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Work on several threads: blocks of an array, tasks, and what is computed once for all of them.
 
-Kernels, NumPy and Polars let other threads run, so plain threads share the work.
-
-Linear algebra on one thread, so that how many there are does not show in the last bits.
+Kernels, NumPy and Polars let other threads run, so plain threads share the work. Linear algebra
+runs on one thread where its last bits would show how many there are (`one_thread`).
 """
 
 from __future__ import annotations

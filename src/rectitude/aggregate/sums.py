@@ -1,13 +1,8 @@
-"""`Sums`: what a metric has added up. States add exactly, in any order, and divide once at the
-end.
+"""What one metric adds up to, exactly and in any order: values of lists (`Sums`), by group of users
+(`ByGroup`), or whole numbers (`Counted`); and which lists count.
 
-`ByGroup`: what a metric has added up for each group of users.
-
-`Counted`: what a counts metric has added up. Whole numbers: sums are exact in any order.
-
-`Total`: what one metric has added up, and what it would be with every tie broken otherwise.
-
-Which lists count.
+A `Total` also holds what the sums would be with every tie broken otherwise. Sums divide once, at
+the end.
 """
 
 from __future__ import annotations

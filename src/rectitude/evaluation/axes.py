@@ -1,11 +1,9 @@
-"""Where the axes of a slicing come from: tables of users and items, training, and the truth.
-
-Slicings: how an evaluation is parted, as people write it, and who belongs to which slice.
+"""What slices go by: axes as people write them, where their values come from, and which list or row
+belongs to which slice.
 
 `gender` parts by the values of a column, `price:10,50` by edges, `activity:4` into four parts of
-equal size, `gender+activity:2` by both at once.
-
-The labels of lists or rows on one axis of a slicing: values as they are, or cut into parts.
+equal size, `gender+activity:2` by both at once. Values stand in tables of users and items, in
+training, or in the truth.
 """
 
 from __future__ import annotations
@@ -267,7 +265,7 @@ _UNIX = 10**8
 def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> CodedAxis:
     """The labels of units, from the column of the entry that each belongs to."""
     if not (axis.parts or axis.edges):
-        return _by_value_cutting(axis, about.memberships(column), entry, about.size)
+        return _by_values(axis, about.memberships(column), entry, about.size)
     if about.table is None:
         return cut_by(axis, about.values(column), entry)  # says what is missing
     table, dated = _in_numbers(axis, about.table, column)
@@ -329,7 +327,7 @@ def _day(microseconds: float) -> str:
     return when.isoformat(sep=" ").removesuffix(" 00:00:00")
 
 
-def _by_value_cutting(axis: Axis, found: Memberships, entry: Integers, size: int) -> CodedAxis:
+def _by_values(axis: Axis, found: Memberships, entry: Integers, size: int) -> CodedAxis:
     """Every value a slice; a unit with several stands in several, one with none in its own."""
     if not len(found.number):
         nothing = np.zeros(len(entry), np.int64)

@@ -1,6 +1,7 @@
 """Candidates that were handed over: what competes because of them, and what they leave out.
 
-Cells of a matrix of scores, and those that are ranked where candidates are handed over.
+Lists keep the items that are candidates. Dense scores keep some columns where candidates are the
+same for all; otherwise their cells become lists.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class Evaluator:
 
     def _failures(self, failures: Mapping[str, RectitudeError]) -> list[RectitudeError]:
         """Why metrics have no value; a bound that fails is no metric of its own."""
-        return [error for name, error in failures.items() if name not in self.plan.bounds]
+        return [failures[name] for name in self.plan.measured if name in failures]
 
     def _raise_first(self, failures: Mapping[str, RectitudeError]) -> None:
         for error in self._failures(failures):

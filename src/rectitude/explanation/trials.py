@@ -1,9 +1,7 @@
 """The same predictions under many conventions: opened once, judged once for each way of judging.
 
-The conventions that an order of models is held against: profiles, and single switches set
-otherwise than in the base.
-
-The two ends of an explanation: what a metric means under a profile, convention or evaluation.
+An `End` is what a metric means under a profile, a convention or in an evaluation; models are held
+against ends of all profiles, and of single switches set otherwise.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Predictions and truth in common codes, grouped by list: what no convention changes.
 
 A list has a key and an owner, the user. By default the key is the user, and there is one kind of id
-for both; with another key (a session, a query) lists and users are coded apart.
-
-Runs of equal keys: rows of one list mostly stand together, so there are few.
-
-What each list weighs.
+for both; with another key (a session, a query) lists and users are coded apart. Rows of one list
+mostly stand together, so that runs of equal keys are coded, not rows.
 """
 
 from __future__ import annotations
