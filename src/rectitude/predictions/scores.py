@@ -31,6 +31,7 @@ from rectitude.errors import BadIds, BadScores
 from rectitude.predictions.masks import top
 
 Kind = Literal["scores", "logits"]
+_MOST_SHARED = 1 << 20
 DIMENSIONS: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
 _PRODUCT_BYTES = 1 << 27
 
@@ -250,6 +251,9 @@ def column_of(items: pl.Series, item: object) -> int | None:
 def table_of(users: object | None, lists: object | None, rows: int, words: str) -> Table:
     """One row for each row of scores."""
     key = lists if lists is not None else users
+    if key is None:
+        frame = numbers_from_0(rows, "list").to_frame()
+        return Table(frame, {"list": ROW_NUMBER}, words, given=False, text=False, handed=None)
     columns = {"list": names_of(key, rows, "lists" if lists is not None else "users", "rows")}
     if lists is not None and users is not None:
         owners = in_order(users, "users")
@@ -257,14 +261,13 @@ def table_of(users: object | None, lists: object | None, rows: int, words: str) 
             raise BadScores(f"users names {len(owners)}, and there are {rows} rows.", "one each.")
         columns["user"] = owners
     frame = pl.DataFrame({role: column.alias(role) for role, column in columns.items()})
-    known = {**dict.fromkeys(columns, ""), "list": ROW_NUMBER if key is None else ""}
-    return Table(frame, known, words, given=False, text=False, handed=None)
+    return Table(frame, dict.fromkeys(columns, ""), words, given=False, text=False, handed=None)
 
 
 def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
     """The ids of rows or columns: those given, or numbers from 0."""
     if given is None:
-        return _numbers(size, what)
+        return numbers_from_0(size, what)
     ids = in_order(given, what)
     if len(ids) != size:
         raise BadScores(
@@ -284,15 +287,19 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
     return ids
 
 
+def numbers_from_0(size: int, name: str) -> pl.Series:
+    """The names of rows or columns that have none. Batches of one size share them."""
+    return _shared_numbers(size, name) if size <= _MOST_SHARED else pl.Series(name, np.arange(size))
+
+
 @lru_cache(maxsize=8)
-def _numbers(size: int, name: str) -> pl.Series:
-    """Numbers from 0 on: batches of one size share them."""
+def _shared_numbers(size: int, name: str) -> pl.Series:
     return pl.Series(name, np.arange(size))
 
 
 def are_numbers(ids: pl.Series) -> bool:
-    """Whether ids are the numbers that rows or columns without names have."""
-    return ids is _numbers(len(ids), ids.name)
+    """Whether ids are known to be the numbers that rows or columns without names have."""
+    return len(ids) <= _MOST_SHARED and ids is _shared_numbers(len(ids), ids.name)
 
 
 def in_order(given: object, what: str) -> pl.Series:
