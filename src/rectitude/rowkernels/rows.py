@@ -152,6 +152,6 @@ def _by_rows(work: Callable[[int, int], None], scores: Scores, way: Way) -> None
     rows, columns = scores.shape
     step = max(1, BLOCK // max(columns, 1))
     if way == "compiled":
-        step = max(step, rows // (8 * thread_count()))
+        step = max(2 * step, rows // (8 * thread_count()))
     tasks = [partial(work, first, min(first + step, rows)) for first in range(0, rows, step)]
     together(tasks)
