@@ -6,8 +6,8 @@
 Three ways to the same values, in one process, which take turns after a round that warms: one call
 of `rt.evaluate`, `rt.Evaluator` with slices of the same arrays and sparse matrices, and
 `rectitude.torch.Evaluator` with slices of tensors in main memory. Prints the seconds of each and
-its time over that of one call; exits 1 if that is above the limit or a value has other bits. A quick look takes seconds:
-`--users 8192 --rounds 1`.
+its time over that of one call; exits 1 if that is above the limit or a value has other bits. A
+quick look takes seconds: `--users 8192 --rounds 1`.
 """
 
 from __future__ import annotations
