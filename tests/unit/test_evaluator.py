@@ -236,6 +236,29 @@ def test_what_is_kept_is_measured_before_it_grows(monkeypatch: pytest.MonkeyPatc
     assert made.compute().values() == whole.values()
 
 
+def test_an_interruption_while_measuring_loses_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = evaluator(ANN, BOB)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rectitude.evaluation.stream.measure", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            made.compute()
+    assert made.batches == 2
+    assert made.compute().values() == evaluator(ANN, BOB).compute().values()
+
+
+def test_batches_of_one_list_do_not_wait_in_any_number() -> None:
+    made, waiting = rt.Evaluator("mrr"), 0
+    for user in range(1100):
+        made.update({user: ["a"]}, {user: ["a"]})
+        waiting = max(waiting, len(made._pending))
+    assert waiting < 1100
+    assert (made.batches, made.compute()["mrr"]) == (1100, 1.0)
+
+
 def test_batches_of_other_kinds_are_measured_apart_and_give_the_same_bits() -> None:
     made = rt.Evaluator(["mrr", "ndcg@2"], {"ties": "optimistic"})
     made.update({"x": ["a", "b"]}, {"x": ["b"]})

@@ -87,7 +87,7 @@ class Batch:
     def bytes(self) -> int:
         """How much memory the judged lists take."""
         keys = int(self.lists.keys.estimated_size() + self.lists.users.estimated_size())
-        return keys + sum(verdict.judged.bytes for verdict in self.verdicts.values())
+        return keys + sum(verdict.bytes for verdict in self.verdicts.values())
 
     def only(self, lists: Integers) -> Batch:
         """Some of the lists, judged as they are; nothing is judged again."""

@@ -32,8 +32,10 @@ from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked, Profile, profile_of
 
-BLOCK_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 24
 """how much of judged lists is kept before they are measured"""
+_PIECE_BYTES = 1 << 14
+"""what a batch takes beside its arrays: ledger, manifest and objects"""
 
 
 class Evaluator:
@@ -112,6 +114,7 @@ class Evaluator:
         """Forget all batches."""
         self._state = State()
         self._pending: list[_Piece] = []
+        self._failed: list[_Failed] = []
         self._bytes = 0
         self._updates = 0
 
@@ -170,10 +173,14 @@ class Evaluator:
             sliced = slice_batch(plan, batch, inputs)
             slices = measure_slices(plan, sliced, found.failures, self.plan.by_user)
             state = replace(state, slices=slices, relevant=relevant_in(plan, batch))
+        late: RectitudeError | None = None
         try:
-            self._settle()
-        finally:
-            self._state = self._state_with(state)
+            self._settle()  # first, so that lists stay in their order
+        except RectitudeError as error:  # of an earlier batch: this one counts all the same
+            late = error
+        self._state = self._state + replace(state, failures={})  # of bounds: there is a value
+        if late is not None:
+            raise late
 
     def __add__(self, other: Evaluator) -> Evaluator:
         """Both evaluators' batches together."""
@@ -235,23 +242,36 @@ class Evaluator:
 
     def _settle(self) -> None:
         """Measure the judged lists that are kept. Where a metric fails, batches are measured one by
-        one, and those on which it does are left out."""
-        pieces, self._pending, self._bytes = self._pending, [], 0
-        failed: list[tuple[_Piece, RectitudeError]] = []
-        for together in _joinable_runs(pieces):
-            state = self._measured(join_batches([one.batch for one in together]), together)
-            if not self._failures(state.failures):
-                self._state = self._state_with(state)
-                continue
-            for piece in together:
-                state = self._measured(piece.batch, [piece])
-                errors = self._failures(state.failures)
-                if errors:
-                    failed.append((piece, errors[0]))
-                else:
-                    self._state = self._state_with(state)
+        one, and those on which it does are left out.
+
+        An interruption loses nothing: what is not measured stays, and so does what must be told.
+        """
+        while self._pending:
+            together = _joinable(self._pending)
+            states, failed = self._measured_apart(together)
+            state, left = reduce(add, states, self._state), self._pending[len(together) :]
+            self._state, self._pending = state, left
+            self._failed += failed
+        self._bytes = 0
+        failed, self._failed = self._failed, []
         if failed:
             raise _left_out(failed)
+
+    def _measured_apart(self, pieces: Sequence[_Piece]) -> tuple[list[State], list[_Failed]]:
+        """The state of pieces together, or where a metric fails, of each on which none does."""
+        state = self._measured(join_batches([one.batch for one in pieces]), pieces)
+        if not self._failures(state.failures):
+            return [replace(state, failures={})], []
+        states: list[State] = []
+        failed: list[_Failed] = []
+        for piece in pieces:
+            state = self._measured(piece.batch, [piece])
+            errors = self._failures(state.failures)
+            if errors:
+                failed.append((piece.number, errors[0]))
+            else:
+                states.append(replace(state, failures={}))
+        return states, failed
 
     def _measured(self, batch: Batch, pieces: Sequence[_Piece]) -> State:
         """The state of the lists of some pieces, which `batch` holds together."""
@@ -267,10 +287,6 @@ class Evaluator:
             kept=KeptValues.of(batch.lists, {name: found.values[name] for name in names}),
             lists=batch.size,
         )
-
-    def _state_with(self, state: State) -> State:
-        """The sums with those of more lists; where bounds fail, there is a value all the same."""
-        return self._state + replace(state, failures={})
 
     def _failures(self, failures: Mapping[str, RectitudeError]) -> list[RectitudeError]:
         """Why metrics have no value; a bound that fails is no metric of its own."""
@@ -336,29 +352,32 @@ class _Piece:
         manifest = {} if aligned is None else manifest_of(aligned, plan.profile, prints)
         self.header = State(ledger=batch.full_ledger(), manifest=manifest, batches=1)
         self.batch = batch.alone()
-        self.bytes = self.batch.bytes
+        self.bytes = self.batch.bytes + _PIECE_BYTES
         self.number = number
 
 
-def _joinable_runs(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    """The pieces in their order, as far as they can be measured together."""
-    runs: list[list[_Piece]] = []
-    for piece in pieces:
-        if runs and joinable(runs[-1][-1].batch, piece.batch):
-            runs[-1].append(piece)
-        else:
-            runs.append([piece])
-    return runs
+_Failed = tuple[int, RectitudeError]
+"""The number of a batch, and why it could not be measured."""
 
 
-def _left_out(failed: Sequence[tuple[_Piece, RectitudeError]]) -> RectitudeError:
+def _joinable(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """The first pieces, as many as can be measured together."""
+    run = [pieces[0]]
+    for piece in pieces[1:]:
+        if not joinable(run[-1].batch, piece.batch):
+            break
+        run.append(piece)
+    return run
+
+
+def _left_out(failed: Sequence[_Failed]) -> RectitudeError:
     """The error of the first batch that could not be measured."""
-    piece, error = failed[0]
+    number, error = failed[0]
     others = f" (and of {len(failed) - 1} more)" if len(failed) > 1 else ""
-    one = "it is" if len(failed) == 1 else "they are"
-    advice = f"{one} left out, and all other batches are counted."
+    which = "it is" if len(failed) == 1 else "they are"
+    advice = f"{which} left out, and all other batches are counted."
     return type(error)(
-        f"batch {piece.number}{others}: {error.found}",
+        f"batch {number}{others}: {error.found}",
         error.expected,
         f"{error.advice}\n  {advice}" if error.advice else advice,
     )

@@ -82,6 +82,12 @@ class Verdict(NamedTuple):
     judged: Judged
     ties: Ties | None
 
+    @property
+    def bytes(self) -> int:
+        """How much memory the lists take; those with ties stand there again."""
+        again = () if self.ties is None else {id(one): one for one in self.ties[1:]}.values()
+        return self.judged.bytes + sum(one.bytes for one in again)
+
 
 def join_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
     """The lists of several verdicts, one behind the other."""
