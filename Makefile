@@ -1,5 +1,6 @@
 # make demo    see it work             make test    everything CI runs
-# make check   style, types, layers    make docs    regenerate pages, printed outputs and the picture
+# make quick   an answer in a minute   make check   style, types, layers, generated pages
+# make fuzz    search on, new seeds    make docs    regenerate pages, printed outputs and the picture
 # make bench   speed beside the peers  make clean   remove what was made
 #
 # Each sets up what it needs in .venv, and again only when pyproject.toml or constraints.txt changed.
@@ -10,22 +11,40 @@ PYTEST_FLAGS ?= -n auto
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md docs/slices.md docs/experiments.md
+DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/results.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md docs/slices.md docs/experiments.md
+
+QUICK := tests/layers/test_house.py tests/judge tests/aggregate tests/evaluation tests/metrics/test_metrics_by_hand.py \
+	tests/data/test_columns.py tests/data/test_read_frames.py tests/data/test_ids.py tests/test_convention.py tests/splits/test_splits.py
 
 # In CI a test that is skipped for want of something CI installs has failed.
 ifeq ($(CI),true)
 STRICT := -p strict_skips
 endif
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test quick fuzz check bench docs clean
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 demo: $(VENV)/.runtime
 	@$(BIN)/rectitude demo
 
 test: check
 	PYTHONPATH=tests $(BIN)/python -m pytest $(PYTEST_FLAGS) $(STRICT)
+
+# What a change breaks most often: style, layers, and the tests that need neither the network, a
+# browser, another process nor compiled code.
+quick: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	PYTHONPATH=tests RECTITUDE_KERNELS=numpy $(BIN)/python -m pytest $(PYTEST_FLAGS) $(QUICK)
+
+# Every property test again, and malformed inputs, with fresh seeds and many more examples; a failure
+# prints how to repeat it.
+FUZZ_INPUTS ?= 3000
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz/malformed.py --count $(FUZZ_INPUTS)
+	PYTHONPATH=tests HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest $(PYTEST_FLAGS) -m hypothesis
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

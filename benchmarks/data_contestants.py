@@ -50,7 +50,7 @@ JOBS = (*READS, *STEPS, *SPLITS)
 def ours(job: str) -> Run:
     """A step of a recipe or a split, with its ledger."""
     import rectitude as rt
-    from rectitude.prepare import prepare
+    from rectitude.preparing import prepare
 
     name = job.split(maxsplit=1)[0]
     if job in STEPS:

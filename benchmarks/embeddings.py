@@ -60,9 +60,9 @@ def product(size: str) -> Result:
     import rectitude as rt
 
     users, items, _ = load_embeddings(size)
-    for _ in rt.Embeddings(users[:WARMING], items).opened().blocks():
+    for _ in rt.Embeddings(users[:WARMING], items).open().blocks():
         pass
-    dense = rt.Embeddings(users, items).opened()
+    dense = rt.Embeddings(users, items).open()
     begin = time.perf_counter()
     for _ in dense.blocks():
         pass

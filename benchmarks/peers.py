@@ -101,7 +101,12 @@ PEERS: dict[str, Peer] = {
         Peer(
             "replay",
             "RePlay 0.22.0",
-            (("torch==2.13.0",), ("numpy==2.4.6", "polars==1.35.2", "replay-rec==0.22.0")),
+            (
+                ("torch==2.13.0",),
+                ("numpy==2.4.6", "polars==1.35.2", "replay-rec==0.22.0"),
+                # Without it, RePlay takes torch to be missing, too.
+                ("lightning==2.6.6",),
+            ),
         ),
         Peer(
             "recpack",

@@ -4,10 +4,10 @@
     python docs/blocks.py --write README.md ...    writes the outputs that were found
 
 In a document, ```python blocks are executed in order in one namespace, and the `$ rectitude ...`
-lines of ```console blocks are run, in a folder that holds the files of sample.py. A ```text block
-right after a ```python block is what that block prints; what follows a command in a ```console
-block is what the command prints. An output ending in a line `...` is compared up to there. Other
-blocks are not run.
+lines of ```console blocks are run, in an empty folder. If a document says outside its blocks that
+`rectitude sample` writes its files, they are there from the start. A ```text block right after a
+```python block is what that block prints; what follows a command in a ```console block is what the
+command prints. An output ending in a line `...` is compared up to there. Other blocks are not run.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-import sample  # noqa: E402  (a neighbour, not a package)
+import rectitude as rt
 
 _BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ANY_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = [sys.executable, "-m", "rectitude"]
 _MORE = "...\n"
 
@@ -54,7 +52,8 @@ class Output:
 
 def outputs(text: str, folder: Path) -> Iterator[Output]:
     """Run a document in a folder; every output that it prints, as it should be."""
-    sample.write(folder)
+    if "`rectitude sample`" in _ANY_BLOCK.sub("", text):
+        rt.sample(folder)
     names: dict[str, Any] = {"__name__": "__main__"}
     before, printed = 0, ""
     for block in _BLOCK.finditer(text):

@@ -1,8 +1,8 @@
-"""The reference pages, from the registry of metrics, the switches and the profiles; and the schema
-of an experiment's file.
+"""The reference pages, made from the metrics, the switches, the profiles and the messages in the
+source; and the schema of an experiment's file.
 
-python docs/generate.py            writes docs/metrics.md, docs/conventions.md, docs/profiles.md and
-                                   docs/experiment.schema.json
+python docs/generate.py            writes docs/metrics.md, docs/conventions.md, docs/profiles.md,
+                                   docs/messages.md and docs/experiment.schema.json
 python docs/generate.py --check    exits 1 if a page is not what would be written
 """
 
@@ -21,21 +21,23 @@ os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from messages import Message, error_messages, ledger_messages
 from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 
 from rectitude.convention import SWITCHES, Stage, Switch
 from rectitude.experiment.reading import schema_text
 from rectitude.metrics import METRICS, Metric
-from rectitude.metrics.registry import handed_over, written
+from rectitude.metrics.aliases import families, other_names
+from rectitude.metrics.registry import describe_inputs, format_parameter, group_by_family
 from rectitude.profiles import PROFILES, Profile
 
 HERE = Path(__file__).resolve().parent
 MARK = "<!-- Made by docs/generate.py; edit the source it names, not this page. -->"
 STAGES = {
-    "truth": "What counts as true",
+    "truth": "What counts as relevant",
     "order": "How a list is ordered",
-    "judge": "How lists meet the truth",
-    "metrics": "What metrics divide and weigh",
+    "judge": "How lists are matched with the truth",
+    "metrics": "Divisors, gains and weights in metrics",
     "aggregate": "Which lists count, and how they become one number",
     "present": "How values are shown",
 }
@@ -44,23 +46,28 @@ STAGES = {
 def metrics_page() -> str:
     """Every metric: what it is, how to read it, when to use it, and the switches it obeys."""
     names = list(METRICS)
-    index = ["| name | metric | range | needs | source |", "|---|---|---|---|---|"]
-    for name in names:
-        metric = METRICS[name]
-        cells = [f"[`{name}`](#{name})", metric.title, bounds(metric)]
-        cells += [handed_over(metric), source(metric)]
-        index.append(f"| {' | '.join(cells)} |")
+    index: list[str] = []
+    for family, members in group_by_family(METRICS.values()).items():
+        index += [f"**{family.capitalize()}.** {families()[family][0]}", ""]
+        index += ["| name | metric | range | needs | source |", "|---|---|---|---|---|"]
+        for metric in members:
+            cells = [f"[`{metric.name}`](#{metric.name})", metric.title, bounds(metric)]
+            cells += [describe_inputs(metric), source(metric)]
+            index.append(f"| {' | '.join(cells)} |")
+        index.append("")
     lead = (
         "Ask for a metric by name and cutoff: `ndcg@10`, `recall@{5,10,20}`, or without a cutoff "
-        "for the whole list: `mrr`. Switches and numbers can be set in brackets: "
-        "`ndcg[gain=exp2]@10`, `rbp[persistence=0.5]`. In the formulas `<gain>` stands for the "
-        "choice in force of a [switch](conventions.md), or for a number of the metric; "
-        "`Evaluation.definition` prints the formula with the choices put in. What a metric needs: "
-        "lists, in any form; tables beside them (`items=`, `users=`, `train=`), with the columns "
-        "that the metric names ([attributes](attributes.md)); predicted scores, in a column of the "
-        "lists or dense; scores of all candidates (`rt.Scores`, `rt.Embeddings`, `rt.Logits`); "
-        "classes or logits, with one target a row (`rt.Logits`). `rectitude metrics --guide` says "
-        "how to read and choose metrics of one target."
+        "for the whole list: `mrr`. Names of other frameworks work, too, in any case: `HR@10`, "
+        "`ndcg_cut_10`, `Success@1`; the ledger says which metric each is. Switches and "
+        "parameters can be set in brackets: "
+        "`ndcg[gain=exp2]@10`, `rbp[persistence=0.5]`. In the formulas, `<gain>` is the "
+        "current choice of a [switch](conventions.md), or a parameter of the metric; "
+        "`Evaluation.definition` prints the formula with these values filled in. A metric may "
+        "need: lists, in any form; additional tables (`items=`, `users=`, `train=`), with the "
+        "columns that the metric names ([attributes](attributes.md)); predicted scores, in a "
+        "column of the lists or dense; scores of all candidates (`rt.Scores`, `rt.Embeddings`, "
+        "`rt.Logits`); classes or logits, with one target per row (`rt.Logits`). "
+        "`rectitude metrics --guide` says how to read and choose metrics of one target."
     )
     return page("Metrics", "src/rectitude/metrics", lead, index, map(metric_entry, names))
 
@@ -72,15 +79,18 @@ def metric_entry(name: str) -> str:
         "Range": f"{bounds(metric)}; "
         + ("higher" if metric.best == "high" else "lower")
         + " is better",
-        "Read it": metric.reading,
+        "Also called": ", ".join(f"`{name}`" for name in other_names(metric.name)),
+        "How to read it": metric.reading,
         "Use": re.sub(r"^Use it ", "", metric.use),
         "From": ", ".join(f"`{other}`" for other in metric.of),
         "Switches": ", ".join(link(switch) for switch in metric.switches),
-        "Own numbers": ", ".join(f"`{k}` = {written(v)}" for k, v in metric.parameters.items()),
-        "Needs": handed_over(metric) if handed_over(metric) != "lists" else "",
+        "Parameters": ", ".join(
+            f"`{k}` = {format_parameter(v)}" for k, v in metric.parameters.items()
+        ),
+        "Needs": describe_inputs(metric) if describe_inputs(metric) != "lists" else "",
         "Cutoff": cutoff(metric),
         "Fixed": ", ".join(f"{link(key)} = {show(value)}" for key, value in metric.fixed.items()),
-        "Counts": "adds up whole numbers over all lists; no value per list" * bool(metric.counts),
+        "Aggregation": "from counts over all lists; no value per list" * bool(metric.counts),
         "Source": source(metric),
     }
     lines = [f"## {name}", "", f"**{metric.title}.** {metric.about}", ""]
@@ -111,7 +121,7 @@ def cutoff(metric: Metric) -> str:
     """Whether there is a choice about the cutoff, where there is none."""
     if metric.cutoff == "none":
         return "none"
-    return "needed" if "shown" in metric.requires else ""
+    return "needed" if metric.cutoff == "needed" or "shown" in metric.requires else ""
 
 
 def source(metric: Metric) -> str:
@@ -200,7 +210,7 @@ def profiles_page() -> str:
         releases = ", ".join(profile.versions)
         index.append(f"| [`{name}`](#{anchor(name)}) | {profile.framework} | {releases} |")
     lead = (
-        "A profile reproduces the numbers of one framework, in the releases named, from the same "
+        "A profile reproduces the numbers of one framework, in the listed releases, from the same "
         "lists. It is a TOML file that sets [switches](conventions.md); it ships only with values "
         "made by that framework's own code and matched by `rectitude conformance`. Without a "
         "profile, every switch has its default."
@@ -217,7 +227,9 @@ def shipped() -> list[tuple[str, Profile]]:
 def profile_entry(name: str, profile: Profile) -> str:
     """One profile."""
     releases = ", ".join(profile.versions)
-    lines = [f"## {name}", "", f"*{profile.framework} {releases}.* {profile.about}"]
+    framework = profile.framework.replace("definition", "Definition")
+    separator = " " if releases[:1].isdigit() else ": "
+    lines = [f"## {name}", "", f"*{framework}{separator}{releases}.* {profile.about}"]
     changed = PROFILES["default"].convention.differences(profile.convention)
     if changed:
         lines += ["", "| switch | here | default |", "|---|---|---|"]
@@ -227,6 +239,8 @@ def profile_entry(name: str, profile: Profile) -> str:
     for metric, own in profile.metrics.items():
         settings = ", ".join(f"`{key}` = {show(value)}" for key, value in own.items())
         lines += ["", f"- `{metric}`: {settings}"]
+    for theirs, ours in profile.names.items():
+        lines += ["", f"- name `{theirs}`: `{ours}`"]
     for variant, meaning in profile.variants.items():
         if isinstance(meaning, Mapping):
             sets = ", ".join(f"`{key}` = {show(value)}" for key, value in meaning.items())
@@ -236,10 +250,35 @@ def profile_entry(name: str, profile: Profile) -> str:
     if profile.padding is not None:
         lines += ["", f"- never recommended from dense scores: item `{profile.padding}`"]
     for metric, words in profile.absent.items():
-        lines += ["", f"- `{metric}` is refused: there it is {words}"]
+        lines += ["", f"- `{metric}` is refused: in that framework it is {words}"]
     for metric, cause in profile.known_differences.items():
         lines += ["", f"- known difference, `{metric}`: {cause}"]
     return "\n".join(lines).replace("\n\n- ", "\n- ").replace("|\n- ", "|\n\n- ")
+
+
+def messages_page() -> str:
+    """Every error and every line of the ledger, as templates."""
+    lead = (
+        "Every message that rectitude can show: errors by class, then the lines of the ledger. "
+        "Braces hold what is filled in; brackets hold alternatives. The classes are explained in "
+        "[errors.py](../src/rectitude/errors.py)."
+    )
+    every = error_messages()
+    kinds = sorted({message.kind for message in every})
+    index = [f"- [{kind}](#{anchor(kind)})" for kind in kinds] + ["- [Ledger](#ledger)"]
+    parts = []
+    for kind in kinds:
+        entries = [in_words(message) for message in every if message.kind == kind]
+        parts.append("\n\n".join([f"## {kind}", *entries]))
+    lines = [f"`{message.kind}`: {message.lines[0]}" for message in ledger_messages()]
+    ledger = "\n".join(["## Ledger", "", *(f"- {line}" for line in dict.fromkeys(lines))])
+    return page("Messages", "the errors raised in src/rectitude", lead, index, [*parts, ledger])
+
+
+def in_words(message: Message) -> str:
+    """A message as it is printed, and where it comes from."""
+    text = "\n  ".join(message.lines)
+    return f"`{message.where}`\n\n```text\n{text}\n```"
 
 
 def show(value: object) -> str:
@@ -272,6 +311,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "metrics.md": metrics_page,
     "conventions.md": conventions_page,
     "profiles.md": profiles_page,
+    "messages.md": messages_page,
     "experiment.schema.json": schema_text,
 }
 

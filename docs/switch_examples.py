@@ -1,6 +1,6 @@
-"""Every choice of every switch in a smallest example in which it changes the outcome.
+"""Every choice of every switch, in a minimal example in which it changes the outcome.
 
-tests/unit/test_switches.py runs them, and docs/generate.py prints them in docs/conventions.md: a
+tests/test_convention.py runs them, and docs/generate.py prints them in docs/conventions.md: a
 choice without an example is noticed by both.
 """
 
@@ -23,7 +23,7 @@ from rectitude.errors import (
 
 
 class Example(NamedTuple):
-    """What is evaluated, by which metric, and what each choice gives: a number or an error."""
+    """An input, a metric, and the outcome of each choice: a number or an error."""
 
     lists: Any
     truth: Any
@@ -42,17 +42,17 @@ SECOND, THIRD, FOURTH = 1 / log2(3), 1 / log2(4), 1 / log2(5)
 EXAMPLES = {
     "relevant_from": Example({"u": ["a"]}, {"u": {"a": 1, "b": 2}}, "recall",
                              {None: 1 / 2, 2.0: 0 / 1},
-                             says="the list finds the item of grade 1, not that of grade 2"),
+                             says="a (grade 1) is in the list, b (grade 2) is not"),
     "negative_grades": Example({"u": ["n", "a"]}, {"u": {"a": 1, "n": -1}}, "bpref",
                                {"nonrelevant": 0.0, "unjudged": 1.0, "sampled": 0.0},
-                               says="n stands above a: a loss if it was judged"),
+                               says="n ranks above a, which costs something if n was judged"),
     "duplicate_truth": Example({"u": ["a"]}, {"user": ["u"] * 3, "item": ["a", "a", "b"]}, "recall",
                                {"error": DuplicateTruth, "once": 1 / 2, "counted": 2 / 3},
-                               says="a stands twice in the truth, b is missed: 1 of 2, or 2 of 3"),
+                               says="a is in the truth twice, b is missed: 1 of 2, or 2 of 3"),
     "unknown_users": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a"]}, "hit",
                              {"keep": 1 / 2, "drop": 1 / 1, "tied": 1 / 2, "error": UnknownIds},
                              given={"train": {"u": ["a", "x"]}},
-                             says="u was met in training and has a hit, v neither"),
+                             says="u is in the training data and has a hit; v is not and has none"),
     "unknown_items": Example({"u": ["a"]}, {"u": ["a", "b"]}, "recall",
                              {"keep": 1 / 2, "drop": 1 / 1, "lowest": 1 / 2, "error": UnknownIds},
                              given={"items": ["a", "x"]},
@@ -60,12 +60,12 @@ EXAMPLES = {
     "order": Example({"user": ["u"] * 3, "item": ["x", "y", "a"], "rank": [1, 3, 2],
                       "score": [1.0, 2.0, 3.0]}, {"u": ["a"]}, "mrr",
                      {"rank": 1 / 2, "given": 1 / 3, "score": 1 / 1},
-                     says="a has the highest score, rank 2, and stands third"),
+                     says="a has the highest score, rank 2, and is given third"),
     "ties": Example({"u": {"e": 2.0, "b": 1.0, "d": 1.0, "c": 1.0, "f": 1.0, "a": 1.0}},
                     {"u": {"c": 1}}, "mrr",
                     {"pessimistic": 1 / 6, "optimistic": 1 / 2, "given": 1 / 4, "error": TiedItems,
                      "item_ascending": 1 / 4, "item_descending": 1 / 4, "average": TiedItems},
-                    says="c is relevant, after e and among five equals"),
+                    says="c is relevant; it comes after e and ties with four other items"),
     "score_precision": Example({"u": {"a": 1 + 2**-40, "x": 1.0}}, {"u": ["a"]}, "mrr",
                                {"float64": 1 / 1, "float32": 1 / 2},
                                says="1 + 2^-40 is above 1, but not in float32"),
@@ -75,18 +75,18 @@ EXAMPLES = {
     "seen": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
                     {"removed": 0, "last": 1 / 3, "kept": 1 / 1},
                     given={"train": {0: [0]}},
-                    says="item 0 has the highest score and was met in training"),
+                    says="item 0 has the highest score and is in the training data"),
     "seen_items": Example(rt.Scores([[4.0, 3.0, 2.0, 1.0]]), {0: {1: 2, 3: 2}}, "map",
                           {"all": 1 / 4, "outside_truth": (1 / 1 + 2 / 3) / 2,
                            "relevant_outside_truth": (1 / 2 + 2 / 4) / 2},
                           {"relevant_from": 2}, {"train": {0: {0: 1, 1: 2}}},
-                          says="0 (a low grade) and 1 were met in training; 1 and 3 are relevant"),
+                          says="0 (low grade) and 1 are training items; 1 and 3 are relevant"),
     "candidates": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [2]}, "mrr",
                           {"given": 0, "with_truth": 1 / 3}, given={"candidates": {0: [0, 1]}},
-                          says="item 2 has the lowest of three scores, and is no candidate"),
+                          says="item 2 has the lowest of three scores and is not a candidate"),
     "list_end": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr hit@1",
                         {"none": 1 / 2, "cutoff": 1 / 2, "last_cutoff": 0},
-                        says="a stands at rank 2, after the last cutoff that was asked for"),
+                        says="a is at rank 2, below the last cutoff, which is 1"),
     "hit_scores": Example({"u": {"a": -1.0, "x": -2.0}}, {"u": ["a", "b"]}, "recall",
                           {"any": 1 / 2, "positive": 0 / 2},
                           says="a has the highest score, which is below 0; b is missed either way"),
@@ -106,7 +106,7 @@ EXAMPLES = {
                       "k": SECOND / (1 + SECOND + THIRD + FOURTH),
                       "returned": SECOND / (1 + SECOND),
                       "found": SECOND / 1, "listed": SECOND / 1},
-                     says="a at rank 2 of 2 is the only hit; 3 are relevant, 4 asked for"),
+                     says="a at rank 2 of 2 is the only hit; 3 items are relevant, k is 4"),
     "precision_over": Example({"u": ["a", "x"]}, {"u": ["a"]}, "precision@4",
                               {"k": 1 / 4, "returned": 1 / 2, "reachable": 1 / 1,
                                "reachable_returned": 1 / 1}),
@@ -125,15 +125,15 @@ EXAMPLES = {
                              says="targets 0 and 0, predictions 0 and 1; class 2 does not occur"),
     "truth_needed": Example({"u": ["a"], "w": ["a"]}, {"u": {"a": 1}, "v": {"a": 0}}, "hit",
                             {"relevant": 1 / 1, "judged": 1 / 2, "none": 1 / 3},
-                            says="u has a hit, v only a judgement, w only a list"),
+                            says="u has a hit, v has only a judgement, w has only a list"),
     "list_needed": Example(rt.Lists({"t": ["a"], "u": ["x"]}, users=["t", "u", "v"]),
                            {"t": ["a"], "u": ["a"], "v": ["a"], "w": ["a"]}, "hit",
                            {"none": 1 / 4, "handed": 1 / 3, "items": 1 / 2, "hit": 1 / 1},
-                           says="t hits, u misses, v was handed an empty list, w none"),
+                           says="t has a hit, u has none, v has an empty list, w has no list"),
     "without_relevant": Example({"u": ["a"]}, {"u": {"a": 0}}, "hit",
                                 {"computed": 0, "undefined": 1},
                                 {"truth_needed": "judged", "undefined": "one"},
-                                says="nothing is relevant: no hit, or 0/0, which is worth 1"),
+                                says="nothing is relevant: no hit, or 0/0, which counts as 1"),
     "undefined": Example({"u": ["a"], "v": ["a"]}, {"u": {"a": 1, "b": 1}, "v": {"a": 0}}, "recall",
                          {"error": UndefinedValue, "zero": (1 / 2 + 0) / 2,
                           "one": (1 / 2 + 1) / 2, "skip": 1 / 2}, {"truth_needed": "judged"},
@@ -183,7 +183,7 @@ MORE = {
     "list_end": [
         Example({"u": {"a": 1.0, "x": 1.0}}, {"u": ["a"]}, "recall@1",
                 {"none": 1 / 2, "cutoff": 1}, {"ties": "average"},
-                says="a and x are equals, a is given first: ended at rank 1, the list holds a"),
+                says="a and x tie, and a is given first: cut at rank 1, the list contains a"),
     ],
     "ideal": [
         Example({"u": ["x", "a", "b"]}, {"u": ["a", "b"]}, "ndcg@2",
@@ -198,22 +198,23 @@ MORE = {
         Example({"u": ["a"]}, {"u": ["a", "b"]}, "map@3", {"reachable": 1 / 2, "k": 1 / 3}),
         Example({"u": ["x", "a"]}, {"u": ["a", "b", "c"]}, "map@4",
                 {"relevant": 1 / 6, "reachable": 1 / 6, "reachable_returned": 1 / 4, "k": 1 / 8,
-                 "found": 1 / 2}, says="a at rank 2 of 2; 3 are relevant, 4 asked for"),
+                 "found": 1 / 2}, says="a at rank 2 of 2; 3 items are relevant, k is 4"),
     ],
     "unknown_users": [
         Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
                 {"keep": 1 / 1, "tied": 1 / 3}, given={"train": {1: [0, 1, 2]}},
-                says="user 0 was not met in training: his scores say nothing"),
+                says="user 0 is not in the training data: their scores say nothing"),
     ],
     "unknown_items": [
-        Example(rt.Scores([[3.0, 2.0]]), {0: [2]}, "mrr", {"keep": 0, "lowest": 1 / 3},
-                says="item 2 has no score; as low as item 1, it comes last"),
+        Example(rt.Scores([[3.0, 2.0]], items=[0, 1]), {0: [2]}, "mrr",
+                {"keep": 0, "lowest": 1 / 3},
+                says="item 2 has no score; under lowest it ties with item 1 and ranks last"),
     ],
 }  # fmt: skip
 
 
 def outcome(example: Example, switch: str, choice: Any) -> Any:
-    """The number, or the class of the error, whether raised at once or by the metric alone."""
+    """Return the value, or the class of the error that the evaluation or the metric raised."""
     convention = {**example.also, switch: choice}
     try:
         evaluation = rt.evaluate(
@@ -225,8 +226,8 @@ def outcome(example: Example, switch: str, choice: Any) -> Any:
 
 
 def outcomes_of(example: Example, switch: str) -> dict[Any, str]:
-    """What each choice gives in an example, run here and now; four digits, more where it takes
-    more to tell two of them apart."""
+    """Run an example with each choice and write down the outcomes: with four digits, or more if
+    two outcomes would look the same."""
     found = {choice: outcome(example, switch, choice) for choice in example.outcomes}
     numbers = {value for value in found.values() if not isinstance(value, type)}
     digits = next(d for d in (4, 8, 17) if len({f"{n:.{d}g}" for n in numbers}) == len(numbers))
@@ -237,17 +238,18 @@ def outcomes_of(example: Example, switch: str) -> dict[Any, str]:
 
 
 def example_in_words(example: Example) -> str:
-    """What is evaluated in an example."""
+    """Describe the input of an example."""
     also = {**example.also, **example.given}
     settings = "".join(f", {key} = `{written(value)}`" for key, value in also.items())
-    metrics = " after ".join(f"`{name}`" for name in example.metric.split())
+    first, *others = [f"`{name}`" for name in example.metric.split()]
+    metrics = first + "".join(f", requested together with {name}," for name in others)
     says = f" ({example.says})" if example.says else ""
     lists, truth = written(example.lists), written(example.truth)
     return f"{metrics} of `{lists}` against `{truth}`{settings}{says}"
 
 
 def written(value: Any) -> str:
-    """A value as one would write it."""
+    """Write a value the way a user would."""
     if not is_dataclass(value):
         return repr(value).replace("'", '"')
     source, *more = [(f.name, getattr(value, f.name)) for f in fields(value)]

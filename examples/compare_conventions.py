@@ -23,9 +23,12 @@ truth = pl.DataFrame(
 )
 metrics = ["ndcg@5", "map@5", "recall@5", "mrr"]
 
-for name in rt.PROFILES:
-    values = rt.evaluate(run, truth, metrics, convention=name).values()
-    print(f"{name:15}", *(f"{metric} {value:.4f} " for metric, value in values.items()))
+for name, evaluation in rt.evaluate(run, truth, metrics, convention=list(rt.PROFILES)).items():
+    print(
+        f"{name:15}", *(f"{metric} {value:.4f} " for metric, value in evaluation.values().items())
+    )
+    for metric, error in evaluation.failures.items():
+        print(f"{'':15} {metric} failed: {error.found}")
 
 # A single switch, on top of a profile, and what a number then means.
 start = {"profile": "trec_eval-9", "list_needed": "none"}  # as trec_eval -c: cat counts as a miss

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
-    "quick",
+    "usual",
     deadline=None,
     max_examples=40,
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=True,
     print_blob=True,
     phases=[phase for phase in Phase if phase is not Phase.explain],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-settings.register_profile("long", settings.get_profile("quick"), max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+settings.register_profile(
+    "fuzz", settings.get_profile("usual"), max_examples=1000, derandomize=False
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
 @pytest.fixture(params=["numpy", "numba"])
@@ -28,6 +31,18 @@ def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         pytest.importorskip("numba", reason="numba is not installed: pip install numba")
     monkeypatch.setenv("RECTITUDE_KERNELS", request.param)
     return str(request.param)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Writes text or bytes to a file of that name, and says where it is."""
+
+    def to_file(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return to_file
 
 
 def _folder(variable: str, what: str) -> Path:

@@ -109,11 +109,10 @@ class DenseCase:
         mine = [(i, g) for u, i, g in self.truth if u == self.users[row]]
         mine = [(i, g) for i, g in mine if g >= 0 or not dropped]
         grades = dict(mine)
-        place = {item: n for n, (item, _) in enumerate(mine)}
         by_id = {item: n for n, item in enumerate(sorted(self.items))}
         rules: dict[str, Callable[[Any], Any]] = {
-            "pessimistic": lambda i: (grades.get(i, -np.inf), place.get(i, 0)),
-            "optimistic": lambda i: (-grades.get(i, -np.inf), place.get(i, 0)),
+            "pessimistic": lambda i: (grades.get(i, -np.inf), by_id[i]),
+            "optimistic": lambda i: (-grades.get(i, -np.inf), by_id[i]),
             "given": lambda i: 0,
             "item_ascending": lambda i: by_id[i],
             "item_descending": lambda i: -by_id[i],

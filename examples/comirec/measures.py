@@ -13,13 +13,13 @@ import rectitude as rt
 from rectitude.render import Grid
 
 CUTOFFS = (20, 50)
-PROFILES = {
-    "comirec": "comirec",  # master: the ideal of NDCG is made of the hits
-    "comirec-paper": "comirec-paper",  # the publication: the order of the list plays no part
-    "comirec-hit": "comirec-hit",  # over users with a hit alone
-    "comirec-torch": "comirec-torch",  # the port: right but for users without truth and full masks
-    "correct": "default",
-}
+PROFILES = (
+    "comirec",  # master: the ideal of NDCG is made of the hits
+    "comirec-paper",  # the publication: the order of the list plays no part
+    "comirec-hit",  # over users with a hit alone
+    "comirec-torch",  # the port: right but for users without truth and full masks
+    "default",
+)
 Numbers = dict[str, dict[str, float]]
 Vectors = tuple[np.ndarray, np.ndarray]  # (users, interests, size) and (items + 1, size)
 
@@ -34,10 +34,7 @@ def evaluated(
 def under_profiles(predictions: object, side: Side) -> Numbers:
     """The same scores under each definition."""
     names = [f"{name}@{k}" for k in CUTOFFS for name in ("recall", "hit", "ndcg")]
-    return {
-        label: evaluated(predictions, side, names, profile).values()
-        for label, profile in PROFILES.items()
-    }
+    return {profile: evaluated(predictions, side, names, profile).values() for profile in PROFILES}
 
 
 def by_index(vectors: Vectors, side: Side, probes: list[int]) -> Numbers:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import rectitude as rt
-from rectitude.candidates.reranking import Pool, merged, pooled, reranked
+from rectitude.candidate_sets.reranking import Pool, merge_searches, pool_interests, rerank
 from rectitude.errors import MissingExtra
 
 Lists = dict[int, list[int]]
@@ -35,7 +35,7 @@ def blocks(interests: np.ndarray, vectors: np.ndarray, step: int = 100) -> Itera
 
 def exact_pool(interests: np.ndarray, vectors: np.ndarray, k: int) -> Pool:
     """The best k items of every interest; their numbers count from 1 again."""
-    pools = [pooled(block, k) for block in blocks(interests, vectors[1:])]
+    pools = [pool_interests(block, k) for block in blocks(interests, vectors[1:])]
     items = np.concatenate([pool.items for pool in pools])
     scores = np.concatenate([pool.scores for pool in pools])
     return Pool(np.where(items >= 0, items + 1, -1), scores)
@@ -59,7 +59,7 @@ def index_pool(interests: np.ndarray, vectors: np.ndarray, k: int, probes: int) 
     index.nprobe = min(probes, cells)
     scores, items = index.search(interests.reshape(-1, size), k)
     found = np.where(items >= 0, items + 1, -1)
-    return merged(found.reshape(len(interests), -1), scores.reshape(len(interests), -1))
+    return merge_searches(found.reshape(len(interests), -1), scores.reshape(len(interests), -1))
 
 
 def lists_of(pool: Pool, users: list[int], k: int) -> Lists:
@@ -72,7 +72,7 @@ def varied(
 ) -> Lists:
     """The best k of a pool if each item costs the coefficient for every item of its category that
     stands above it."""
-    return _by_user(reranked(pool, categories, k, coefficient), users)
+    return _by_user(rerank(pool, categories, k, coefficient), users)
 
 
 def _by_user(items: np.ndarray, users: list[int]) -> Lists:

@@ -1,4 +1,4 @@
-"""Train ComiRec's models, and report them under ComiRec's own definitions and the right ones.
+"""Train ComiRec's models, and report them under ComiRec's own definitions and the default ones.
 
     python examples/comirec/train.py                 small made data, seconds
     python examples/comirec/train.py Video.txt       a file of lines `user item`, minutes

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 class Markov:
     """Where people go from a place: steps of everybody, and with `own` those in the history shown.
 
-    Three distributions are mixed: the person's own steps from the last place, the places of his
+    Three distributions are mixed: the person's own steps from the last place, the places of their
     history, and everybody's steps from the last place with one more for every place.
     """
 

@@ -21,7 +21,8 @@ from predictors import Attention, Markov, tensors, trained
 from torch import Tensor
 
 import rectitude as rt
-from rectitude.comparison.improvement import compared
+from rectitude.comparison.improvement import improvement
+from rectitude.comparison.improvement import text as describe
 from rectitude.render import Grid
 from rectitude.reports.guide import guide
 from rectitude.reports.guide import text as guide_text
@@ -64,7 +65,7 @@ def evaluations(visits: CheckIns, options: argparse.Namespace) -> dict[str, rt.E
             found["commonest place"] = rt.evaluate(commonest, test.target, [*METRICS, *BESIDE])
             found["markov"] = streamed(by_counts(Markov(train, visits.places)), test)
         own = Markov(train, visits.places, own=0.8)
-        found[f"own markov, {days}d"] = streamed(by_counts(own), test)
+        found[f"per-user markov, {days}d"] = streamed(by_counts(own), test)
         model = trained(train, visits.places, options.epochs, options.seed)
         found[f"attention, {days}d"] = streamed(by_attention(model), test)
     return found
@@ -102,9 +103,9 @@ def main(words: list[str]) -> None:
           f"{homes:.0%} are at home, the commonest place has {share:.1%}\n")  # fmt: skip
     found = evaluations(visits, options)
     print(table(found))
-    for kind in ("own markov", "attention"):
-        print(f"\n{compared({d: found[f'{kind}, {d}'] for d in ('1d', '7d')})}".replace(
-            "1d -> 7d", f"{kind}, one day of history -> seven"), end="")  # fmt: skip
+    for kind in ("per-user markov", "attention"):
+        change = improvement(*(found[f"{kind}, {days}"] for days in ("1d", "7d")))
+        print(f"\n{kind}, one day of history -> seven:\n{describe(change)}", end="")
     print(f"\n{guide_text([guide()[-1]])}")
     if options.output:
         numbers = {label: one.values() for label, one in found.items()}

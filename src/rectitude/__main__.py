@@ -1,4 +1,4 @@
-"""`python -m rectitude` is the command line."""
+"""Run the command line with `python -m rectitude`."""
 
 import sys
 

@@ -1,7 +1,8 @@
-"""Exact sums: the same bits for any order of rows, batches, shards and threads.
+"""Exact sums: the same bits in any order of rows, batches, shards and threads.
 
-A float64 is a whole number of units of 2**-1074. Sums are therefore kept as Python integers in that
-unit; adding them is exact, merging states is `+`, and one division at the end rounds correctly.
+Every float64 is a whole number of units of 2**-1074. Sums are therefore stored as Python integers
+in that unit. Adding them is exact, states are merged with `+`, and a single division at the end
+rounds correctly.
 """
 
 from __future__ import annotations
@@ -14,69 +15,73 @@ from rectitude.arrays import Floats, Integers
 
 UNIT_BITS = 1074
 _LARGEST = 2.0**960
-_SPLIT = 2.0**27 + 1  # cuts a float64 into two halves whose products are exact
+_SPLIT = 2.0**27 + 1  # splits a float64 into two halves whose products are exact
 
 
 def total(values: Floats) -> int:
-    """The exact sum of finite numbers, in units of 2**-1074.
+    """Return the exact sum of finite numbers, in units of 2**-1074.
 
-    Each round rounds all values to a common grid so coarse that their sum on it is exact in
-    float64, adds that up, and goes on with what is left over; two or three rounds leave nothing.
+    Each pass rounds all values to a common grid, which is so coarse that their sum on it is exact
+    in float64. It adds the rounded values and continues with the remainders. After two or three
+    passes nothing remains.
     """
-    left = np.asarray(values, np.float64)
-    if not len(left):
+    remainder = np.asarray(values, np.float64)
+    if not len(remainder):
         return 0
-    largest = max(float(left.max()), -float(left.min()))
+    largest = max(float(remainder.max()), -float(remainder.min()))
     if not math.isfinite(largest):
-        raise ValueError("total() adds finite numbers only")
+        raise ValueError("total() can add finite numbers only")
     if largest > _LARGEST:
-        return sum(units(value) for value in left.tolist())
-    whole, reach, spread = 0, math.frexp(largest)[1], len(left).bit_length()
-    while left.any():
-        grid = max(reach + spread - 52, -UNIT_BITS)
+        return sum(units(value) for value in remainder.tolist())
+    exact_sum, exponent, extra_bits = 0, math.frexp(largest)[1], len(remainder).bit_length()
+    while remainder.any():
+        grid = max(exponent + extra_bits - 52, -UNIT_BITS)
         anchor = math.ldexp(1.5, grid + 52)
-        coarse = left + anchor
+        coarse = remainder + anchor
         coarse -= anchor
-        whole += units(float(coarse.sum()))
-        left = np.subtract(left, coarse, out=coarse)
-        reach = grid
-    return whole
+        exact_sum += units(float(coarse.sum()))
+        remainder = np.subtract(remainder, coarse, out=coarse)
+        exponent = grid
+    return exact_sum
 
 
 def total_of_squares(values: Floats) -> int:
-    """The exact sum of squares, in units of 2**-1074: each as the nearest float64 and what that
-    leaves (Dekker 1971). Exact unless squares leave the range of ordinary floats."""
+    """Return the exact sum of squares, in units of 2**-1074.
+
+    Each square is split into the nearest float64 and a remainder (Dekker 1971). The sum is exact
+    unless squares exceed the range of normal floats.
+    """
     square = values * values
     high = values * _SPLIT - (values * _SPLIT - values)
     low = values - high
-    rest = ((high * high - square) + 2 * high * low) + low * low
-    return total(square) + total(rest)
+    remainder = ((high * high - square) + 2 * high * low) + low * low
+    return total(square) + total(remainder)
 
 
 def units(value: float) -> int:
-    """A float64 in units of 2**-1074."""
-    above, below = value.as_integer_ratio()
-    return above * ((1 << UNIT_BITS) // below)
+    """Return a float64 in units of 2**-1074."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator * ((1 << UNIT_BITS) // denominator)
 
 
 def digits(whole: int) -> Integers:
-    """A sum as counts, which add up like all counts: its digits to the base 2**32, lowest first."""
+    """Return the digits of a sum in base 2**32, lowest first; digits of sums can be added."""
     size = -(-whole.bit_length() // 32) * 4
     words = np.frombuffer(abs(whole).to_bytes(size, "little"), "<u4").astype(np.int64)
     return words if whole >= 0 else -words
 
 
 def whole(digits: Integers) -> int:
-    """The sum that digits stand for, added up or not."""
-    return sum(int(digit) << 32 * place for place, digit in enumerate(digits))
+    """Return the sum that digits represent, also after digits of several sums were added."""
+    return sum(int(digit) << 32 * position for position, digit in enumerate(digits))
 
 
-def quotient(above: int, below: int) -> float:
-    """The quotient of two exact sums, rounded once; NaN for 0/0 and infinite for x/0."""
-    if below == 0 and above == 0:
+def quotient(numerator: int, denominator: int) -> float:
+    """Divide two exact sums and round once; 0/0 is NaN and x/0 is infinite."""
+    if denominator == 0 and numerator == 0:
         return math.nan
-    endless = math.inf if (above > 0) == (below >= 0) else -math.inf
+    infinity = math.inf if (numerator > 0) == (denominator >= 0) else -math.inf
     try:
-        return above / below if below else endless
+        return numerator / denominator if denominator else infinity
     except OverflowError:
-        return endless
+        return infinity

@@ -1,8 +1,8 @@
-"""Compiled kernels for large inputs: when they repay, and how they are made.
+"""Compiled kernels for large inputs: when they pay off, and how they are compiled.
 
-A kernel stands beside its NumPy twin and returns the same integers, bit for bit. Numba is
-imported and compiles when a kernel is first used, and keeps the machine code on disk. Kernels
-release the GIL and work on blocks, so plain threads share the work.
+Every kernel has a NumPy twin that returns the same integers, bit for bit. Numba is imported, and
+compiles, when a kernel is first used; `kernel_cache` keeps the machine code on disk. Kernels
+release the GIL and work on blocks, so plain threads can share the work.
 """
 
 from __future__ import annotations
@@ -24,52 +24,53 @@ REPAYS_ONCE_LOADED = 50_000
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 
-def repay(rows: int) -> bool:
-    """Whether kernels should do this work: it is large, or they are loaded and it is not small.
+def should_compile(rows: int) -> bool:
+    """Whether kernels pay off: the input is large, or numba is loaded and the input is not small.
 
-    `RECTITUDE_KERNELS=numpy` or `=numba` decides instead.
+    The environment variable `RECTITUDE_KERNELS=numpy` or `=numba` overrides this. Nothing is
+    compiled if numba's own `NUMBA_DISABLE_JIT` is set.
     """
-    wanted = os.environ.get("RECTITUDE_KERNELS", "")
-    if wanted in ("numpy", "numba"):
-        return wanted == "numba"
+    setting = os.environ.get("RECTITUDE_KERNELS", "")
+    if setting in ("numpy", "numba"):
+        return setting == "numba" and _may_compile()
     loaded = "numba" in sys.modules and kernel.cache_info().currsize > 0
     if rows < (REPAYS_ONCE_LOADED if loaded else REPAYS_FROM_ROWS):
         return False
     try:
-        _numba()
+        return _may_compile()
     except ImportError:
         return False
-    return True
+
+
+def _may_compile() -> bool:
+    return not _numba().config.DISABLE_JIT
 
 
 @cache
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of loops over arrays, to be compiled for the types it meets."""
-    numba = _numba()
-
-    def made(cache: bool) -> Callable[..., Any]:
-        options = numba.njit(nogil=True, cache=cache, boundscheck=False, error_model="numpy")
-        compiled: Callable[..., Any] = options(function)
-        return compiled
+    """Compile a function that loops over arrays, for the argument types it is called with."""
+    compiled = subkernel(function)
+    from rectitude.kernel_cache import KernelCache, warn_without_folder  # noqa: PLC0415  (imports numba)
 
     try:
-        return made(cache=True)
-    except RuntimeError:  # no folder to keep the machine code in
-        return made(cache=False)
+        compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+    except (RuntimeError, OSError):  # there is no folder to cache the machine code in
+        warn_without_folder()
+    return compiled
 
 
-def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that kernels call; it becomes part of their machine code."""
+def subkernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that kernels call; it becomes part of their machine code."""
     options: Any = _numba().njit(nogil=True, boundscheck=False, error_model="numpy")
     compiled: Callable[..., Any] = options(function)
     return compiled
 
 
 def summing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A part that adds up floats in whatever order is fastest: whole vectors at once.
+    """Compile a function that adds floats in the fastest order: whole vectors at once.
 
-    It stands inside its kernel: a copy of its own is compiled to another order than the kernel's,
-    and is called only until the kernel comes from disk.
+    The function is always inlined into its kernel. A separately compiled copy could add in a
+    different order, and it would be used only until the kernel is loaded from the cache on disk.
     """
     loose = {"reassoc", "contract", "nsz"}
     options: Any = _numba().njit(
@@ -81,19 +82,22 @@ def summing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _numba() -> Any:
-    """Numba, and most of what it would import when the first kernel is called."""
-    with nothing_collected():
+    """Import numba, with most of what it would import when the first kernel is called."""
+    with without_gc():
         numba = import_module("numba")
-        with suppress(ImportError):  # a part of numba that it does not promise to keep
+        with suppress(ImportError):  # a private module of numba, which may disappear
             import_module("numba.np.arraymath")
     return numba
 
 
 @contextmanager
-def nothing_collected() -> Iterator[None]:
-    """Python does not look for garbage here: imports make very many objects that all stay, and
-    looking through them again and again takes a fifth of the time."""
-    if not gc.isenabled() or gc.get_freeze_count():  # the caller's own arrangement
+def without_gc() -> Iterator[None]:
+    """Turn off garbage collection inside this block.
+
+    Imports create very many objects that all stay alive. Searching them for garbage again and again
+    takes a fifth of the import time.
+    """
+    if not gc.isenabled() or gc.get_freeze_count():  # the caller manages garbage collection
         yield
         return
     gc.disable()
@@ -101,12 +105,13 @@ def nothing_collected() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        gc.unfreeze()  # now all objects count as old, among which Python looks less often
+        gc.unfreeze()  # moves all objects to the oldest generation, which is searched less often
         gc.enable()
 
 
-def frozen(values: NDArray[Any]) -> NDArray[Any]:
-    """A read-only, contiguous view: numba compiles anew for each mixture of these properties."""
+def freeze(values: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only, contiguous view. Numba compiles a kernel again for every combination of
+    these two properties, so all inputs get the same one."""
     view = np.ascontiguousarray(values).view()
     view.setflags(write=False)
     return view

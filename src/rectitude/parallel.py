@@ -1,7 +1,7 @@
-"""Work on several threads: blocks of an array, tasks, and what is computed once for all of them.
+"""Work on several threads: blocks of an array, tasks, and values that are computed only once.
 
-Kernels, NumPy and Polars let other threads run, so plain threads share the work. Linear algebra
-runs on one thread where its last bits would show how many there are (`one_thread`).
+Kernels, NumPy and Polars release the GIL, so plain threads can share the work. The last bits of
+linear algebra can depend on the number of threads; use `one_thread` if that matters.
 """
 
 from __future__ import annotations
@@ -10,75 +10,92 @@ import os
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
 from importlib import import_module
-from threading import Event, Lock, local
+from threading import Event, get_ident, local
 from typing import Any, TypeVar
 
 import numpy as np
+
+from rectitude.errors import ForkedProcess
+from rectitude.forks import PolarsThreads
 
 Task = Callable[[], object]
 Made = TypeVar("Made")
 
 
 def thread_count() -> int:
-    """How many threads to use: `RECTITUDE_THREADS`, or the processors this process may use."""
-    wanted = os.environ.get("RECTITUDE_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
+    """Return the number of threads: `RECTITUDE_THREADS`, or the CPUs available to this process."""
+    setting = os.environ.get("RECTITUDE_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) -> None:
-    """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it
-    pays. Threads that wait for something take blocks of others, see `Once`; a block is to ask for
-    nothing that is computed once, and to call for no other blocks."""
+    """Call `work(first, last)` on blocks that cover `range(size)`, on several threads if it pays.
+
+    Threads that are waiting for a value help with the blocks of other threads, see `Once`. A block
+    must therefore neither use `Once` nor start other blocks.
+    """
     step = max(least, -(-size // (8 * thread_count())))
     tasks = [partial(work, first, min(first + step, size)) for first in range(0, size, step)]
-    _share(tasks, thread_count(), _BLOCKS)
+    _run_shared(tasks, thread_count(), _BLOCKS)
 
 
-def together(tasks: Sequence[Task], pays: bool = True) -> None:
-    """Run tasks, on several threads if it pays. Of several that fail, the first one is raised.
+def run_tasks(tasks: Sequence[Task], pays: bool = True) -> None:
+    """Run tasks, on several threads if it pays. If several fail, raise the error of the first one.
 
-    The calling thread takes its share, and waits for no thread that has not begun: tasks may
-    themselves call this.
+    The calling thread works on the tasks, too, and does not wait for threads that have not started.
+    Tasks may therefore call this function themselves.
     """
-    _share(tasks, thread_count() if pays else 1, [])
+    _run_shared(tasks, thread_count() if pays else 1, [])
 
 
-def _share(tasks: Sequence[Task], threads: int, among: list[_Tasks]) -> None:
-    """Run tasks on so many threads, to be found among others meanwhile."""
+def _run_shared(tasks: Sequence[Task], threads: int, shared_tasks: list[_Tasks]) -> None:
+    """Run tasks on up to `threads` threads, listed in `shared_tasks` so that others can help."""
     if threads == 1 or len(tasks) < 2:
         for task in tasks:
             task()
         return
-    shared = _Tasks(tasks)
+    pending = _Tasks(tasks)
     try:
-        among.append(shared)
-        for _ in tasks[1:threads]:
-            _pool(threads - 1).submit(shared.work)
-        shared.work()
-    finally:
         try:
-            shared.end()
+            shared_tasks.append(pending)
+            for _ in tasks[1:threads]:
+                _pool(threads - 1).submit(pending.work)
+            pending.work()
         finally:
-            among.remove(shared)
-    if shared.failed:
-        raise shared.failed[min(shared.failed)]
+            pending.end()
+    finally:  # again, because an interrupt may have come before or during the first time
+        pending.end()
+        with suppress(ValueError):  # an interrupt came before it was listed
+            shared_tasks.remove(pending)
+    if pending.failed:
+        raise pending.failed[min(pending.failed)]
+
+
+_UNKNOWN = -1
+"""the number of a task between the decision to take one and taking it"""
 
 
 class _Tasks:
-    """Tasks that wait for a thread, and those that threads are at."""
+    """Tasks that wait for a thread, and which thread runs which.
+
+    An interrupt can fall between any two lines, but only in the main thread. So a thread states
+    its claim before it takes a task, every step can be repeated, and no lock can stay locked. A
+    task that an interrupt may have cut short has failed: its owner must not take it for done.
+    """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.waiting = deque(enumerate(tasks))
-        self.running = 0
-        self.lock, self.ended = Lock(), Event()
+        self.running: dict[int, int] = {}
+        """thread -> the number of its task"""
         self.failed: dict[int, BaseException] = {}
+        self.ended = Event()
 
     def work(self) -> None:
         """Run waiting tasks until none is left."""
@@ -86,143 +103,173 @@ class _Tasks:
             pass
 
     def take(self) -> bool:
-        """Run one task, and keep what it raises; whether there was one."""
-        with self.lock:
-            if not self.waiting:
-                return False
-            place, task = self.waiting.popleft()
-            self.running += 1
+        """Run one waiting task and record its error, if any; return False if there was no task."""
+        try:
+            return self._take()
+        except BaseException as error:  # an interrupt between the lines of `_take`
+            self._release(error)
+            raise
+
+    def _take(self) -> bool:
+        thread = get_ident()
+        self.running[thread] = _UNKNOWN
+        try:
+            number, task = self.waiting.popleft()
+        except IndexError:
+            self._release()
+            return False
+        self.running[thread] = number
         try:
             task()
-        except BaseException as error:  # whoever asked for the task must know of interruptions, too
-            self.failed[place] = error
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            with self.lock:
-                self.running -= 1
-                if not (self.running or self.waiting):
-                    self.ended.set()
+        except Exception as error:
+            self._release(error)
+        else:
+            self._release()
         return True
 
+    def _release(self, error: BaseException | None = None) -> None:
+        """Give up the claim of this thread. If it still had one, an error belongs to its task."""
+        thread = get_ident()
+        if error is not None and thread in self.running:
+            self.failed[self.running[thread]] = error
+        self.running.pop(thread, None)
+        if not (self.running or self.waiting):
+            self.ended.set()
+
     def end(self) -> None:
-        """Begin no other task, as after an interruption, and wait for those that threads are at."""
-        with self.lock:
-            self.waiting.clear()
-            if not self.running:
-                self.ended.set()
-        self.ended.wait()
+        """Start no more tasks, and wait for those that other threads are running."""
+        self.waiting.clear()
+        self.running.pop(get_ident(), None)
+        while self.running:
+            self.ended.wait(_PAUSE_SECONDS)
 
 
+_PAUSE_SECONDS = 0.05
 _BLOCKS: list[_Tasks] = []
-"""blocks that are being worked on, the newest last"""
+"""Blocks that threads are working on, the newest last."""
 _thread = local()
-_PATIENCE = 0.001  # seconds
+_WAIT_SECONDS = 0.001
+_NOTHING = object()
 
 
 class Once:
-    """What threads share: whoever asks first computes it, and others help, or wait.
+    """A cache that threads share: the first thread to need a value computes it; the others wait.
 
-    Waiting threads take blocks of whatever others are at. While at such a block they wait for
-    nothing, but compute for themselves: two threads that wait for each other would wait forever.
+    Waiting threads help with the blocks that other threads are working on. A thread that helps
+    never waits; it computes the value itself instead. Otherwise two threads could wait for each
+    other forever.
     """
 
     def __init__(self) -> None:
-        self.lock = Lock()
         self.made: dict[Any, Any] = {}
-        self.begun: dict[Hashable, Event] = {}
+        self.started: dict[Hashable, Event] = {}
 
     def __call__(self, key: Hashable, compute: Callable[[], Made]) -> Made:
-        """The value of a key, computed if nobody has."""
+        """Return the value of a key; compute it if no thread has done so."""
         while True:
-            with self.lock:
-                if key in self.made:
-                    return self.made[key]  # type: ignore[no-any-return]
-                begun = self.begun.get(key)
-                if begun is None:
-                    self.begun[key] = Event()
-            if begun is None:
-                return self._make(key, compute)
-            if getattr(_thread, "helps", False):
-                return compute()
-            _help_until(begun)
+            value = self.made.get(key, _NOTHING)
+            if value is not _NOTHING:
+                return value  # type: ignore[no-any-return]
+            mine = Event()
+            try:
+                try:
+                    started = self.started.setdefault(key, mine)
+                    if started is mine and key not in self.made:
+                        self.made[key] = compute()
+                finally:  # if this failed, the waiting threads compute the value themselves
+                    self._finish(key, mine)
+            finally:  # again, because an interrupt may have come before or during the first time
+                self._finish(key, mine)
+            if started is not mine:
+                if getattr(_thread, "helps", False):
+                    return compute()
+                _help_until(started)
+
+    def _finish(self, key: Hashable, mine: Event) -> None:
+        if self.started.get(key) is mine:
+            del self.started[key]
+        mine.set()
 
     def clear(self) -> None:
-        """Forget what is computed."""
-        with self.lock:
-            self.made.clear()
-
-    def _make(self, key: Hashable, compute: Callable[[], Made]) -> Made:
-        try:
-            value = compute()
-            with self.lock:
-                self.made[key] = value
-        finally:
-            with self.lock:
-                begun = self.begun.pop(key)
-            begun.set()  # others try themselves where this failed
-        return value
+        """Forget all values."""
+        self.made.clear()
 
 
 def _help_until(event: Event) -> None:
-    """Wait for something, and take blocks of others meanwhile."""
-    _thread.helps = True
+    """Wait for an event, and help with the blocks of other threads meanwhile."""
     try:
+        _thread.helps = True
         while not event.is_set():
             if not any(tasks.take() for tasks in reversed(_BLOCKS)):
-                event.wait(_PATIENCE)
+                event.wait(_WAIT_SECONDS)
     finally:
         _thread.helps = False
 
 
-_KEPT = 31 << 20  # bytes; of arrays from 32 MB on the allocator learns nothing
+_ARRAY_BYTES = 31 << 20  # bytes; the allocator ignores arrays of 32 MB and more
 
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting them anew takes longer than many a task.
+    """Return a pool of threads that stay alive: starting threads takes longer than many tasks.
 
-    Where there is work for threads there are many arrays of some 100 KB for a moment. The GNU
-    allocator hands such memory back to the system each time, and gets it again page by page, until
-    a program has freed one larger array; this is that array, whose pages are never touched.
+    Work on threads allocates many short-lived arrays of about 100 KB. The GNU allocator returns
+    such memory to the system each time and gets it back page by page, until the program has freed
+    one larger array. The array below is allocated and freed for this reason alone; its pages are
+    never touched.
     """
-    np.empty(_KEPT, np.uint8)
+    np.empty(_ARRAY_BYTES, np.uint8)
     return ThreadPoolExecutor(threads, thread_name_prefix="rectitude")
 
 
-def _alone() -> None:
-    """Threads do not live on in a fork, nor what they were at."""
+def _reset_after_fork() -> None:
+    """Forget threads and blocks after a fork: they do not exist in the child process."""
     _pool.cache_clear()
     _BLOCKS.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_alone)
+    os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+def require_polars() -> None:
+    """Raise an error if Polars lost its threads in a fork; call this before Polars needs them.
+
+    Tables need them, and so do ids. Dense scores with a matrix as truth do not.
+    """
+    if PolarsThreads.lost:
+        raise ForkedProcess(
+            f"process {os.getpid()} was forked after Polars had started its threads. The fork has "
+            "none of them, so Polars would wait for ever.",
+            "a process that was spawned, or forked before Polars was used.",
+            "use multiprocessing.get_context('spawn') or 'forkserver'; for a DataLoader "
+            "multiprocessing_context='spawn', or evaluate in the main process.",
+        )
+    PolarsThreads.used = True
 
 
 _PACKAGE = "threadpoolctl"
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """While this lasts, linear algebra runs on one thread, if the package is there that can say
-    so."""
+    """Run linear algebra on one thread inside this block, if threadpoolctl is installed."""
     try:
         package = import_module(_PACKAGE)
     except ModuleNotFoundError:
         return nullcontext()
-    import_module("scipy.linalg")  # only libraries that are loaded can be limited
+    import_module("scipy.linalg")  # only libraries that are already loaded can be limited
     limits: AbstractContextManager[Any] = package.threadpool_limits(1)
     return limits
 
 
 def note() -> dict[str, str]:
-    """What is to be known about the bits of a model that was solved for."""
+    """Return a note for the manifest if the number of threads may change the bits of a model."""
     try:
         import_module(_PACKAGE)
     except ModuleNotFoundError:
         words = (
-            "on as many threads as it likes: with another number of them the last bits of scores"
-            f" may differ; pip install {_PACKAGE} holds it to one"
+            "on any number of threads: the last bits of scores may depend on that number; "
+            f"pip install {_PACKAGE} to limit it to one"
         )
         return {"linear algebra": words}
     return {}

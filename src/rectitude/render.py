@@ -1,41 +1,56 @@
-"""Tables and numbers as text.
+"""Format tables and numbers as text.
 
-A `Grid` is a table for people; it writes itself for terminals, as Markdown, as LaTeX for papers and
-as HTML, and all escaping is done here. `csv` writes rows for programs, with full precision.
+A `Grid` is a table for people. It can be written for terminals, as Markdown, as LaTeX for papers
+and as HTML; all escaping is done here, so that names from data and files are shown and never
+obeyed. `csv` writes rows with full precision, for programs and spreadsheets. A `Printable` result
+shows its lines and tables in a terminal and in a notebook.
 """
 
 from __future__ import annotations
 
 import csv as csv_module
-import io
 import math
+import os
+import re
 import textwrap
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape as escape_html
+from importlib import import_module
 from itertools import groupby
-from typing import Literal, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-Place = Literal["best", "second", ""]
-SIGNS: Mapping[Place, str] = {"best": "*", "second": "+", "": ""}
-"""What marks the best numbers in a terminal."""
+from rectitude.errors import MissingExtra, make_visible
+from rectitude.storage import require_suffix, write_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Highlight = Literal["best", "second", ""]
+SIGNS: Mapping[Highlight, str] = {"best": "*", "second": "+", "": ""}
+"""The signs that mark the best numbers in a terminal."""
 DAGGER = "†"
+Formulas = Literal["quoted", "kept"]
+"""What happens in CSV to names that a spreadsheet would run as formulas."""
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+_TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 _NARROWEST = 20
 _WIDE = 7
-"""LaTeX tables of more columns are set small."""
+"""LaTeX tables with more columns than this are set in a small font."""
 
 
 class Cell(NamedTuple):
     """A number in a table, and its marks."""
 
     text: str
-    place: Place = ""
+    place: Highlight = ""
     raised: str = ""
-    """a dagger or letters, raised after the number"""
+    """a dagger or letters, as a superscript after the number"""
 
 
 class Form(NamedTuple):
-    """How a language writes words, numbers and marks."""
+    """How a markup language writes words, numbers and marks."""
 
     words: Callable[[str], str]
     number: Callable[[str], str]
@@ -43,11 +58,11 @@ class Form(NamedTuple):
     second: str
     raised: Callable[[str], str] = "<sup>{}</sup>".format
     room: Callable[[str], str] | None = None
-    """what takes the room of a mark that others of the column have, so that digits align"""
+    """invisible filler as wide as a missing mark, to align the digits of a column"""
 
 
 def format_number(value: float, form: str = "{:.4f}") -> str:
-    """A number in a format: in words where it is not finite, and never minus zero."""
+    """Format a number; numbers that are not finite become words, and -0 becomes 0."""
     if not math.isfinite(value):
         return "undefined" if math.isnan(value) else "infinite" if value > 0 else "-infinite"
     text = form.format(value)
@@ -55,7 +70,7 @@ def format_number(value: float, form: str = "{:.4f}") -> str:
 
 
 def number(value: object) -> str:
-    """A cell: floats to four decimals, whole numbers with thousands, nothing for None."""
+    """Format a cell: floats with four decimals, integers with thousands separators, None empty."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -64,20 +79,24 @@ def number(value: object) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """The two ends of an interval."""
+    """Format the two ends of an interval."""
     return f"[{format_number(low)}, {format_number(high)}]"
 
 
 def pad(rows: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[list[str]]:
-    """Cells as wide as their columns: some columns, by number, to the left, others to the right."""
+    """Pad cells to the width of their column; `left` holds the numbers of left-aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = [f"{'<' if n in left else '>'}{width or ''}" for n, width in enumerate(widths)]
-    return [[*map(format, row, aligned)] for row in rows]
+    formats = [f"{'<' if n in left else '>'}{width or ''}" for n, width in enumerate(widths)]
+    return [[*map(format, row, formats)] for row in rows]
+
+
+_MARKDOWN = re.compile(r"[\\|`]|<(?=[A-Za-z/!?])|(?<=\])\(")
+"""What would end a cell or begin code, an HTML tag or the address of a link."""
 
 
 def escape_markdown(text: str) -> str:
-    """Text that does not end a cell of a Markdown table."""
-    return text.replace("|", r"\|")
+    """Escape text so that Markdown shows it unchanged, in a cell of a table or outside."""
+    return _MARKDOWN.sub(r"\\\g<0>", make_visible(text, keep=""))
 
 
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -88,31 +107,40 @@ _NUMBER = str.maketrans({"-": "$-$", "<": "$<$", "±": r"$\pm$", "%": r"\%"})
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return text.translate(_LATEX)
+    """Escape text so that LaTeX prints it unchanged."""
+    return make_visible(text, keep="").translate(_LATEX)
 
 
-def _latex_number(text: str) -> str:
-    """A number with signs that are no hyphens; anything with letters other than pp is words."""
-    named = any(letter.isalpha() for letter in text.replace(" pp", ""))
-    return escape_latex(text) if named else text.translate(_NUMBER)
+def comment_latex(text: str) -> str:
+    """Return a LaTeX comment; it has one line, whatever the text contains."""
+    return f"% {make_visible(text, keep='')}"
 
 
-def _latex_raised(mark: str) -> str:
+def _format_latex_number(text: str) -> str:
+    """Format a number with proper minus signs; anything with letters other than pp is words."""
+    has_letters = any(letter.isalpha() for letter in text.replace(" pp", ""))
+    return escape_latex(text) if has_letters else text.translate(_NUMBER)
+
+
+def _caption(text: str) -> str:
+    return make_visible(text, keep="").translate(_CAPTION)
+
+
+def _format_latex_mark(mark: str) -> str:
     return r"$^{\dagger}$" if mark == DAGGER else rf"$^{{\mathrm{{{mark}}}}}$"
 
 
 MARKDOWN = Form(escape_markdown, str, "**{}**", "<ins>{}</ins>")
 HTML = Form(escape_html, escape_html, "<strong>{}</strong>", "<u>{}</u>")
 LATEX = Form(
-    escape_latex, _latex_number, r"\textbf{{{}}}", r"\underline{{{}}}", _latex_raised,
-    lambda mark: rf"\phantom{{{_latex_raised(mark)}}}",
+    escape_latex, _format_latex_number, r"\textbf{{{}}}", r"\underline{{{}}}", _format_latex_mark,
+    lambda mark: rf"\phantom{{{_format_latex_mark(mark)}}}",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table for people: a heading, and rows of words and numbers.
+    """A table for people: a heading and rows of words and numbers.
 
     >>> print(Grid(["metric", "value"], [["mrr", "0.5000"], ["ndcg@10", "undefined"]]).text())
     | metric  |     value |
@@ -124,64 +152,74 @@ class Grid:
     heading: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
     left: Container[int] = (0,)
-    """which columns are set to the left, by number; the others are set to the right"""
+    """numbers of the left-aligned columns; the others are right-aligned"""
     groups: Sequence[str] = ()
-    """what stands above each heading; the same words above neighbours stand once"""
+    """a title above each heading; equal titles of adjacent columns are merged"""
     caption: str = ""
 
     def text(self) -> str:
-        """The table for a terminal, ruled as Markdown; marks are signs after the numbers."""
+        """Return the table for a terminal as plain Markdown; marks are signs after the numbers."""
         columns = map(_with_signs, zip(*self.rows, strict=True))
-        return _ruled([self._headings(), *zip(*columns, strict=True)], self.left)
+        return _rule([self._headings(), *zip(*columns, strict=True)], self.left)
 
     def columns(self, width: int | None = None) -> str:
-        """The table for a terminal, without rules between columns; with a width, words of the last
-        column continue below themselves."""
+        """Return the table for a terminal without rules between columns.
+
+        If a width is given, the text of the last column is wrapped.
+        """
         rows = [self._headings(), *([*map(text_of, row)] for row in self.rows)]
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        indent = sum(wide[:-1]) + 2 * (len(wide) - 1)
-        room = wide[-1] if width is None else max(_NARROWEST, width - indent)
-        rows.insert(1, ["-" * most for most in (*wide[:-1], min(wide[-1], room))])
-        lines = [line for row in rows for line in _folded(row, room)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        indent = sum(widths[:-1]) + 2 * (len(widths) - 1)
+        room = widths[-1] if width is None else max(_NARROWEST, width - indent)
+        rows.insert(
+            1, ["-" * column_width for column_width in (*widths[:-1], min(widths[-1], room))]
+        )
+        lines = [line for row in rows for line in _fold(row, room)]
         return "\n".join("  ".join(line).rstrip() for line in pad(lines, self.left))
 
     def markdown(self) -> str:
-        """The table as Markdown: best bold, second best underlined where it is shown as a page."""
+        """Return the table as Markdown: the best value is bold, the second best underlined."""
         heading = [escape_markdown(words) for words in self._headings()]
-        return _ruled([heading, *self._body(MARKDOWN)], self.left)
+        return _rule([heading, *self._body(MARKDOWN)], self.left)
 
     def latex(self, label: str = "", form: Form = LATEX) -> str:
-        """The table as LaTeX, in the style of booktabs; one with a caption floats."""
+        """Return the table as LaTeX with booktabs rules; with a caption, it is a floating table."""
         spec = "".join("l" if n in self.left else "r" for n in range(len(self.heading)))
         rows = [" & ".join(row) + r" \\" for row in self._body(form)]
         lines = [rf"\begin{{tabular}}{{{spec}}}", r"\toprule", *self._latex_heading(form)]
         lines += [r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
         if self.caption:
             small = [r"\footnotesize"] if len(spec) > _WIDE else []
-            above = [rf"\caption{{{self.caption.translate(_CAPTION)}}}", rf"\label{{tab:{label}}}"]
+            above = [rf"\caption{{{_caption(self.caption)}}}", rf"\label{{tab:{label}}}"]
             lines = [r"\begin{table}[t]", r"\centering", *above, *small, *lines, r"\end{table}"]
         return "\n".join([*lines, ""])
 
     def html(self) -> str:
-        """The table as HTML."""
+        """Return the table as HTML."""
         above = "".join(f'<th scope="col">{escape_html(word)}</th>' for word in self._headings())
+        sides = ["left" if n in self.left else "right" for n in range(1, len(self.heading))]
         rows = [
             f'<tr><th scope="row" style="text-align: left">{name}</th>'
-            + "".join(f'<td style="text-align: right">{cell}</td>' for cell in cells)
+            + "".join(
+                f'<td style="text-align: {side}">{cell}</td>'
+                for side, cell in zip(sides, cells, strict=True)
+            )
             + "</tr>"
             for name, *cells in self._body(HTML)
         ]
-        lines = ["<table>", f"<caption>{escape_html(self.caption)}</caption>"]
+        caption = escape_html(self.caption)
+        lines = ["<table>", *([f"<caption>{caption}</caption>"] if caption else [])]
         lines += [f"<thead><tr>{above}</tr></thead>", "<tbody>", *rows, "</tbody>", "</table>", ""]
         return "\n".join(lines)
 
     def _headings(self) -> list[str]:
-        """The heading in one row."""
+        """Return the headings, with their group titles, in one row."""
         groups = self.groups or [""] * len(self.heading)
-        return [" ".join(filter(None, both)) for both in zip(groups, self.heading, strict=True)]
+        titles = [" ".join(filter(None, both)) for both in zip(groups, self.heading, strict=True)]
+        return [*map(text_of, titles)]
 
     def _latex_heading(self, form: Form) -> list[str]:
-        """One row; where a group has several columns, the groups stand above it."""
+        """Return one heading row, or two if a group has several columns."""
         first, *rest = self.heading
         if not self.groups or not any(rest):
             return [" & ".join(map(form.words, self._headings())) + r" \\"]
@@ -195,38 +233,151 @@ class Grid:
         return [" & ".join(["", *above]) + r" \\", rules, " & ".join(below) + r" \\"]
 
     def _body(self, form: Form) -> list[tuple[str, ...]]:
-        """The rows, written in a form."""
-        columns = [_written(column, form) for column in zip(*self.rows, strict=True)]
+        """Return the rows in a markup language."""
+        columns = [_format_cells(column, form) for column in zip(*self.rows, strict=True)]
         return [*zip(*columns, strict=True)]
 
 
-def _written(column: Sequence[str | Cell], form: Form) -> list[str]:
-    """The cells of a column, written in a form."""
+class Printable:
+    """A result that people look at: text in a terminal, HTML in a notebook.
+
+    A result says in `_shown` which lines and tables it consists of.
+    """
+
+    __slots__ = ()
+
+    def _shown(self) -> Iterable[str | Grid]:
+        raise NotImplementedError
+
+    def to_html(self) -> str:
+        """Return what a notebook shows."""
+        return as_html(self._shown())
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        return as_text(self._shown())
+
+    def __repr__(self) -> str:  # an interactive prompt shows the result
+        return str(self)
+
+
+class Tabular:
+    """A result with one table for programs."""
+
+    __slots__ = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a Polars frame."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame."""
+        return as_pandas(self.to_polars())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Chart:
+    """A chart that notebooks display; `svg` is the picture, `html` makes a self-contained page."""
+
+    svg: str
+
+    def html(self, title: str) -> str:
+        """Return a page with the chart; its marks have tooltips with their values."""
+        picture = _TIP.sub(r"\2><title>\1</title>", self.svg)
+        return (
+            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            f"<title>{escape_html(title)}</title>\n"
+            f'<body style="max-width: 60rem; margin: 2rem auto">\n{picture}</body>\n</html>\n'
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the chart as a picture (.svg) or as a page (.html)."""
+        require_suffix(path, "chart", (".svg", ".html"), "browsers open both and can print them.")
+        is_page = os.fspath(path).lower().endswith(".html")
+        write_text(path, self.html("Chart") if is_page else self.svg)
+
+    def __repr__(self) -> str:
+        return 'Chart: notebooks display it; save("chart.svg") or save("chart.html") writes it'
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+class Drawable:
+    """A result that can be drawn, with the figures that reports have."""
+
+    __slots__ = ()
+
+    def plot(self, *metrics: str, path: str | os.PathLike[str] | None = None) -> Chart:
+        """Draw the result, or only some of its metrics.
+
+        Notebooks display the chart, and `svg` is the picture. With `path`, the chart is also
+        written: as a picture if the name ends in .svg, else as one self-contained HTML file.
+        """
+        # Reports know how to draw every result, so they are above the results: found by name.
+        chart: Chart = import_module("rectitude.reports.plots").plot(self, metrics, path)
+        return chart
+
+
+def as_text(shown: Iterable[str | Grid]) -> str:
+    """Return lines and tables for a terminal."""
+    return "\n".join(
+        part.text() if isinstance(part, Grid) else make_visible(part) for part in shown
+    )
+
+
+def as_html(shown: Iterable[str | Grid]) -> str:
+    """Return lines and tables as HTML, with warnings in bold.
+
+    Colours are those of the surrounding page, so that it can be read on light and dark ones.
+    """
+    parts = []
+    for is_table, group in groupby(shown, lambda part: isinstance(part, Grid)):
+        if is_table:
+            parts += [table.html() for table in group if isinstance(table, Grid)]
+            continue
+        lines = "\n".join(map(str, group)).strip("\n").split("\n")
+        text = "\n".join(_mark_warning(escape_html(line)) for line in lines)
+        parts.append(f'<pre style="{_PLAIN}">{text}</pre>\n' if text else "")
+    return f"<div>\n{''.join(parts)}</div>\n"
+
+
+_PLAIN = "color: inherit; background: none; white-space: pre-wrap; margin: 0.5em 0; padding: 0"
+
+
+def _mark_warning(line: str) -> str:
+    return f"<strong>{line}</strong>" if line.startswith("! ") else line
+
+
+def _format_cells(column: Sequence[str | Cell], form: Form) -> list[str]:
+    """Write the cells of a column in a markup language."""
     marks = [cell.raised for cell in column if isinstance(cell, Cell)]
     widest = max(marks, key=len, default="")
     return [
-        form.words(cell) if isinstance(cell, str) else _marked(cell, widest, form)
+        form.words(cell) if isinstance(cell, str) else _add_marks(cell, widest, form)
         for cell in column
     ]
 
 
-def _marked(cell: Cell, widest: str, form: Form) -> str:
-    """A number with its marks, and with room for the widest of its column."""
-    place = {"best": form.best, "second": form.second, "": "{}"}[cell.place]
+def _add_marks(cell: Cell, widest: str, form: Form) -> str:
+    """Write a number with its marks, and pad it to the widest mark of its column."""
+    template = {"best": form.best, "second": form.second, "": "{}"}[cell.place]
     raised = form.raised(cell.raised) if cell.raised else ""
-    missing = widest[len(cell.raised) :]
-    room = form.room(missing) if form.room and missing else ""
-    return place.format(form.number(cell.text)) + raised + room
+    missing_mark = widest[len(cell.raised) :]
+    filler = form.room(missing_mark) if form.room and missing_mark else ""
+    return template.format(form.number(cell.text)) + raised + filler
 
 
 def _with_signs(column: Sequence[str | Cell]) -> list[str]:
-    """Numbers with their marks as signs, padded so that digits align."""
-    signs = [_signs(cell) for cell in column]
+    """Write numbers with their marks as signs, padded to align the digits."""
+    signs = [_format_signs(cell) for cell in column]
     widest = max(map(len, signs))
     return [text_of(cell) + sign.ljust(widest) for cell, sign in zip(column, signs, strict=True)]
 
 
-def _signs(cell: str | Cell) -> str:
+def _format_signs(cell: str | Cell) -> str:
     if isinstance(cell, str):
         return ""
     sign = SIGNS[cell.place]
@@ -234,30 +385,63 @@ def _signs(cell: str | Cell) -> str:
 
 
 def text_of(cell: str | Cell) -> str:
-    """A cell without its marks."""
-    return cell if isinstance(cell, str) else cell.text
+    """Return the text of a cell without its marks, on one line."""
+    return make_visible(cell if isinstance(cell, str) else cell.text, keep="")
 
 
-def _folded(row: Sequence[str], room: int) -> list[list[str]]:
-    """A row whose last cell takes as many lines as it needs."""
+def _fold(row: Sequence[str], room: int) -> list[list[str]]:
+    """Wrap the last cell of a row over as many lines as it needs."""
     *before, last = row
     first, *more = [last] if len(last) <= room else textwrap.wrap(last, room)
     return [[*before, first], *([*("" for _ in before), rest] for rest in more)]
 
 
-def _ruled(rows: Sequence[Sequence[str]], left: Container[int]) -> str:
-    """Rows, heading first, as Markdown has them."""
+def _rule(rows: Sequence[Sequence[str]], left: Container[int]) -> str:
+    """Write rows, heading first, as a Markdown table."""
     heading, *body = pad(rows, left)
     widths = enumerate(map(len, heading))
     rule = ["-" * width if n in left else "-" * (width - 1) + ":" for n, width in widths]
     return "\n".join("| " + " | ".join(row) + " |" for row in (heading, rule, *body))
 
 
-def csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows with full precision; the columns are those of the first row."""
-    out = io.StringIO()
-    writer = csv_module.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: "" if value is None else value for key, value in row.items()})
-    return out.getvalue()
+def as_pandas(table: pl.DataFrame) -> Any:
+    """Return a table as a pandas frame; pyarrow is not needed."""
+    try:
+        from pandas import DataFrame
+    except ImportError as error:
+        raise MissingExtra(
+            "pandas is not installed.", "pandas for to_pandas().",
+            "pip install pandas, or use to_polars(), which needs nothing else.",
+        ) from error  # fmt: skip
+    return DataFrame({column.name: column.to_numpy() for column in table})
+
+
+def csv(rows: Sequence[Mapping[str, object]], formulas: Formulas = "quoted") -> str:
+    """Write rows with full precision; a cell that a row does not have is empty.
+
+    Names that a spreadsheet would run as formulas, such as `=1+1`, get an apostrophe in front,
+    unless they are to be kept. Numbers never do.
+    """
+    shown = _quote_formula if formulas == "quoted" else _as_cell
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    lines: list[str] = []
+    # The writer puts cells in quotes that contain a character of its line ends: "\r" has to be one.
+    writer = csv_module.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
+    writer.writerow([*map(shown, columns)])
+    writer.writerows([[shown(row.get(name)) for name in columns] for row in rows])
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
+
+
+def _as_cell(value: object) -> object:
+    return "" if value is None else value
+
+
+def _quote_formula(value: object) -> object:
+    """Return a cell that a spreadsheet takes for text, if it begins like a formula."""
+    if not isinstance(value, str) or not value.startswith(_FORMULA_STARTS):
+        return _as_cell(value)
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

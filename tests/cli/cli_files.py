@@ -12,9 +12,9 @@ class Said(NamedTuple):
     code: int
     out: str
     err: str
-    """what it said on stderr, but for what each file was taken for"""
+    """stderr, without the lines about file formats"""
     read: str = ""
-    """what each file was taken for"""
+    """the lines of stderr about file formats"""
 
 
 Run = Callable[..., Said]

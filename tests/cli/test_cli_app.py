@@ -1,4 +1,4 @@
-"""The application: help, verbs, exit codes, and how errors are shown."""
+"""The application: help, commands, exit codes, and error messages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -29,21 +30,29 @@ def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_help_lists_every_verb(run: Run) -> None:
+def test_help_lists_every_command(run: Run) -> None:
     said = run("--help")
     assert said.code == 0
     for verb in VERBS:
         assert re.search(rf"^  {verb} ", said.out, re.MULTILINE)
 
 
+def test_help_shows_whole_sentences(run: Run) -> None:
+    commands = run("--help").out.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert "..." not in commands
+    sentences = re.sub(r"\n {3,}", " ", commands).splitlines()
+    assert len(sentences) == len(VERBS)
+    assert all(sentence.endswith(".") for sentence in sentences)
+
+
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_has_an_example(run: Run, verb: str) -> None:
+def test_the_help_of_a_command_has_an_example(run: Run, verb: str) -> None:
     said = run(verb, "--help")
     assert said.code == 0
     assert f"  rectitude {verb}" in said.out.partition("Example")[2]
 
 
-def test_without_a_verb_the_help_goes_to_stderr(run: Run) -> None:
+def test_without_a_command_the_help_goes_to_stderr(run: Run) -> None:
     said = run()
     assert (said.code, said.out) == (2, "")
     assert "Commands:" in said.err
@@ -53,20 +62,20 @@ def test_the_version_is_the_package_version(run: Run) -> None:
     assert run("--version").out == f"rectitude {rectitude.__version__}\n"
 
 
-def test_an_unknown_verb_is_answered_with_the_nearest(run: Run) -> None:
+def test_an_unknown_command_is_answered_with_the_nearest(run: Run) -> None:
     said = run("evalute")
     assert said.code == 2
     assert said.err.startswith("error: UnknownName: rectitude has no command 'evalute'.\n")
     assert "did you mean 'evaluate'?" in said.err
 
 
-def test_an_unknown_option_before_the_verb_is_answered_too(run: Run) -> None:
+def test_an_unknown_global_option_is_answered_with_the_nearest(run: Run) -> None:
     said = run("--verson")
     assert said.code == 2
     assert "did you mean '--version'?" in said.err
 
 
-def test_debug_shows_where_an_error_arose(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debug_shows_the_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Traceback" not in run("metrics", "nope").err
     assert "Traceback" in run("--debug", "metrics", "nope").err
     monkeypatch.setenv("RECTITUDE_DEBUG", "1")
@@ -77,11 +86,13 @@ def test_an_interruption_exits_130(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     def interrupted(arguments: object) -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app, "gathered", interrupted)
+    monkeypatch.setattr(app, "spell_out", interrupted)
     assert run("metrics").code == 130
 
 
-def test_an_interruption_inside_a_verb_exits_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_inside_a_command_exits_130(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(name: object) -> None:
         raise KeyboardInterrupt
 
@@ -89,14 +100,44 @@ def test_an_interruption_inside_a_verb_exits_130(run: Run, monkeypatch: pytest.M
     assert run("metrics").code == 130
 
 
-def test_a_fault_of_ours_is_said_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rectitude.profiles.profile_of", interrupted)
+    monkeypatch.setattr(app.interruption, "_reported", threading.Event())
+    assert run("metrics").err == "interrupted\n"
+
+
+def test_too_little_memory_is_no_bug(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(name: object) -> None:
+        raise MemoryError("Unable to allocate 8.00 EiB")
+
+    monkeypatch.setattr("rectitude.profiles.profile_of", fill)
+    said = run("metrics")
+    assert said.code == 2
+    assert "MemoryError: Unable to allocate 8.00 EiB\n  end other programs" in said.err
+    assert "bug" not in said.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_low_limit_on_memory_is_mentioned_first(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app.resource, "getrlimit", lambda _: (10**9, 10**9))
+    said = run("metrics", "mrr")
+    assert said.code == 0
+    assert said.err.startswith("warning: this process may use 1.0 GB of address space (ulimit -v)")
+
+
+def test_a_bug_is_reported_as_such(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(name: object) -> None:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("rectitude.profiles.profile_of", broken)
     said = run("metrics")
     assert said.code == 2
-    assert said.err.startswith("error: ZeroDivisionError: oops\n  this is a fault of rectitude")
+    assert said.err.startswith("error: ZeroDivisionError: oops\n  this is a bug in rectitude")
 
 
 def test_the_module_runs_as_a_command() -> None:
@@ -128,7 +169,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """Time is in the benchmark; here, what makes it: no NumPy, Polars, rich or pydantic."""
+    """The benchmark measures the time; this checks its cause: NumPy, Polars, rich, pydantic."""
     code = (
         "import sys; from rectitude.cli import main; main(['--help']);"
         "heavy = {'numpy', 'polars', 'rich', 'pydantic', 'numba', 'narwhals'} & set(sys.modules);"
@@ -145,7 +186,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_shell_completes_verbs_and_options() -> None:
+def test_the_shell_completes_commands_and_options() -> None:
     def completed(line: str) -> list[str]:
         words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
         done = process(_RECTITUDE_COMPLETE="complete_bash", **words)
@@ -157,5 +198,5 @@ def test_the_shell_completes_verbs_and_options() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_prints_json(run: Run, verb: str) -> None:
+def test_every_command_can_print_json(run: Run, verb: str) -> None:
     assert "--json" in run(verb, "--help").out

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from cli_files import Run
 
@@ -14,12 +15,12 @@ TRAIN = "user,item\nann,x\nann,a\nbob,y\ncid,z\n"
 
 @pytest.fixture
 def parts(shop: Path) -> tuple[str, ...]:
-    """Training data in which ann has an item of her truth."""
+    """Training data that contains an item of ann's truth."""
     (shop / "train.csv").write_text(TRAIN)
     return ("audit", "--train", "train.csv", "--truth", "truth.csv")
 
 
-def test_something_serious_is_told_and_exits_1(run: Run, parts: tuple[str, ...]) -> None:
+def test_something_serious_is_reported_and_exits_1(run: Run, parts: tuple[str, ...]) -> None:
     said = run(*parts, "--predictions", "good.csv", "--metrics", "ndcg@2", "recall@2")
     assert said.code == 1
     assert "truth_in_train (serious)" in said.out
@@ -44,7 +45,7 @@ def test_json_has_every_finding(run: Run, parts: tuple[str, ...]) -> None:
     assert found["missing_lists"]["example"] == "user 'cid'"
 
 
-def test_validation_and_folds_are_looked_at(run: Run, parts: tuple[str, ...], shop: Path) -> None:
+def test_validation_and_folds_are_checked(run: Run, parts: tuple[str, ...], shop: Path) -> None:
     (shop / "valid.csv").write_text("user,item\nbob,y\n")
     (shop / "u2.csv").write_text("user,item\nbob,c\n")
     said = run(
@@ -74,7 +75,7 @@ def test_a_folder_of_parts_is_audited_as_it_was_written(run: Run, shop: Path) ->
         words = ("--validate", "how=leave_last", "--output", form, "--format", form)
         written = run("split", "log.csv", *words)
         assert written.code == 0
-        assert ("note: grades were made" in written.out) == (form == "elliot")
+        assert ("note: grades were created" in written.out) == (form == "elliot")
         said = run("audit", "--split", form, "--json")
         assert said.code == 0
         assert json.loads(said.out)["sizes"] == {"train": 6, "validation": 2, "truth": 2}
@@ -88,7 +89,7 @@ def test_a_validation_inside_train_is_found_under_another_name(run: Run, shop: P
     said = run("audit", "--split", "parts")
     assert said.code == 1
     assert "2 of 2 validation rows are in train as well" in said.out
-    assert "files of the folder left out: pairs.csv" in said.out
+    assert "files of the folder that were not audited: pairs.csv" in said.out
 
 
 def test_logits_are_audited_with_their_targets(run: Run, shop: Path) -> None:
@@ -99,7 +100,7 @@ def test_logits_are_audited_with_their_targets(run: Run, shop: Path) -> None:
     said = run("audit", *files)
     assert said.code == 1
     assert "1 of 3 lists have one score for all items (first: row 1)" in said.out
-    assert "2 of 3 truth rows are of classes that are not in train" in said.out
+    assert "2 of 3 truth rows have classes that are not in train" in said.out
 
 
 def test_sessions_and_weights_are_options(run: Run, shop: Path) -> None:
@@ -119,10 +120,10 @@ def test_sessions_and_weights_are_options(run: Run, shop: Path) -> None:
     [
         ((), "nothing to audit"),
         (("--split", ".", "--train", "truth.csv"), "--split and --train"),
-        (("--split", "."), "holds no train and truth"),
+        (("--split", "."), "does not contain a train and a test file"),
         (("--logits", "good.csv"), "without --targets"),
         (("--train", "gone.csv"), "gone.csv"),
-        (("--predictions", "good.csv", "poor.csv"), "predictions were named"),
+        (("--predictions", "good.csv", "poor.csv"), "prediction files were given"),
         (("--truth", "truth.csv", "--metrics", "ndgc@10"), "ndcg"),
     ],
 )
@@ -131,3 +132,39 @@ def test_bad_use_exits_2_and_prints_nothing(run: Run, words: tuple[str, ...], me
     said = run("audit", *words)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
+
+
+def test_a_split_that_has_changed_is_refused(run: Run, shop: Path) -> None:
+    (shop / "log.csv").write_text(
+        "user,item,timestamp\n" + "".join(f"{u},{i},{i}\n" for u in range(4) for i in range(3))
+    )
+    assert run("split", "log.csv", "--how", "leave_last", "--output", "parts").code == 0
+    assert "truth 4" in run("audit", "--split", "parts").out
+    path = shop / "parts" / "truth.parquet"
+    pl.read_parquet(path).head(3).write_parquet(path)
+    for command in (("audit", "--split", "parts"), ("candidates", "parts")):
+        said = run(*command)
+        assert said.code == 2
+        assert "but split.json says" in said.err
+    (shop / "parts" / "split.json").write_text("[]")
+    said = run("audit", "--split", "parts")
+    assert said.code == 2
+    assert "split.json contains 'list'" in said.err
+    (shop / "parts" / "split.json").unlink()
+    assert "truth 3" in run("audit", "--split", "parts").out
+
+
+def test_a_named_column_that_no_part_has_is_refused(run: Run, parts: tuple[str, ...]) -> None:
+    said = run(*parts, "--columns", "user=nope")
+    assert said.code == 2
+    assert "has no column 'nope', which was named as the user column" in said.err
+
+
+def test_a_list_key_beside_logits_is_refused(run: Run, shop: Path) -> None:
+    np.save(shop / "logits.npy", np.eye(3))
+    np.save(shop / "targets.npy", np.arange(3))
+    said = run(
+        "audit", "--logits", "logits.npy", "--targets", "targets.npy", "--list-key", "session"
+    )
+    assert said.code == 2
+    assert "list_key was given together with logits" in said.err

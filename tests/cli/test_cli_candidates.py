@@ -11,8 +11,8 @@ import pytest
 from cli_files import Run
 
 import rectitude as rt
-from rectitude.candidates.sampling import sampled
-from rectitude.candidates.value import Candidates
+from rectitude.candidate_sets.sampling import sample_negatives
+from rectitude.candidate_sets.value import Candidates
 from rectitude.data.log import open_log
 from rectitude.evaluation.estimates import estimates
 from rectitude.splits.split import Split
@@ -41,7 +41,7 @@ SPLIT = ("--train", "train.csv", "--truth", "truth.csv")
 
 
 def drawn(**choices: object) -> Candidates:
-    return sampled(Split(open_log("train.csv"), open_log("truth.csv")), **choices)
+    return sample_negatives(Split(open_log("train.csv"), open_log("truth.csv")), **choices)
 
 
 def test_candidates_are_drawn_written_and_named(run: Run, parts: Path) -> None:
@@ -49,13 +49,11 @@ def test_candidates_are_drawn_written_and_named(run: Run, parts: Path) -> None:
     wanted = drawn(count=9, seed=3)
     assert said.code == 0, said.err
     assert said.out.startswith(f"sampled: {wanted.frame.height} rows for 30 users, {wanted.hash}\n")
-    assert "each positive meets 9 of 39 items" in said.out
+    assert "each positive is ranked against 9 of 39 items" in said.out
     assert Candidates.load("c.parquet").hash == wanted.hash
 
 
-def test_parts_of_different_widths_are_one_split_and_text_is_no_number(
-    run: Run, parts: Path
-) -> None:
+def test_integers_of_any_width_match_and_text_is_not_a_number(run: Run, parts: Path) -> None:
     log = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 3, 4]})
     log.write_csv("log.csv")
     log.write_parquet("log.parquet")
@@ -86,7 +84,7 @@ def test_a_folder_that_split_wrote_is_enough(run: Run, parts: Path) -> None:
     assert set(Candidates.load("c.parquet").frame["item"]) == items
 
 
-def test_all_runs_face_the_same_candidates_and_say_what_a_sample_is(run: Run, parts: Path) -> None:
+def test_all_runs_rank_the_same_candidates_and_report_sampling(run: Run, parts: Path) -> None:
     run("candidates", *SPLIT, "--set", "count=9", "--output", "c.parquet")
     common = ("evaluate", "--truth", "truth.csv", "--candidates", "c.parquet", "--metrics", "mrr")
     said = run(*common, "--predictions", "a.csv", "b.csv", "--json")
@@ -95,10 +93,11 @@ def test_all_runs_face_the_same_candidates_and_say_what_a_sample_is(run: Run, pa
         wanted = rt.evaluate(f"{name}.csv", "truth.csv", "mrr", candidates=drawn(count=9))
         assert one["results"]["mrr"]["value"] == wanted["mrr"]
         assert one["manifest"]["inputs"]["candidates"]["hash"] == drawn(count=9).hash
-        assert "each positive meets 9 of 39" in one["ledger"]["counts"]["lists_sampled"]["about"]
-    assert "each positive meets 9 of 39" in run(*common, "--predictions", "a.csv").out
+        about = one["ledger"]["counts"]["lists_sampled"]["about"]
+        assert "each positive is ranked against 9 of 39" in about
+    assert "each positive is ranked against 9 of 39" in run(*common, "--predictions", "a.csv").out
     plain = run(*common, "--predictions", "a.csv", "--csv")
-    assert "each positive meets" not in plain.out
+    assert "each positive is ranked against" not in plain.out
     assert "warning: a: 30 of 30 lists rank a sample" in plain.err
 
 
@@ -115,20 +114,20 @@ def test_estimates_are_shown_and_stored(run: Run, parts: Path) -> None:
     assert told["auc"] is None
     refused = run(*common, "--csv")
     assert (refused.code, refused.out) == (2, "")
-    assert "--estimate has no place in csv output" in refused.err
+    assert "--estimate is not available in csv output" in refused.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "count=41"), "the catalogue has 39 items that can be drawn"),
+        (("--set", "count=41"), "only 39 items of the catalogue can be drawn"),
         (("--set", "cuont=9"), "did you mean 'count'"),
         (("--how", "sampeld"), "did you mean 'sampled'"),
         (("--protocol", "eliot"), "did you mean 'elliot'"),
         (("--how", "full", "--protocol", "elliot"), "--how and --protocol"),
         (("--how", "given"), "without --given"),
-        (("--how", "full", "--set", "count=9"), "full candidates do not look at it"),
-        (("--given", "a.csv"), "sampled candidates do not look at it"),
+        (("--how", "full", "--set", "count=9"), "full candidates do not use it"),
+        (("--given", "a.csv"), "sampled candidates do not use it"),
         (("folder",), "not both"),
     ],
 )
@@ -146,7 +145,7 @@ def test_given_candidates_and_a_larger_catalogue_are_read_from_files(run: Run, p
     said = run("candidates", *SPLIT, "--how", "given", "--given", "headerless:offered.tsv")
     assert "2 rows for 1 users" in said.out
     assert "29 of 30 users of the truth have no candidates" in said.out
-    assert "read offered.tsv as headerless (as was said" in said.read
+    assert "read offered.tsv as headerless (as requested" in said.read
     Path("items.csv").write_text("item\n" + "".join(f"i{n:02}\n" for n in range(60)))
     said = run("candidates", *SPLIT, "--how", "full", "--items", "items.csv")
     assert said.out.startswith("full: 60 shared items for 30 users")
@@ -156,18 +155,18 @@ def test_split_and_audit_take_a_format_with_a_file(run: Run, parts: Path) -> Non
     bare = "".join(Path("train.csv").read_text().splitlines(keepends=True)[1:])
     Path("bare.csv").write_text(bare)
     said = run("split", "headerless:bare.csv", "--how", "random_ratio", "--set", "ratio=0.5")
-    assert "read bare.csv as headerless (as was said" in said.read
+    assert "read bare.csv as headerless (as requested" in said.read
     assert said.code == 0, said.err
     said = run("audit", "--train", "headerless:bare.csv", "--truth", "truth.csv")
-    assert "read bare.csv as headerless (as was said" in said.read
+    assert "read bare.csv as headerless (as requested" in said.read
 
 
-def test_a_part_alone_is_no_split(run: Run, parts: Path) -> None:
+def test_one_part_alone_is_not_a_split(run: Run, parts: Path) -> None:
     assert "both --train and --truth" in run("candidates", "--train", "train.csv").err
     assert "a folder, or --train and --truth" in run("candidates").err
 
 
-def test_slices_stand_beside_the_whole(run: Run, parts: Path) -> None:
+def test_slices_are_shown_next_to_all_lists(run: Run, parts: Path) -> None:
     truth = pl.read_csv("truth.csv")
     new = pl.DataFrame({"user": ["new", "u00"], "item": ["i01", "never"]})
     pl.concat([truth, new]).write_csv("truth.csv")
@@ -182,13 +181,13 @@ def test_slices_stand_beside_the_whole(run: Run, parts: Path) -> None:
     assert "no list" in numbers["both"]["reason"]
     assert run(*common).code == 0
     assert "did you mean 'known'" in run(*common[:-1], "knwon").err
-    assert "--slices has no place" in run(*common, "--format", "trec_eval").err
+    assert "--slices is not available" in run(*common, "--format", "trec_eval").err
     assert "one of them" in run(*common, "--estimate").err
     two = (*common[:4], "b.csv", *common[4:])
     assert "slices" in json.loads(run(*two, "--json").out)["evaluations"]["a"]
 
 
-def test_every_file_is_said_to_be_of_a_format_for_a_reason(run: Run, parts: Path) -> None:
+def test_the_format_of_every_file_is_reported_with_a_reason(run: Run, parts: Path) -> None:
     said = run("evaluate", "--truth", "truth.csv", "--predictions", "a.csv", "b.csv", "--json")
     lines = said.read.splitlines()
     assert [line.split(" (")[0] for line in lines] == [
@@ -214,6 +213,6 @@ def test_a_guess_can_be_overridden_before_the_name_of_a_file(
         "explain": ("explain", "headerless:bare.csv", "--metric", "mrr", "--second", "rectools"),
     }
     said = run(*named[verb], "--truth", "truth.csv")
-    assert "read bare.csv as headerless (as was said" in said.read
+    assert "read bare.csv as headerless (as requested" in said.read
     typo = [word.replace("headerless", "headerles") for word in named[verb]]
     assert "did you mean 'headerless'" in run(*typo, "--truth", "truth.csv").err

@@ -26,7 +26,7 @@ def test_models_are_called_by_their_files_and_compared(compare: Run) -> None:
     said = compare("--baseline", "poor")
     assert said.code == 0
     assert "good - poor" in said.out
-    assert "3 users; paired t-tests, corrected by Holm for 2 tests" in said.out
+    assert "3 users; paired t-tests, Holm-corrected for 2 tests" in said.out
 
 
 def test_json_is_what_the_function_gives(compare: Run) -> None:
@@ -82,20 +82,18 @@ def test_output_is_written(shop: Path, compare: Run) -> None:
         (("--baseline", "god"), "no model 'god'"),
         (("--test", "tea"), "no test 'tea'"),
         (("--correct", "home"), "did you mean 'holm'"),
-        (("--allow", "everything"), "no thing to allow 'everything'"),
-        (("--json", "--format", "csv"), "--json and --format csv were given"),
-        (("--json", "--words"), "--json and --words were given"),
-        (("--format", "csv", "--show", "interval"), "--show has no place in csv output"),
-        (("--format", "html", "--words"), "--words has no place in html output"),
+        (("--allow", "everything"), "no allowed difference 'everything'"),
+        (("--json", "--format", "csv"), "--json and --format csv were both given"),
+        (("--json", "--words"), "--json and --words were both given"),
+        (("--format", "csv", "--show", "interval"), "--show is not available in csv output"),
+        (("--format", "html", "--words"), "--words is not available in html output"),
         (("--table", "both"), "no table 'both'"),
-        (("--show", "points"), "points are shown against a baseline"),
-        (("--seed", "-1"), "the seed is -1"),
+        (("--show", "points"), "the column 'points' needs a baseline"),
+        (("--seed", "-1"), "seed is -1"),
         (("--margin", "0"), "the margin is 0"),
     ],
 )
-def test_bad_use_exits_2_with_what_is_wrong(
-    compare: Run, options: tuple[str, ...], error: str
-) -> None:
+def test_bad_use_exits_2_and_says_why(compare: Run, options: tuple[str, ...], error: str) -> None:
     said = compare(*options)
     assert (said.code, said.out) == (2, "")
     assert error in said.err
@@ -104,7 +102,7 @@ def test_bad_use_exits_2_with_what_is_wrong(
 def test_one_model_is_refused(shop: Path, run: Run) -> None:
     said = run("compare", "good.csv", "--truth", "truth.csv")
     assert said.code == 2
-    assert "there is 1 model" in said.err
+    assert "models to compare: 1" in said.err
 
 
 @pytest.fixture
@@ -126,7 +124,7 @@ def test_stored_evaluations_are_compared_without_predictions(
     assert json.loads(said.out) == json.loads(expected.out)
 
 
-def test_json_with_values_beside_it_is_compared(shop: Path, run: Run) -> None:
+def test_json_with_a_file_of_values_per_list_is_compared(shop: Path, run: Run) -> None:
     for name in ("good", "poor"):
         given = ("--truth", "truth.csv", "--predictions", f"{name}.csv", "--metrics", "mrr")
         beside = ("--json", "--output", f"{name}.json", "--per-list", f"{name}.lists.parquet")
@@ -167,13 +165,13 @@ def test_runs_are_named_with_commas_patterns_or_folders(kept: Path, run: Run) ->
     ("models", "error"),
     [
         (("a=none-*.zip", "poor.csv"), "no file matches none-*.zip"),
-        (("a=", "poor.csv"), "'a=' names no model"),
-        (("a=good.csv", "a=poor.csv"), "a is named twice"),
-        (("good.csv", "good.csv"), "good.csv is named twice"),
+        (("a=", "poor.csv"), "'a=' lacks a name or a file"),
+        (("a=good.csv", "a=poor.csv"), "model a was given twice"),
+        (("good.csv", "good.csv"), "model good.csv was given twice"),
         (("good.csv", "missing.csv"), "missing.csv"),
     ],
 )
-def test_models_that_are_none_are_refused(
+def test_invalid_models_are_refused(
     shop: Path, run: Run, models: tuple[str, ...], error: str
 ) -> None:
     said = run("compare", *models, "--truth", "truth.csv", "--metrics", "mrr")
@@ -184,7 +182,7 @@ def test_models_that_are_none_are_refused(
 def test_no_model_and_several_slicings_are_refused(compare: Run, run: Run) -> None:
     said = run("compare", "--truth", "truth.csv")
     assert (said.code, said.out) == (2, "")
-    assert "no model was named" in said.err
+    assert "no model was given" in said.err
     said = compare("--slice", "age", "--slice", "gender")
     assert said.code == 2
     assert "--slice age+gender crosses them" in said.err
@@ -196,10 +194,10 @@ def test_slices_are_compared(shop: Path, run: Run) -> None:
     said = run("compare", "good.csv", "poor.csv", *given)
     assert said.code == 0
     assert "\nage: young\n" in said.out
-    assert "slice old is left out: there is one user to compare by mrr." in said.out
+    assert "slice old is left out: poor and good have one user in common for mrr." in said.out
 
 
-def test_a_table_alone_with_more_beside_its_numbers(compare: Run) -> None:
+def test_one_table_with_more_next_to_its_values(compare: Run) -> None:
     said = compare("--baseline", "poor", "--table", "models", "--show", "interval", "relative")
     assert "ndcg@5 95%" in said.out
     assert "mrr rel. %" in said.out
@@ -207,15 +205,15 @@ def test_a_table_alone_with_more_beside_its_numbers(compare: Run) -> None:
     assert compare("--table", "models", "--format", "csv").out.startswith("metric,model,value")
 
 
-def test_differences_are_said_in_words(compare: Run) -> None:
+def test_differences_are_described_in_words(compare: Run) -> None:
     assert "mrr: good is better than poor by" in compare("--baseline", "poor", "--words").out
 
 
-def test_a_zip_holds_nothing_but_evaluations(shop: Path, run: Run) -> None:
+def test_a_zip_stores_only_evaluations(shop: Path, run: Run) -> None:
     given = ("--truth", "truth.csv", "--predictions", "good.csv", "--output", "a.zip")
     said = run("evaluate", *given, "--csv")
     assert said.code == 2
-    assert "--output a.zip holds JSON and values per list, not csv" in said.err
+    assert "--output a.zip cannot store csv" in said.err
     assert not (shop / "a.zip").exists()
 
 
@@ -228,4 +226,16 @@ def test_names_of_models_in_a_zip_may_hold_anything(shop: Path, run: Run) -> Non
     assert run("evaluate", *given, "--output", "both.zip").code == 0
     found = json.loads(run("compare", "both.zip", "--json").out)
     assert [*found["values"]["mrr"]] == [*files]
-    assert "have the same values for every user" in found["notes"][0]
+    assert any("have the same values for every user" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("compare", "good.csv", "poor.csv", "--truth", "truth.csv"), ("audit", "--train", "good.csv")],
+)
+def test_options_of_scores_are_refused_where_there_are_none(
+    command: tuple[str, ...], shop: Path, run: Run
+) -> None:
+    said = run(*command, "--padding", "0")
+    assert said.code == 2
+    assert "--padding was given, but it does not apply to ranked lists" in said.err

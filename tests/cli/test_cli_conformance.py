@@ -57,7 +57,7 @@ def test_a_value_that_disagrees_exits_1_and_is_listed(run: Run, tmp_path: Path) 
     said = run("conformance", tree(tmp_path, **{"mrr@2": 0.25, "recall@2": 1.0}))
     assert (said.code, said.err) == (1, "")
     assert "rectools: 1 values disagree" in said.out
-    assert "  hand: mrr@2 is 0.25, here 0.5" in said.out
+    assert "  hand: mrr@2 is 0.25 in the framework, 0.5 here" in said.out
 
 
 def test_only_the_first_disagreements_are_listed(run: Run, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_folder_without_cases_exits_2(run: Run, tmp_path: Path) -> None:
     for arguments in ((str(tmp_path),), (str(tmp_path), "--profile", "ranx")):
         said = run("conformance", *arguments)
         assert (said.code, said.out) == (2, "")
-        assert "holds no folder 'cases'" in said.err
+        assert "contains no folder 'cases'" in said.err
 
 
 def test_an_unknown_profile_is_answered_with_the_nearest(run: Run, tmp_path: Path) -> None:

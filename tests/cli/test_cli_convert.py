@@ -29,6 +29,15 @@ def test_predictions_become_a_run(shop: Path, run: Run) -> None:
     assert csv["results"] == trec["results"]
 
 
+def test_rows_without_items_are_not_kept_and_counted(tmp_path: Path, run: Run) -> None:
+    herbs = write(tmp_path / "herbs.txt", "1 2\t3 4\n5 6\t\n1\t4\n")
+    lines = write(tmp_path / "lines.txt", "1 2 3\n2\n")
+    for source, form, first in ((herbs, "sets", "1"), (lines, "adjacency", "2")):
+        said = run("convert", source, str(tmp_path / "t.csv"), "--from", form, "--as", "truth")
+        assert f"not kept: 1 empty lists (first: '{first}'): every row needs an item" in said.out
+        assert f"{3 - (form == 'adjacency')} rows, {2 - (form == 'adjacency')} lists" in said.out
+
+
 def test_truth_becomes_qrels_and_comes_back(shop: Path, run: Run) -> None:
     assert run("convert", "truth.csv", "truth.qrels").code == 0
     back = run("convert", "truth.qrels", "back.csv")
@@ -47,10 +56,10 @@ def test_integers_stay_integers_and_zeros_in_front_stay(tmp_path: Path, run: Run
 def test_what_cannot_be_kept_is_said(tmp_path: Path, run: Run) -> None:
     source = write(tmp_path / "a.json", '{"1": {"7": 0.5}, "2": {}}')
     said = run("convert", source, str(tmp_path / "a.csv"))
-    assert "not kept: 1 empty lists (first: '2'): a row needs an item" in said.out
+    assert "not kept: 1 empty lists (first: '2'): every row needs an item" in said.out
     rows = write(tmp_path / "r.csv", "user,item,score,rank\n1,7,0.5,1\n")
     assert (
-        "not kept: rank: there is no column for it"
+        "not kept: rank: the format has no column for it"
         in run("convert", rows, str(tmp_path / "r.json")).out
     )
     timed = write(tmp_path / "t.csv", "user,item,rating,timestamp\n1,7,5,99\n")
@@ -72,7 +81,7 @@ def test_guesses_are_overruled(tmp_path: Path, run: Run) -> None:
         "--as",
         "predictions",
     )
-    assert "predictions: as was said" in said.out
+    assert "predictions: as requested" in said.out
     frame = pl.read_parquet(tmp_path / "r.parquet")
     assert frame.columns == ["user_id", "item_id", "score", "rank"]
     assert frame.rows() == [(1, 7, 0.5, 1), (1, 8, 0.25, 2)]
@@ -113,7 +122,7 @@ def test_dates_become_seconds_where_timestamps_are_numbers(tmp_path: Path, run: 
 def test_negatives_of_ncf_become_candidates(tmp_path: Path, run: Run) -> None:
     source = write(tmp_path / "ml.test.negative", "(0,25)\t10\t11\n")
     said = run("convert", source, str(tmp_path / "c.csv"))
-    assert "candidates: ncf holds candidates" in said.out
+    assert "candidates: ncf files hold candidates" in said.out
     assert (tmp_path / "c.csv").read_text() == "user,item\n0,25\n0,10\n0,11\n"
     assert (
         run(
@@ -150,7 +159,7 @@ def test_all_formats_are_listed(run: Run) -> None:
     [
         ((), "convert needs two files"),
         (("a.csv",), "convert needs two files"),
-        (("a.csv", "b.csv", "--as", "items"), "--as cannot be 'items'"),
+        (("a.csv", "b.csv", "--as", "items"), "--as is 'items'"),
         (("a.csv", "b.csv", "--to", "cvs"), "did you mean 'csv'"),
         (("a.csv", "b.csv", "--from", "cvs"), "did you mean 'csv'"),
         (("none.csv", "b.csv"), "does not exist"),

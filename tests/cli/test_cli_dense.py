@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from cli_files import Run
 
 import rectitude as rt
-from rectitude.cli.output import shown
+from rectitude.progress import show_progress
 
 SCORES = np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 1.0, 2.0, 3.0]], np.float32)
 # Relevant are item 1 of user 0 (rank 2) and item 0 of user 1 (rank 4).
@@ -59,7 +59,7 @@ def test_scores_are_evaluated_with_what_was_seen_masked(run: Run, files: Path) -
     assert values(run(*seen)) == {"mrr": (1 / 2 + 1 / 4) / 2}
     table = run(*common, "--train", "train.csv")
     assert "| mrr    | 0.6667 |" in table.out
-    assert "2 scores belong to items seen in training" in table.out
+    assert "2 scores belong to items in the user's training data" in table.out
     assert table.err == ""
 
 
@@ -106,15 +106,15 @@ def test_candidates_and_recorded_orders(run: Run, files: Path) -> None:
     common = ("evaluate", "--scores", "scores.npy", "--truth", "truth.csv", "--json",
               "--metrics", "mrr")  # fmt: skip
     assert values(run(*common, "--candidates", "offered.csv")) == {"mrr": 1 / 2}
-    told = (*common, "--candidates", "offered.csv", "--convention", "candidates=with_truth")
-    assert values(run(*told)) == {"mrr": (1 + 1 / 3) / 2}
-    # Ranks that were recorded are final, also where places are missing.
+    with_truth = ("--candidates", "offered.csv", "--convention", "candidates=with_truth")
+    assert values(run(*common, *with_truth)) == {"mrr": (1 + 1 / 3) / 2}
+    # Recorded ranks are final, even if some ranks are missing.
     assert values(run(*common, "--ranking", "rank.csv")) == {"mrr": (1 + 1) / 2}
     np.save("rank.npy", np.array([[1, 0], [3, 0]]))
     assert values(run(*common, "--ranking", "rank.npy")) == {"mrr": (1 + 1 / 2) / 2}
 
 
-def test_several_files_stand_side_by_side(run: Run, files: Path) -> None:
+def test_several_files_are_shown_side_by_side(run: Run, files: Path) -> None:
     said = run("evaluate", "--scores", "scores.npy", "other.npy", "--truth", "truth.csv",
                "--metrics", "mrr")  # fmt: skip
     assert said.code == 0
@@ -132,7 +132,7 @@ def test_logits_have_the_usual_metrics(run: Run, files: Path) -> None:
     assert found["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1) / 4, rel=1e-15)
 
 
-def test_baselines_stand_beside_the_logits(run: Run, files: Path) -> None:
+def test_baselines_are_shown_next_to_the_logits(run: Run, files: Path) -> None:
     common = ("evaluate", "--logits", "logits.npy", "better.npy", "--targets", "targets.npy",
               "--metrics", "accuracy@1", "--json", "--baselines")  # fmt: skip
     stored = json.loads(run(*common).out)["evaluations"]
@@ -154,13 +154,33 @@ def test_the_next_location_profile_gives_percents(run: Run, files: Path) -> None
     assert json.loads(said.out)["manifest"]["profile"] == "next-location"
 
 
-def test_targets_outside_the_classes_are_told(run: Run, files: Path) -> None:
+def test_targets_outside_the_classes_are_reported(run: Run, files: Path) -> None:
     np.save("targets.npy", np.array([1, 1, 0, 7]))
     said = run("evaluate", "--logits", "logits.npy", "--targets", "targets.npy",
                "--metrics", "accuracy@1", "cross_entropy")  # fmt: skip
     assert said.code == 1  # the loss of such a target is infinite
-    assert "1 of 4 targets are outside the classes" in said.out
+    assert "1 of 4 targets are not among the classes" in said.out
     assert "! cross_entropy failed: " in said.out
+
+
+@pytest.mark.parametrize("train", [("--train", "learned.npy"), ("--train-targets", "learned.npy")])
+def test_logits_are_sliced_by_the_popularity_of_their_targets(
+    run: Run, files: Path, train: tuple[str, ...]
+) -> None:
+    said = run("evaluate", *L, "--metrics", "accuracy@1", "--slices", "popularity:2", *train,
+               "--json")  # fmt: skip
+    # Class 2 was a target twice, class 1 once, and class 0 never.
+    slices = json.loads(said.out)["slices"]["numbers"]
+    assert {row["slice"]: (row["lists"], row["value"]) for row in slices} == {
+        "all": (4, 0.5), "< 2": (2, 0.5), ">= 2": (1, 1.0), "not in train": (1, 0.0),
+    }  # fmt: skip
+
+
+def test_a_slice_of_logits_by_popularity_needs_the_training_targets(run: Run, files: Path) -> None:
+    said = run("evaluate", *L, "--slices", "popularity:2")
+    assert said.code == 2
+    assert "it is unknown how popular each target is" in said.err
+    assert "--train-targets FILE" in said.err
 
 
 S = ("--scores", "scores.npy", "--truth", "truth.csv")
@@ -170,27 +190,31 @@ L = ("--logits", "logits.npy", "--targets", "targets.npy")
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
-        ((), "BadName", "one of --predictions, --scores, --logits"),
-        ((*S, *L), "BadName", "--scores and --logits were given"),
-        ((*S, "--predictions", "lists.csv"), "BadName", "--predictions and --scores were given"),
-        (S[:2], "BadName", "both --scores and --truth"),
-        (L[:2], "BadName", "both --logits and --targets"),
-        ((*L, "--truth", "truth.csv"), "BadName", "--truth was given, and it does not go with"),
-        ((*L, "--score-users", "users.csv"), "BadName", "--score-users was given"),
-        ((*L, "--train", "train.csv"), "BadName", "predictions are logits"),
-        ((*L, "--candidates", "offered.csv"), "BadName", "predictions are logits"),
-        ((*L, "--train-targets", "learned.npy"), "BadName", "--baselines with it"),
-        ((*S, "--targets", "targets.npy"), "BadName", "--targets was given"),
-        ((*S, "--baselines"), "BadName", "there are no logits"),
-        ((*S, "--candidates", "offered.csv", "--ranking", "rank.csv"), "BadName", "one of them"),
+        ((), "BadArgument", "files with ranked lists, --scores, or --logits"),
+        ((*S, *L), "BadArgument", "--scores and --logits were given"),
+        ((*S, "--predictions", "lists.csv"),
+         "BadArgument", "ranked lists and --scores were given"),
+        (S[:2], "BadArgument", "both --scores and --truth"),
+        (L[:2], "BadArgument", "both --logits and --targets"),
+        ((*L, "--truth", "truth.csv"),
+         "BadArgument", "--truth was given, but it does not apply to"),
+        ((*L, "--score-users", "users.csv"), "BadArgument", "--score-users was given"),
+        ((*L, "--train", "train.csv"), "BadArgument", "predictions are logits"),
+        ((*L, "--candidates", "offered.csv"), "BadArgument", "predictions are logits"),
+        ((*L, "--train-targets", "learned.npy"), "BadArgument", "without --baselines and"),
+        ((*S, "--targets", "targets.npy"), "BadArgument", "--targets was given"),
+        ((*S, "--baselines"), "BadArgument", "--baselines was given without --logits"),
+        ((*S, "--candidates", "offered.csv", "--ranking", "rank.csv"),
+         "BadArgument", "one of them"),
         (("--predictions", "lists.csv", "--truth", "truth.csv", "--ranking", "rank.csv"),
-         "BadName", "predictions are lists"),
+         "BadArgument", "predictions are lists"),
         (("--predictions", "lists.csv", "--truth", "truth.csv", "--score-items", "items.csv"),
-         "BadName", "--score-items was given"),
+         "BadArgument", "--score-items was given"),
         (("--scores", "none.npy", *S[2:]), "UnreadableFile", "none.npy does not exist"),
-        (("--scores", "truth.csv", *S[2:]), "UnreadableFile", "is no NumPy file"),
+        (("--scores", "truth.csv", *S[2:]), "UnreadableFile", "is not a NumPy file"),
         (("--scores", "scores.npy", "--truth", "named.npz"), "UnreadableFile", "sparse matrix"),
-        ((*L[:3], "named.npz"), "UnreadableFile", "named.npz holds items, scores, users"),
+        ((*L[:3], "named.npz"), "UnreadableFile",
+         "named.npz contains 3 arrays: items, scores, users"),
         ((*S, "--score-items", "users.csv"), "BadTable", "has no item column"),
         ((*S, "--score-users", "items.csv"), "BadTable", "has no user column"),
         ((*S, "--train", "names.csv"), "BadIds", "user ids are integer"),
@@ -218,11 +242,13 @@ def test_a_truncated_file_and_nan_are_named(run: Run, files: Path) -> None:
     np.save("holes.npy", np.array([[1.0, 2.0], [np.nan, np.nan]]))
     said = run("evaluate", "--scores", "holes.npy", "--truth", "truth.csv")
     assert said.code == 2
-    assert "1 of 2 rows" in said.err and "2 in all (first: row 1, list 1, item 0)" in said.err
+    assert (
+        "1 of 2 rows" in said.err and "2 values in all (first: row 1, list 1, item 0)" in said.err
+    )
 
 
 class Terminal(io.StringIO):
-    """What looks like a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -231,12 +257,12 @@ class Terminal(io.StringIO):
 def test_progress_is_shown_on_a_terminal_only(
     run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with shown("scores") as report:
+    with show_progress("scores") as report:
         assert report is None
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with shown("the scores") as report:
+    with show_progress("the scores") as report:
         assert report is not None
         report(3, 7)
     assert "the scores" in terminal.getvalue()

@@ -20,18 +20,18 @@ FAILING = "err[gain=exp2,max_grade=1]"
 
 def test_one_run_prints_the_table_and_the_ledger(evaluate: Run) -> None:
     said = evaluate("good.csv", "--metrics", "recall@2", "mrr")
-    # ann finds both of hers, bob his one, cid has no list: (1 + 1 + 0) / 3.
+    # ann's list has both of their items, bob's has the one, cid has no list: (1 + 1 + 0) / 3.
     assert said.code == 0
     assert "| recall@2 | 0.6667 |" in said.out
     assert "have no predictions (first: 'cid')" in said.out
     assert said.err == ""
 
 
-def test_several_runs_stand_side_by_side_with_the_best_marked(evaluate: Run) -> None:
+def test_several_runs_are_shown_side_by_side_with_the_best_marked(evaluate: Run) -> None:
     said = evaluate("good.csv", "poor.csv", "--metrics", "mrr,recall@{1,2}")
     lines = said.out.splitlines()
     assert lines[1].split() == ["|", "metric", "|", "good", "|", "poor", "|"]
-    # poor: ann's first hit stands at rank 2, bob's at rank 2: (1/2 + 1/2 + 0) / 3.
+    # poor: the first hits of ann and bob are at rank 2: (1/2 + 1/2 + 0) / 3.
     assert lines[3].split() == ["|", "mrr", "|", "0.6667*", "|", "0.3333", "|"]
     assert lines[5].split()[1] == "recall@2"
     assert "good:" in lines
@@ -116,7 +116,37 @@ def test_definitions_follow_the_table_once(evaluate: Run) -> None:
     assert said.out.count("mrr: Reciprocal rank.") == 1
     refused = evaluate("good.csv", "--csv", "--definitions")
     assert refused.code == 2
-    assert "--definitions has no place in csv output" in refused.err
+    assert "--definitions is not available in csv output" in refused.err
+
+
+def test_improvements_are_shown_in_every_format(evaluate: Run) -> None:
+    asked = ("poor.csv", "good.csv", "--metrics", "mrr", "--improvement")
+    # The first hits: poor at ranks 2 and 2, good at ranks 1 and 1, of three users.
+    change = "+33.33 pp (+100.0%)"
+    assert evaluate(*asked).out.endswith(
+        f"poor -> good:\nmrr  33.33% -> 66.67%  {change}  better\n"
+    )
+    table = evaluate(*asked, "--format", "markdown").out.partition("poor -> good:\n\n")[2]
+    row = f"| mrr    | 33.33% | 66.67% | {change} | better |"
+    assert table.splitlines()[-1] == row
+    tex = change.replace("%", r"\%")
+    assert rf"mrr & 33.33\% & 66.67\% & {tex} & better \\" in evaluate(*asked, "--latex").out
+    heading, row = evaluate(*asked, "--csv").out.splitlines()
+    assert heading == "from,to,metric,baseline,other,difference,unit,relative,better"
+    assert row.startswith("poor,good,mrr,0.333")
+    assert row.endswith(",pp,100.0,True")
+    stored = json.loads(evaluate(*asked, "--json").out)
+    assert stored["improvements"]["baseline"] == "poor"
+    assert stored["improvements"]["changes"]["good"][0]["relative"] == 100.0
+    assert stored["evaluations"].keys() == {"poor", "good"}
+
+
+def test_an_improvement_needs_a_second_file(evaluate: Run) -> None:
+    refused = evaluate("good.csv", "--metrics", "mrr", "--improvement")
+    assert refused.code == 2
+    assert "there is only 1 evaluation" in refused.err
+    refused = evaluate("good.csv", "poor.csv", "--format", "smgcn", "--improvement")
+    assert "one of the formats table, markdown, latex, csv, json" in refused.err
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -149,11 +179,11 @@ def test_a_failing_metric_is_in_the_file_and_on_stderr(evaluate: Run, shop: Path
     assert list(stored["results"]) == ["mrr"]
 
 
-def test_a_failing_metric_shows_beside_others(evaluate: Run) -> None:
+def test_a_failing_metric_is_shown_with_the_others(evaluate: Run) -> None:
     said = evaluate("good.csv", "poor.csv", "--metrics", FAILING, "mrr")
     assert said.code == 1
     assert said.out.count("failed |") == 2
-    assert said.out.count(f"\n! {FAILING} failed: ") == 2
+    assert said.out.count(f"\n! {FAILING} failed: ") == 1
 
 
 def test_an_output_replaces_an_older_file(evaluate: Run, shop: Path) -> None:
@@ -173,10 +203,10 @@ def test_an_output_replaces_an_older_file(evaluate: Run, shop: Path) -> None:
         (("good.csv", "--convention", "ties=best"), "UnknownName", "pessimistic"),
         (("good.csv", "--columns", "usr=visitor"), "UnknownName", "did you mean 'user'"),
         (("good.csv", "--metrix", "ndcg"), "NoSuchOption", "did you mean '--metrics'"),
-        (("good.csv", "--json", "--format", "csv"), "BadName", "several formats"),
+        (("good.csv", "--json", "--format", "csv"), "BadArgument", "several formats"),
         (("good.csv", "--format", "html"), "BadParameter", "markdown"),
-        (("good.csv", "--per-list", "values.xlsx"), "BadName", ".csv or .parquet"),
-        (("--json",), "BadName", "option --predictions was given no value"),
+        (("good.csv", "--per-list", "values.xlsx"), "BadArgument", ".csv or .parquet"),
+        (("--json",), "BadArgument", "option --predictions was given no value"),
     ],
 )
 def test_bad_use_exits_2_says_why_and_writes_nothing(
@@ -201,11 +231,56 @@ def test_a_folder_that_does_not_exist_is_refused_before_computing(evaluate: Run)
 def test_a_missing_option_is_named(run: Run, shop: Path) -> None:
     said = run("evaluate", "--truth", "truth.csv")
     assert said.code == 2
-    assert "expected one of --predictions, --scores, --logits." in said.err
-    assert "see: rectitude evaluate --help" in said.err
+    assert "expected one kind of predictions: files with ranked lists, --scores" in said.err
+    assert "for example: recs.csv --truth test.csv" in said.err
     said = run("evaluate", "--predictions", "good.csv")
     assert said.code == 2
-    assert "--predictions was given without --truth" in said.err
+    assert "ranked lists were given without --truth" in said.err
+
+
+def test_predictions_are_arguments_or_an_option(run: Run, shop: Path) -> None:
+    as_arguments = run("evaluate", "good.csv", "poor.csv", "--truth", "truth.csv")
+    as_option = run("evaluate", "--truth", "truth.csv", "--predictions", "good.csv", "poor.csv")
+    both = run("evaluate", "good.csv", "--truth", "truth.csv", "--predictions", "poor.csv")
+    assert as_arguments.code == 0
+    assert as_arguments == as_option == both
+
+
+def test_a_file_after_metrics_is_pointed_out(run: Run, shop: Path) -> None:
+    said = run("evaluate", "--truth", "truth.csv", "--metrics", "mrr", "good.csv")
+    assert said.code == 2
+    assert "--metrics was given 'good.csv', which is a file." in said.err
+    assert "rectitude evaluate good.csv --metrics ..." in said.err
+
+
+def test_models_share_one_ledger_where_they_agree(run: Run, shop: Path) -> None:
+    said = run("evaluate", "good.csv", "poor.csv", "--truth", "truth.csv", "--metrics", "mrr")
+    common, _, rest = said.out.partition("\nin common:\n")[2].partition("\n\n")
+    assert "! 1 of 3 users in the truth have no predictions (first: 'cid')" in common
+    assert rest.startswith("good:\n")
+    assert "users in the truth" not in rest
+    assert said.out.count("predictions: good.csv") == 1
+    stored = json.loads(
+        run("evaluate", "good.csv", "poor.csv", "--truth", "truth.csv", "--json").out
+    )
+    for evaluation in stored["evaluations"].values():
+        assert evaluation["ledger"]["counts"]["users_without_list"]["count"] == 1
+
+
+@pytest.mark.parametrize("option", ["--k", "-k", "--topk"])
+def test_a_cutoff_option_is_answered_with_the_name_of_a_metric(
+    run: Run, shop: Path, option: str
+) -> None:
+    said = run("evaluate", "good.csv", "--truth", "truth.csv", option, "10")
+    assert said.code == 2
+    assert f"'rectitude evaluate' has no option '{option}'." in said.err
+    assert "cutoffs are part of a metric's name: --metrics ndcg@10" in said.err
+
+
+def test_a_measure_of_trec_eval_needs_its_format(run: Run, shop: Path) -> None:
+    said = run("evaluate", "good.csv", "--truth", "truth.csv", "-m", "mrr")
+    assert said.code == 2
+    assert "for other formats: --metrics mrr" in said.err
 
 
 def test_values_are_numbers_even_when_undefined(evaluate: Run) -> None:

@@ -50,7 +50,7 @@ def test_two_profiles_are_explained(explain: Run) -> None:
     assert "a hit at every rank up to the cutoff" in said.out
 
 
-def test_the_first_is_the_default_unless_told(explain: Run) -> None:
+def test_the_first_convention_is_the_default_unless_given(explain: Run) -> None:
     said = explain("--metric", "ndcg@2", "--second", "rectools", "ties=optimistic")
     assert said.code == 0
     assert "first   default" in said.out
@@ -88,7 +88,7 @@ def test_saved_evaluations_are_compared_by_what_they_record(
     assert said.code == 0
     assert "first: default\nsecond: rectools\n" in said.out
     assert "predictions: different\ntruth: the same" in said.out
-    assert "How much each adds takes the predictions and the truth to say." in said.out
+    assert "To see how much each difference adds, pass the predictions and the truth." in said.out
     stored = json.loads(run("explain", *saved, "--json").out)
     assert [one["metric"] for one in stored["metrics"]] == ["ndcg@2", "recall@2", "mrr"]
 
@@ -100,7 +100,7 @@ def test_saved_evaluations_are_explained_with_predictions_and_truth(
     said = run("explain", *saved, *words, "--metric", "ndcg@2", "--json")
     stored = json.loads(said.out)
     assert said.code == 0
-    assert stored["notes"] == []
+    assert stored["notes"] == ["1 of 3 users in the truth have no predictions (first: 'cid')"]
     assert {part["label"] for part in stored["parts"]} == {"ideal", "predictions"}
     every = json.loads(run("explain", *saved, *words, "--json").out)
     assert [one["metric"] for one in every["explanations"]] == ["ndcg@2", "recall@2", "mrr"]
@@ -137,14 +137,14 @@ def test_logits_are_explained(scores: Path, run: Run) -> None:
     [
         (("--metric", "ndcg@2", "--second", "rectool"), "did you mean 'rectools'"),
         (("--metric", "ndcg@2", "--second", "idael=k"), "did you mean 'ideal'"),
-        (("--metric", "ndgc@2", "--second", "rectools"), "did you mean 'ndcg'"),
+        (("--metric", "ndgc@2", "--second", "rectools"), "did you mean 'ndcg@2'"),
         (("--metric", "ndcg@2"), "there is nothing to compare"),
-        (("--second", "rectools"), "no metric was named"),
+        (("--second", "rectools"), "no metric was given"),
         (("--metric", "ndcg@2", "--second", "ideal=found"), "no value under the second convention"),
-        (("--metric", "hits", "--second", "ranx"), "'hits' has no meaning under 'default'"),
+        (("--metric", "hits", "--second", "ranx"), "'hits' is not defined under 'default'"),
         (("--metric", "mrr", "--other", "none.csv"), "none.csv does not exist"),
-        (("poor.csv", "--metric", "mrr", "--other", "c.csv"), "3 predictions were named"),
-        (("one.json", "--metric", "mrr"), "evaluations that were named: one.json"),
+        (("poor.csv", "--metric", "mrr", "--other", "c.csv"), "3 prediction files were given"),
+        (("one.json", "--metric", "mrr"), "1 saved evaluation was given: one.json"),
         (("--metric", "mrr", "--second", "rectools", "--output", "no/f"), "cannot be written"),
     ],
 )
@@ -154,12 +154,12 @@ def test_bad_use_is_refused(explain: Run, words: tuple[str, ...], message: str) 
     assert message in said.err
 
 
-def test_conventions_beside_saved_evaluations_are_refused(saved: tuple[str, str], run: Run) -> None:
+def test_conventions_with_saved_evaluations_are_refused(saved: tuple[str, str], run: Run) -> None:
     said = run(
         "explain", *saved, "--predictions", "good.csv", "--truth", "truth.csv", "--first", "ranx"
     )
     assert said.code == 2
-    assert "two saved evaluations and --first or --second" in said.err
+    assert "saved evaluations and --first or --second" in said.err
 
 
 def test_evaluations_without_a_common_metric_are_refused(shop: Path, run: Run) -> None:
@@ -167,7 +167,7 @@ def test_evaluations_without_a_common_metric_are_refused(shop: Path, run: Run) -
         rt.evaluate("good.csv", "truth.csv", metric).save(f"{name}.json")
     said = run("explain", "a.json", "b.json")
     assert said.code == 2
-    assert "no metric in common: mrr; map" in said.err
+    assert "no metric in common: the first has mrr, the second has map" in said.err
 
 
 def test_metrics_that_cannot_be_explained_do_not_stop_the_others(shop: Path, run: Run) -> None:
@@ -218,7 +218,7 @@ def test_robustness_takes_dense_scores(scores: Path, run: Run) -> None:
         (("good.csv", "--metric", "mrr"), "at least two"),
         (("good.csv", "poor.csv", "--metric", "mmr"), "did you mean"),
         (("good.csv", "poor.csv"), "Missing option '--metric'"),
-        (("--metric", "mrr"), "nothing to evaluate was given"),
+        (("--metric", "mrr"), "no predictions were given"),
     ],
 )
 def test_robustness_refuses_bad_use(

@@ -32,14 +32,14 @@ def test_profile_that_gives_the_value_is_named(identify: Run) -> None:
     said = identify("--metric", "ndcg@5", "--value", shown)
     assert said.code == 0
     assert f"ndcg@5 = {shown}" in said.out
-    assert "rectools gives it" in said.out
+    assert "rectools gives this value" in said.out
     assert "by chance" in said.out
 
 
 def test_nothing_that_fits_exits_1_with_the_nearest(identify: Run) -> None:
     said = identify("--metric", "ndcg@5", "--value", "0.98765")
     assert said.code == 1
-    assert "none of 300 assignments gives 0.98765; nearest" in said.out
+    assert "None of 300 definitions gives 0.98765; the nearest is" in said.out
 
 
 def test_json_holds_matches_and_recipes(identify: Run) -> None:
@@ -70,7 +70,7 @@ def test_percent_is_understood(identify: Run) -> None:
 def test_output_goes_to_a_file(identify: Run, shop: Path) -> None:
     said = identify("--metric", "ndcg@5", "--value", "0.5", "--output", "found.txt")
     assert said.out == ""
-    assert "assignments" in (shop / "found.txt").read_text()
+    assert "definitions" in (shop / "found.txt").read_text()
 
 
 def test_dense_scores_are_searched(shop: Path, run: Run) -> None:
@@ -97,9 +97,9 @@ def test_logits_are_searched(shop: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--metric", "ndcg@5", "--value", "six"), "'six' is no finite number"),
+        (("--metric", "ndcg@5", "--value", "six"), "'six' is not a finite number"),
         (("--metric", "ndcg@5", "--value", "0.5", "--tolerance", "-1"), "tolerance is -1.0"),
-        (("--metric", "ndgc@5", "--value", "0.5"), "did you mean 'ndcg'"),
+        (("--metric", "ndgc@5", "--value", "0.5"), "did you mean 'ndcg@5'"),
         (("--metric", "ndcg@5", "--value", "0.5", "--most", "0"), "most is 0"),
         (("--metric", "ndcg@5"), "--value"),
         (("--value", "0.5"), "--metric"),

@@ -70,9 +70,9 @@ def test_the_demo_shows_models_differences_audit_and_an_explanation(
     assert len(re.findall(r"^\| [\w-]+ +\| +0\.\d+", text, re.MULTILINE)) == 6
     for words in (
         "users of the truth are not in train",
-        "truth rows are of items that are not in train",
+        "truth rows have items that are not in train",
         "corrected p",
-        "under daisyrec, because of",
+        "under daisyrec. The difference comes from",
     ):
         assert words in text
     assert f"{folder}/run/report.html" in text

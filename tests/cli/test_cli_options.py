@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rectitude.cli.options import convention_of, gathered, labelled, pairs
-from rectitude.errors import BadName, UnknownName
+from rectitude.cli.options import convention_of, label_paths, pairs, spell_out
+from rectitude.errors import BadArgument, UnknownName
 
 
 @pytest.mark.parametrize(
@@ -22,24 +22,24 @@ from rectitude.errors import BadName, UnknownName
     ],
 )  # fmt: skip
 def test_values_in_a_row_become_repeated_options(typed: str, read: str) -> None:
-    assert gathered(typed.split()) == read.split()
+    assert spell_out(typed.split()) == read.split()
 
 
 def test_two_dashes_end_the_values_and_stay() -> None:
-    assert gathered(["metrics", "--convention", "ranx", "--", "ndcg", "--json"]) == [
+    assert spell_out(["metrics", "--convention", "ranx", "--", "ndcg", "--json"]) == [
         "metrics", "--convention", "ranx", "--", "ndcg", "--json",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("typed", ["--predictions", "--metrics --json", "--metrics -- a"])
 def test_an_option_without_value_swallows_nothing(typed: str) -> None:
-    with pytest.raises(BadName, match="was given no value"):
-        gathered(typed.split())
+    with pytest.raises(BadArgument, match="was given no value"):
+        spell_out(typed.split())
 
 
-def test_gathering_twice_changes_nothing_more() -> None:
-    once = gathered(["evaluate", "--metrics", "a", "b", "--columns", "user=u", "item=i"])
-    assert gathered(once) == once
+def test_spelling_out_twice_changes_nothing_more() -> None:
+    once = spell_out(["evaluate", "--metrics", "a", "b", "--columns", "user=u", "item=i"])
+    assert spell_out(once) == once
 
 
 def test_a_convention_is_a_profile_and_switches() -> None:
@@ -52,7 +52,7 @@ def test_a_convention_is_a_profile_and_switches() -> None:
 
 
 def test_two_profiles_or_an_unknown_switch_are_refused() -> None:
-    with pytest.raises(BadName, match="several profiles: ranx, replay"):
+    with pytest.raises(BadArgument, match="several profiles: ranx, replay"):
         convention_of(["ranx", "replay"])
     with pytest.raises(UnknownName, match="did you mean 'ties'"):
         convention_of(["tie=given"])
@@ -60,12 +60,12 @@ def test_two_profiles_or_an_unknown_switch_are_refused() -> None:
 
 @pytest.mark.parametrize("word", ["user", "user=", "=visitor"])
 def test_a_pair_needs_both_sides(word: str) -> None:
-    with pytest.raises(BadName, match="user=visitor"):
+    with pytest.raises(BadArgument, match="user=visitor"):
         pairs([word], "--columns", "user=visitor")
 
 
 def test_labels_are_short_and_unique() -> None:
-    assert labelled(["x/a.csv", "b.tsv.gz"]) == {"a": "x/a.csv", "b": "b.tsv.gz"}
-    assert list(labelled(["x/a.csv", "y/a.csv", "b.csv"])) == ["x/a.csv", "y/a.csv", "b"]
-    with pytest.raises(BadName, match="twice"):
-        labelled(["a.csv", "a.csv"])
+    assert label_paths(["x/a.csv", "b.tsv.gz"]) == {"a": "x/a.csv", "b": "b.tsv.gz"}
+    assert list(label_paths(["x/a.csv", "y/a.csv", "b.csv"])) == ["x/a.csv", "y/a.csv", "b"]
+    with pytest.raises(BadArgument, match="twice"):
+        label_paths(["a.csv", "a.csv"])

@@ -1,4 +1,4 @@
-"""`rectitude profiles`: list, show, diff; and profile files of one's own on the command line."""
+"""`rectitude profiles`: list, show, diff; and your own profile files on the command line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def test_two_profiles_are_compared_for_one_metric(run: Run) -> None:
 
 
 def test_profiles_that_mean_the_same_say_so(run: Run) -> None:
-    assert "mean the same by every metric name" in run("profiles", "diff", "ranx", "ranx").out
+    assert (
+        "define all metrics that they share identically"
+        in run("profiles", "diff", "ranx", "ranx").out
+    )
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -74,18 +77,16 @@ def test_profiles_that_mean_the_same_say_so(run: Run) -> None:
     (("diff", "ranx"), "expected rectitude profiles diff NAME NAME."),
     (("show", "rectols"), "did you mean 'rectools'"),
     (("diff", "ranx", "recbole2"), "no profile 'recbole2'"),
-    (("show", "ranx", "--metric", "map"), "--metric does not go with profiles show"),
+    (("show", "ranx", "--metric", "map"), "--metric does not apply to profiles show"),
     (("diff", "ranx", "rectools", "--metric", "nope"), "no metric 'nope'"),
 ])  # fmt: skip
-def test_a_wrong_question_is_answered_with_what_can_be_asked(
-    run: Run, words: tuple[str, ...], message: str
-) -> None:
+def test_bad_use_exits_2_and_says_why(run: Run, words: tuple[str, ...], message: str) -> None:
     said = run("profiles", *words)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
 
 
-def test_a_file_of_ones_own_can_be_shown_compared_and_used(run: Run, shop: Path) -> None:
+def test_a_custom_profile_can_be_shown_compared_and_used(run: Run, shop: Path) -> None:
     (shop / "mine.toml").write_text(OWN % "given")
     assert "ideal: k" in run("profiles", "show", "mine.toml").out
     assert "ideal: k | reachable" in run("profiles", "diff", "mine.toml", "default").out
@@ -97,7 +98,7 @@ def test_a_file_of_ones_own_can_be_shown_compared_and_used(run: Run, shop: Path)
     assert stored[0] == stored[1]
 
 
-def test_what_is_wrong_in_a_file_of_ones_own_is_told(run: Run, shop: Path) -> None:
+def test_errors_in_a_custom_profile_are_reported(run: Run, shop: Path) -> None:
     (shop / "mine.toml").write_text(OWN % "givne")
     said = run("profiles", "show", "mine.toml")
     assert said.code == 2

@@ -1,4 +1,4 @@
-"""The small made-up shop."""
+"""The small synthetic shop."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_table_of_each_slicing_follows_the_numbers(evaluate: Run) -> None:
     text = evaluate("--predictions", "a.csv", "--slices", "gender", "price:10,50").out
     assert "| gender " in text
     assert "| 10 to < 50 " in text
-    assert "too small to read" in text
+    assert "too small to interpret" in text
     loose = evaluate("--predictions", "a.csv", "--slices", "gender", "--smallest-slice", "2").out
     assert "too small" not in loose
     assert "a number of lists" in evaluate("--predictions", "a.csv", "--smallest-slice", "-1").err
@@ -85,17 +85,17 @@ def test_slices_are_written_in_every_format(evaluate: Run, runs: tuple[str, ...]
     assert evaluate(*common).out.count("| gender") == len(runs)
 
 
-def test_what_cannot_be_sliced_is_said(evaluate: Run) -> None:
+def test_invalid_slices_are_refused(evaluate: Run) -> None:
     for words, told in {
         ("gendr",): "did you mean 'gender'",
         ("gender:3",): "expected numbers",
         ("price:1",): "from 2 to 100",
-        ("known", "known"): "asked for twice",
+        ("known", "known"): "are requested twice",
     }.items():
         said = evaluate("--predictions", "a.csv", "--slices", *words)
         assert said.code == 2
         assert told in said.err
     assert (
-        "--slices has no place"
+        "--slices is not available"
         in evaluate("--predictions", "a.csv", "--slices", "known", "--format", "smgcn").err
     )

@@ -15,7 +15,7 @@ QRELS = "# judged twice\n1 0 a 1\n1 0 b 0\n1 0 e 2\n10 0 d 1\n10 0 c -1\n2 0 f 1
 
 @pytest.fixture
 def trec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Run:
-    """Print what trec_eval would."""
+    """Run `rectitude evaluate --format trec_eval`."""
     (tmp_path / "r.run").write_text(RUN)
     (tmp_path / "j.qrels").write_text(QRELS)
     monkeypatch.chdir(tmp_path)
@@ -124,21 +124,21 @@ def test_another_profile_can_be_named(trec: Run) -> None:
     ("options", "words"),
     [
         (("-m", "ndgc"), "did you mean 'ndcg'"),
-        (("-m", "P.0"), "cutoffs from 1 on"),
+        (("-m", "P.0"), "cutoffs of at least 1"),
         (("-m", "P.5,5"), "each once"),
-        (("-m", "P.x"), "numbers between commas"),
+        (("-m", "P.x"), "numbers separated by commas"),
         (("-m", "map.3"), "has parameters"),
         (("-m", "utility.1,2"), "has 2 numbers"),
         (("-m", "ndcg.3"), "level=gain"),
         (("-m", "ndcg.1=-2"), "below 0"),
-        (("-m", "rbp.1=2"), "p alone"),
+        (("-m", "rbp.1=2"), "only p"),
         (("-m", "iprec_at_recall.2"), "from 0 to 1"),
         (("-J", "-M", "5"), "-J and -M"),
         (("-M", "0"), "-M is 0"),
         (("--metrics", "mrr"), "--metrics was given"),
     ],
 )
-def test_what_cannot_be_printed_is_refused(trec: Run, options: tuple[str, ...], words: str) -> None:
+def test_bad_use_is_refused(trec: Run, options: tuple[str, ...], words: str) -> None:
     said = trec(*options)
     assert said.code == 2
     assert words in said.err

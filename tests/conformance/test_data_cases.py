@@ -1,4 +1,4 @@
-"""Golden data cases: the same rows as other frameworks, or the properties that they state."""
+"""Golden data cases: the same rows as other frameworks, or rows with the expected properties."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pytest
 
 import rectitude as rt
 from rectitude.conformance.cases import load
-from rectitude.conformance.data import PROPERTIES, checks, declared
+from rectitude.conformance.data import PROPERTIES, checks, is_declared
 from rectitude.conformance.run import conformance
-from rectitude.errors import BadName, UnknownName
+from rectitude.errors import BadArgument, UnknownName
 from rectitude.splits.protocols import protocols, resolve, steps
 
 HERE = Path(__file__).parent / "golden"
 
 
 def tree(folder: Path, profile: str = "elliot", **case: Any) -> Path:
-    """A golden tree with one data case on six rows."""
+    """Write a golden tree with one data case on six rows."""
     inputs, cases = folder / "inputs" / "six", folder / "cases" / profile
     inputs.mkdir(parents=True)
     cases.mkdir(parents=True)
@@ -39,52 +39,50 @@ LEAVE_ONE = {"name": "split", "strategy": "temporal_hold_out", "leave_n_out": 1}
 
 def test_the_same_rows_agree(tmp_path: Path) -> None:
     folds = [{"test_rows": [2, 5], "n_train": 4}]
-    (standing,) = conformance(tree(tmp_path, check="rows", operation=LEAVE_ONE, folds=folds))
-    assert (standing.compared, standing.agree, standing.wrong) == (2, 2, [])
+    (tally,) = conformance(tree(tmp_path, check="rows", operation=LEAVE_ONE, folds=folds))
+    assert (tally.compared, tally.agree, tally.wrong) == (2, 2, [])
 
 
-def test_other_rows_are_counted_as_wrong(tmp_path: Path) -> None:
+def test_different_rows_are_counted_as_wrong(tmp_path: Path) -> None:
     case = {"check": "rows", "operation": LEAVE_ONE, "expected_test_rows": [1, 5]}
-    (standing,) = conformance(tree(tmp_path, **case, expected_counts={"train": 5}))
-    assert [(one.name, one.got) for one in standing.wrong] == [
+    (tally,) = conformance(tree(tmp_path, **case, expected_counts={"train": 5}))
+    assert [(value.name, value.got) for value in tally.wrong] == [
         ("expected_test_rows", 2.0),
         ("count of train", 1.0),
     ]
 
 
-def test_filters_and_what_comes_before_them_are_done(tmp_path: Path) -> None:
+def test_filter_and_its_base_operation_are_applied(tmp_path: Path) -> None:
     base = {"name": "rows", "from": 0, "to": 3}
     operation = {"name": "filter", "strategy": "global_threshold", "threshold": 4, "base": base}
-    (standing,) = conformance(
-        tree(tmp_path, check="rows", operation=operation, expected_rows=[0, 1])
-    )
-    assert (standing.agree, standing.wrong) == (1, [])
+    (tally,) = conformance(tree(tmp_path, check="rows", operation=operation, expected_rows=[0, 1]))
+    assert (tally.agree, tally.wrong) == (1, [])
 
 
-def test_properties_are_held_against_what_was_drawn(tmp_path: Path) -> None:
+def test_properties_are_checked_on_the_drawn_rows(tmp_path: Path) -> None:
     operation = {"name": "split", "strategy": "random_subsampling", "folds": 1, "leave_n_out": 1}
     stated = {"fold_sizes": [2], "rows_per_user": {"test": {"n": 1}}, "sizes": {"test": 3}}
-    (standing,) = conformance(
+    (tally,) = conformance(
         tree(tmp_path, check="properties", operation=operation, properties=stated)
     )
-    assert [(one.name, one.got) for one in standing.wrong] == [("sizes", 1.0)]
-    assert standing.agree == 2
+    assert [(value.name, value.got) for value in tally.wrong] == [("sizes", 1.0)]
+    assert tally.agree == 2
 
 
-def test_what_a_framework_cannot_do_is_not_compared(tmp_path: Path) -> None:
-    (standing,) = conformance(tree(tmp_path, check="none", operation=LEAVE_ONE))
-    assert (standing.cases, standing.compared, standing.unsupported) == (1, 0, 0)
+def test_case_in_which_the_framework_fails_is_not_compared(tmp_path: Path) -> None:
+    (tally,) = conformance(tree(tmp_path, check="none", operation=LEAVE_ONE))
+    assert (tally.cases, tally.compared, tally.unsupported) == (1, 0, 0)
 
 
-def test_properties_and_frameworks_that_are_not_known_are_not_compared(tmp_path: Path) -> None:
+def test_unknown_properties_and_frameworks_are_not_compared(tmp_path: Path) -> None:
     case = {"check": "properties", "operation": LEAVE_ONE, "properties": {"pretty": True}}
-    (standing,) = conformance(tree(tmp_path / "a", **case))
-    assert (standing.compared, standing.unsupported) == (0, 1)
-    (standing,) = conformance(tree(tmp_path / "b", "nobody", **case))
-    assert (standing.compared, standing.unsupported) == (0, 1)
+    (tally,) = conformance(tree(tmp_path / "a", **case))
+    assert (tally.compared, tally.unsupported) == (0, 1)
+    (tally,) = conformance(tree(tmp_path / "b", "nobody", **case))
+    assert (tally.compared, tally.unsupported) == (0, 1)
 
 
-def test_every_property_of_the_format_has_a_meaning() -> None:
+def test_every_property_of_the_format_has_a_check() -> None:
     assert set(PROPERTIES) == {
         "sizes", "at_most", "disjoint", "complete", "within", "users", "users_disjoint",
         "users_equal", "rows_per_user", "before", "from", "latest", "fold_sizes", "fold_users",
@@ -93,7 +91,7 @@ def test_every_property_of_the_format_has_a_meaning() -> None:
     }  # fmt: skip
 
 
-def test_a_difference_is_declared_with_a_reason() -> None:
+def test_declared_difference_has_a_reason() -> None:
     for name, stored in protocols().items():
         for case, reason in stored.get("known_differences", {}).items():
             assert case.startswith("interactions--"), name
@@ -101,13 +99,13 @@ def test_a_difference_is_declared_with_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", protocols())
-def test_every_protocol_says_what_it_is(name: str) -> None:
+def test_every_protocol_has_a_description(name: str) -> None:
     assert protocols()[name]["about"]
     assert protocols()[name]["train"] in ("with_validation", "without_validation")
 
 
-def test_words_that_a_protocol_does_not_know_are_refused() -> None:
-    with pytest.raises(BadName, match="has nothing for"):
+def test_unknown_parameters_of_a_protocol_are_refused() -> None:
+    with pytest.raises(BadArgument, match="does not support"):
         resolve("elliot", {"strategy": "sometimes"})
     with pytest.raises(UnknownName, match="no parameter 'min_belw'"):
         resolve("elliot", {"strategy": "fixed_timestamp", "timestamp": "best", "min_belw": 1})
@@ -115,7 +113,7 @@ def test_words_that_a_protocol_does_not_know_are_refused() -> None:
         rt.split({"user": [1], "item": [1]}, protocol="eliot")
 
 
-def test_filters_of_a_framework_are_a_recipe() -> None:
+def test_filters_of_a_framework_become_a_recipe() -> None:
     words = {"name": "preprocess", "prepro": "5core", "level": "ui", "positive_threshold": 3}
     assert steps("daisyrec", words) == [
         {"step": "deduplicate", "keep": "last", "order": "file"},
@@ -133,4 +131,4 @@ def test_all_data_cases_agree_or_are_declared(golden: Path) -> None:
     assert cases
     for case in cases:
         wrong = [check for check in checks(case) if check.wrong != 0]
-        assert wrong == [] or declared(case), f"{case.profile}: {case.path.stem}"
+        assert wrong == [] or is_declared(case), f"{case.profile}: {case.path.stem}"

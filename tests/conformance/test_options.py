@@ -1,4 +1,4 @@
-"""What the options of golden cases hand over: fillers of batches, candidates, items of train."""
+"""Arguments that depend on the options of golden cases: fillers, candidates, training items."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from rectitude.conformance.run import conformance
 
 
 def tree(folder: Path, profile: str, **case: Any) -> Path:
-    """A golden tree of one case: users 1 to 3, items 0 to 5, what each had, likes, and was offered.
+    """Write a golden tree with one case: users 1 to 3, items 0 to 5, training data, truth and
+    candidates.
 
-    User 3 is in nobody's candidates; user 1 likes an item that has no column.
+    User 3 has no candidates; an item in the truth of user 1 has no column in the scores.
     """
     inputs, cases = folder / "inputs" / "one", folder / "cases" / profile
     inputs.mkdir(parents=True)
@@ -49,16 +50,18 @@ def only(folder: Path) -> Case:
 SAMPLED = {"candidates": "negatives.parquet", "users": "in_candidates", "batch_size": 2}
 
 
-def test_fillers_bring_every_user_of_a_batch_to_the_most_candidates(tmp_path: Path) -> None:
+def test_fillers_pad_users_of_a_batch_to_the_most_candidates(
+    tmp_path: Path,
+) -> None:
     case = only(tree(tmp_path, "warprec", kind="scores", options=SAMPLED))
-    # user 1 has 3 candidates and 1 known item, user 2 has 1 and 1: two are missing
+    # user 1 has 3 negatives and 1 relevant item, user 2 has 1 and 1: two are missing
     fillers = arguments(case, "")["train"]
     assert fillers["user"].to_list() == [2, 2]
     assert not set(fillers["item"]) & {2, 5}
     assert changes(case) == {"candidates": "with_truth", "seen": "removed"}
 
 
-def test_a_batch_of_one_has_no_fillers(tmp_path: Path) -> None:
+def test_batch_of_one_user_has_no_fillers(tmp_path: Path) -> None:
     case = only(tree(tmp_path, "warprec", kind="scores", options={**SAMPLED, "batch_size": 1}))
     assert arguments(case, "")["train"].is_empty()
 
@@ -67,21 +70,21 @@ def test_users_without_candidates_keep_their_row_and_lose_their_truth(tmp_path: 
     # recall: user 1 finds 1 of 1, user 2 has item 2 above item 5; f1 counts user 3 as 0
     expected = {"recall@1": 1.0, "f1@1": (1 + 1 + 0) / 3}
     folder = tree(tmp_path, "warprec", kind="scores", options=SAMPLED, expected=expected)
-    (standing,) = conformance(folder)
-    assert standing.wrong == []
-    assert standing.agree == 2
+    (tally,) = conformance(folder)
+    assert tally.wrong == []
+    assert tally.agree == 2
 
 
-def test_unless_a_case_says_what_is_masked_the_profile_deals_with_train(tmp_path: Path) -> None:
-    # item 0 stands last for the users 1 and 2: their items 1 and 2 take the ranks 1 and 2
+def test_without_a_mask_option_the_profile_decides_about_training_items(tmp_path: Path) -> None:
+    # item 0 is ranked last for users 1 and 2: their relevant items 1 and 2 have ranks 1 and 2
     expected = {"mrr@5": (1 / 1 + 1 / 2 + 1 / 1) / 3}
     folder = tree(tmp_path, "warprec", kind="scores", options={}, expected=expected)
-    (standing,) = conformance(folder)
-    assert standing.wrong == []
+    (tally,) = conformance(folder)
+    assert tally.wrong == []
 
 
 @pytest.mark.parametrize(("options", "rank"), [({}, 2), ({"list_items": "in_train"}, 1)])
-def test_items_outside_train_can_be_removed_from_lists(
+def test_items_outside_the_training_data_can_be_removed_from_lists(
     options: dict[str, Any], rank: int, tmp_path: Path
 ) -> None:
     case = only(tree(tmp_path, "elliot", kind="lists", options=options))
@@ -90,6 +93,6 @@ def test_items_outside_train_can_be_removed_from_lists(
     assert arguments(case, "")["train"].rows() == [(1, 0), (2, 0)]
 
 
-def test_a_case_that_says_who_counts_is_not_handed_train(tmp_path: Path) -> None:
+def test_case_that_defines_which_users_count_gets_no_training_data(tmp_path: Path) -> None:
     case = only(tree(tmp_path, "elliot", kind="lists", options={"users": "has_list_and_truth"}))
     assert "train" not in arguments(case, "")

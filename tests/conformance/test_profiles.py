@@ -1,4 +1,4 @@
-"""Our numbers under each profile against values made by the framework's own code."""
+"""Our values under each profile, compared with values that the framework computed."""
 
 from __future__ import annotations
 
@@ -22,76 +22,77 @@ PROFILES = [name for name in rt.PROFILES if name != "default"]
 needs_full = pytest.mark.skipif(not FULL, reason="set RECTITUDE_GOLDEN to the full golden tree")
 
 
-OF_LISTS = ["trec_eval-9", "trec_eval-10", "pytrec_eval", "ranx", "rectools", "replay",
-            "ir_measures"]  # fmt: skip
-SOME_DECLARED = ["trec_eval-9", "trec_eval-10", "ranx"]
-OF_SCORES = ["next-location", "smgcn", "smgcn-f1", "smgcn-icde", "sklearn", "torchmetrics",
-             "implicit", "comirec", "comirec-paper", "comirec-torch", "comirec-hit",
-             "ndcg-reference"]  # fmt: skip
+LIST_PROFILES = ["trec_eval-9", "trec_eval-10", "pytrec_eval", "ranx", "rectools", "replay",
+                 "ir_measures"]  # fmt: skip
+WITH_DECLARED = ["trec_eval-9", "trec_eval-10", "ranx"]
+SCORE_PROFILES = ["next-location", "smgcn", "smgcn-f1", "smgcn-icde", "sklearn", "torchmetrics",
+                  "implicit", "comirec", "comirec-paper", "comirec-torch", "comirec-hit",
+                  "ndcg-reference"]  # fmt: skip
 ALL_COMPARED = ["pytrec_eval", "ir_measures",
                 "rectools", "replay", "replay-frame", "replay-torch", "recommenders", "recpack",
                 "recbole", "cornac", "daisyrec", "daisyrec-2.3", "lenskit-2025",
                 "lenskit-2026", "elliot"]  # fmt: skip
-NO_KIND = {"data", "report"}
+WITHOUT_VALUES = {"data", "report"}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_reproduces_the_compact_golden_values(profile: str) -> None:
-    (standing,) = conformance(COMPACT, [profile])
-    assert standing.compared > 0
-    assert standing.wrong == []
-    assert standing.agree + standing.declared == standing.compared
+    (tally,) = conformance(COMPACT, [profile])
+    assert tally.compared > 0
+    assert tally.wrong == []
+    assert tally.agree + tally.declared == tally.compared
 
 
 @needs_full
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_reproduces_the_full_golden_values(profile: str) -> None:
-    (standing,) = conformance(FULL, [profile])
-    assert standing.compared > 0
-    assert standing.wrong == []
-    assert standing.agree + standing.declared == standing.compared
-    assert standing.unsupported == 0
-    assert standing.declared <= 0.01 * standing.compared or standing.declared == 0
+    (tally,) = conformance(FULL, [profile])
+    assert tally.compared > 0
+    assert tally.wrong == []
+    assert tally.agree + tally.declared == tally.compared
+    assert tally.unsupported == 0
+    assert tally.declared <= 0.01 * tally.compared or tally.declared == 0
 
 
 def values_in(folder: str | Path, profile: str) -> int:
-    """How many values a tree holds."""
+    """Count the values of a profile in a golden tree."""
     count = 0
     for path in Path(folder, "cases", profile).glob("*.json"):
         case = json.loads(path.read_text("utf-8"))
-        if case["kind"] in NO_KIND:
+        if case["kind"] in WITHOUT_VALUES:
             continue
         means = list(case["expected"])
-        alone = [name for name, users in case.get("per_user", {}).items() for _ in users]
-        count += len(means) + len(alone)
+        per_user = [name for name, users in case.get("per_user", {}).items() for _ in users]
+        count += len(means) + len(per_user)
     return count
 
 
-@pytest.mark.parametrize("profile", [*OF_SCORES, *ALL_COMPARED])
-def test_no_value_is_passed_over(profile: str) -> None:
+@pytest.mark.parametrize("profile", [*SCORE_PROFILES, *ALL_COMPARED])
+def test_no_value_is_skipped(profile: str) -> None:
     for folder in [COMPACT, *([FULL] if FULL else [])]:
-        (standing,) = conformance(folder, [profile])
+        (tally,) = conformance(folder, [profile])
         cases = [case for case in load(folder, [profile]) if case.kind == "data"]
-        of_data = [check for case in cases for check in checks(case) if check.wrong is not None]
+        checked = [check for case in cases for check in checks(case) if check.wrong is not None]
         reports = [case for case in load(folder, [profile]) if case.kind == "report"]
-        of_data += [one for case in reports for one in report_checks(case, rt.PROFILES[profile])]
-        assert standing.compared - len(of_data) == values_in(folder, profile) > 0
-        assert standing.declared == sum(bool(check.wrong) for check in of_data)
+        for case in reports:
+            checked += report_checks(case, rt.PROFILES[profile])
+        assert tally.compared - len(checked) == values_in(folder, profile) > 0
+        assert tally.declared == sum(bool(check.wrong) for check in checked)
 
 
-@pytest.mark.parametrize("profile", SOME_DECLARED)
-def test_what_is_declared_is_compared_like_everything_else(profile: str) -> None:
+@pytest.mark.parametrize("profile", WITH_DECLARED)
+def test_declared_differences_are_compared_too(profile: str) -> None:
     for folder in [COMPACT, *([FULL] if FULL else [])]:
-        (standing,) = conformance(folder, [profile])
-        assert standing.compared == values_in(folder, profile) > 0
-        assert 0 < standing.declared <= 0.01 * standing.compared
+        (tally,) = conformance(folder, [profile])
+        assert tally.compared == values_in(folder, profile) > 0
+        assert 0 < tally.declared <= 0.01 * tally.compared
 
 
-def test_every_profile_is_there() -> None:
-    assert {*OF_LISTS, *OF_SCORES} <= set(rt.PROFILES)
+def test_every_tested_profile_exists() -> None:
+    assert {*LIST_PROFILES, *SCORE_PROFILES} <= set(rt.PROFILES)
 
 
-def test_the_default_meets_the_reference_definition_of_ndcg() -> None:
+def test_default_agrees_with_the_reference_definition_of_ndcg() -> None:
     for case in load(COMPACT, ["ndcg-reference"]):
         if case.kind != "lists":
             continue
@@ -101,7 +102,7 @@ def test_the_default_meets_the_reference_definition_of_ndcg() -> None:
 
 
 def _tree(folder: Path, expected: dict[str, float], known: bool = True) -> Path:
-    """A golden tree of one case: one user, one relevant item at rank 2."""
+    """Write a golden tree with one case: one user, one relevant item at rank 2."""
     import polars as pl
 
     inputs = folder / "inputs" / "lists-one"
@@ -121,26 +122,27 @@ def _tree(folder: Path, expected: dict[str, float], known: bool = True) -> Path:
 
 
 def test_agreement_is_counted_value_by_value(tmp_path: Path) -> None:
-    (standing,) = conformance(_tree(tmp_path, {"mrr": 0.5, "hit@1": 0.0}))
-    assert (standing.cases, standing.compared, standing.agree) == (1, 3, 3)
-    assert standing.largest_error == 0.0
+    (tally,) = conformance(_tree(tmp_path, {"mrr": 0.5, "hit@1": 0.0}))
+    assert (tally.cases, tally.compared, tally.agree) == (1, 3, 3)
+    assert tally.largest_error == 0.0
 
 
-def test_a_value_beyond_its_tolerance_is_wrong(tmp_path: Path) -> None:
-    (standing,) = conformance(_tree(tmp_path, {"mrr": 0.5 + 1e-9}))
-    assert [(one.name, one.got) for one in standing.wrong] == [("mrr", 0.5)]
-    assert standing.agree == standing.compared - 1
+def test_value_outside_the_tolerance_is_wrong(tmp_path: Path) -> None:
+    (tally,) = conformance(_tree(tmp_path, {"mrr": 0.5 + 1e-9}))
+    assert [(value.name, value.got) for value in tally.wrong] == [("mrr", 0.5)]
+    assert tally.agree == tally.compared - 1
 
 
 def test_metrics_and_profiles_that_do_not_exist_yet_are_not_compared(tmp_path: Path) -> None:
-    (standing,) = conformance(_tree(tmp_path / "a", {"mrr": 0.5, "no_such_metric@10": 0.1}))
-    assert (standing.compared, standing.unsupported) == (2, 1)
-    (standing,) = conformance(_tree(tmp_path / "b", {"mrr": 0.5}, known=False))
-    assert (standing.compared, standing.unsupported) == (0, 2)
+    (tally,) = conformance(_tree(tmp_path / "a", {"mrr": 0.5, "no_such_metric@10": 0.1}))
+    assert (tally.compared, tally.unsupported) == (2, 1)
+    (tally,) = conformance(_tree(tmp_path / "b", {"mrr": 0.5}, known=False))
+    assert (tally.compared, tally.unsupported) == (0, 2)
 
 
 def _dense_tree(folder: Path, name: str, **case: Any) -> Path:
-    """A golden tree of one case: one user, items 0 to 3 by falling score, item 2 relevant."""
+    """Write a golden tree with one case: one user, items 0 to 3 by descending score, item 2
+    relevant."""
     import polars as pl
 
     inputs, cases = folder / "inputs" / "scores-one", folder / "cases" / "ndcg-reference"
@@ -165,7 +167,7 @@ def _dense_tree(folder: Path, name: str, **case: Any) -> Path:
 @pytest.mark.parametrize(
     ("options", "mrr"),
     [
-        ({}, 1 / 1),  # the profile's own rule: what was seen is removed
+        ({}, 1 / 1),  # the rule of the profile: training items are removed
         ({"mask": "none"}, 1 / 3),
         ({"mask": "train"}, 1 / 1),
         ({"mask": "train_relevant", "relevant_from": 1}, 1 / 1),
@@ -174,16 +176,16 @@ def _dense_tree(folder: Path, name: str, **case: Any) -> Path:
         ({"candidates": "negatives.parquet"}, 1 / 1),
     ],
 )
-def test_options_of_dense_cases_mean_what_they_say(
+def test_options_of_dense_cases_are_applied(
     options: dict[str, Any], mrr: float, tmp_path: Path
 ) -> None:
     tree = _dense_tree(tmp_path, "one", options=options, expected={"mrr": mrr})
-    (standing,) = conformance(tree)
-    assert standing.wrong == []
-    assert standing.agree == standing.compared == 1
+    (tally,) = conformance(tree)
+    assert tally.wrong == []
+    assert tally.agree == tally.compared == 1
 
 
-def test_a_mask_of_relevant_items_leaves_the_others(tmp_path: Path) -> None:
+def test_mask_of_relevant_items_keeps_the_others(tmp_path: Path) -> None:
     options = {"mask": "train_relevant", "relevant_from": 2}
     (case,) = load(_dense_tree(tmp_path, "one", options=options, expected={"mrr": 1.0}))
     assert changes(case) == {"relevant_from": 2, "seen_items": "relevant_outside_truth"}
@@ -191,34 +193,34 @@ def test_a_mask_of_relevant_items_leaves_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mask", "mrr"), [("none", 1 / 3), ("train", 1), ("train_relevant", 1)])
-def test_a_case_that_keeps_unknown_items_ranks_those_of_train_first(
+def test_case_that_keeps_unknown_items_ranks_training_items_first(
     mask: str, mrr: float, tmp_path: Path
 ) -> None:
-    # Items 0 and 1 are in train; item 2 is as low as item 1, and item 3 is nowhere.
+    # Items 0 and 1 are in the training data; item 2 is as low as item 1, and item 3 is unknown.
     options = {"exclude_unknowns": False, "mask": mask, "relevant_from": 1}
-    (standing,) = conformance(_dense_tree(tmp_path, "one", options=options, expected={"mrr": mrr}))
-    assert (standing.wrong, standing.agree) == ([], 1)
+    (tally,) = conformance(_dense_tree(tmp_path, "one", options=options, expected={"mrr": mrr}))
+    assert (tally.wrong, tally.agree) == ([], 1)
 
 
-def test_what_needs_scores_is_not_read_from_a_recorded_order(tmp_path: Path) -> None:
+def test_metric_that_needs_scores_does_not_use_a_recorded_order(tmp_path: Path) -> None:
     options = {"order": "given", "ranking": "ranking.parquet"}
     tree = _dense_tree(tmp_path, "one", options=options, expected={"mrr": 1 / 2, "auc": 1 / 1})
     (case,) = load(tree)
     assert rankings(case) == {"ranking.parquet": ["mrr"], "": ["auc"]}
-    (standing,) = conformance(tree)
-    assert (standing.wrong, standing.agree) == ([], 2)
+    (tally,) = conformance(tree)
+    assert (tally.wrong, tally.agree) == ([], 2)
 
 
-def test_options_and_kinds_that_are_not_known_are_not_compared(tmp_path: Path) -> None:
+def test_unknown_options_and_kinds_are_not_compared(tmp_path: Path) -> None:
     tree = _dense_tree(tmp_path, "coef", options={"coef": 0.1}, expected={"mrr": 1 / 3})
     _dense_tree(tree, "data", kind="data", expected={"mrr": 1 / 3})
     _dense_tree(tree, "users", options={"users": "in_candidates"}, expected={"mrr": 1 / 3})
     assert [changes(case) for case in load(tree)] == [None, None, None]
-    (standing,) = conformance(tree)
-    assert (standing.compared, standing.unsupported) == (0, 3)
+    (tally,) = conformance(tree)
+    assert (tally.compared, tally.unsupported) == (0, 3)
 
 
-def test_the_last_cutoff_of_a_case_is_asked_for_last(tmp_path: Path) -> None:
+def test_last_cutoff_of_a_case_is_requested_last(tmp_path: Path) -> None:
     tree = _dense_tree(tmp_path, "one", cutoffs=[20, 5], expected={})
     (case,) = load(tree)
     assert in_order(case, ["ndcg@5", "ndcg@20", "mrr"]) == ["ndcg@20", "mrr", "ndcg@5"]
@@ -226,30 +228,30 @@ def test_the_last_cutoff_of_a_case_is_asked_for_last(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "worth"), [("zero", (1 / 3 + 0) / 2), ("one", (1 / 3 + 1) / 2), ("skip", 1 / 3)]
+    ("action", "value"), [("zero", (1 / 3 + 0) / 2), ("one", (1 / 3 + 1) / 2), ("skip", 1 / 3)]
 )
-def test_rows_without_relevant_items_count_as_the_option_says(
-    action: str, worth: float, tmp_path: Path
+def test_option_decides_how_rows_without_relevant_items_count(
+    action: str, value: float, tmp_path: Path
 ) -> None:
     import polars as pl
 
     # precision@3 of user 7 is 1/3; user 8 has nothing relevant
     options = {"empty_target": action}
-    tree = _dense_tree(tmp_path, "one", options=options, expected={"precision@3": worth})
+    tree = _dense_tree(tmp_path, "one", options=options, expected={"precision@3": value})
     inputs = tree / "inputs" / "scores-one"
     np.save(inputs / "scores.npy", np.array([[4, 3, 2, 1], [1, 2, 3, 4]], np.float32))
     pl.DataFrame({"user": [7, 8]}).write_parquet(inputs / "rows.parquet")
-    (standing,) = conformance(tree)
-    assert standing.wrong == []
+    (tally,) = conformance(tree)
+    assert tally.wrong == []
 
 
-def test_a_missing_input_is_named(tmp_path: Path) -> None:
+def test_error_names_a_missing_input(tmp_path: Path) -> None:
     tree = _tree(tmp_path, {"mrr": 0.5})
     (tree / "inputs" / "lists-one" / "truth.parquet").unlink()
     with pytest.raises(OSError, match=r"truth\.parquet, which does not exist"):
         conformance(tree)
 
 
-def test_a_folder_without_cases_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="holds no folder 'cases'"):
+def test_folder_without_cases_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="contains no folder 'cases'"):
         conformance(tmp_path)

@@ -1,4 +1,4 @@
-"""Words of other frameworks that golden cases do not hold, as their own code takes them."""
+"""Parameters of other frameworks that golden cases do not contain have the same effect here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 import rectitude as rt
 from rectitude.conformance.run import conformance
-from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.prepare import prepare
+from rectitude.errors import BadArgument, NothingToEvaluate
+from rectitude.preparing import prepare
 from rectitude.splits.protocols import steps
 from rectitude.splits.split import Split
 
@@ -24,15 +24,15 @@ LOG = pl.DataFrame(
 )  # fmt: skip
 
 
-def left(framework: str, **words: Any) -> list[int]:
-    """Rows that a framework's filter leaves."""
+def kept_rows(framework: str, **words: Any) -> list[int]:
+    """Return the rows that a framework's filter keeps."""
     return prepare(LOG.drop("row"), steps(framework, words)).frame["row"].to_list()
 
 
 def split(framework: str, **words: Any) -> Split:
-    found = rt.split(LOG.drop("row"), protocol=framework, **words)
-    assert isinstance(found, Split)
-    return found
+    result = rt.split(LOG.drop("row"), protocol=framework, **words)
+    assert isinstance(result, Split)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def split(framework: str, **words: Any) -> Split:
         ("(-inf,2]", [0, 1, 5]), ("(2, inf)", [2, 3, 4, 6, 7]), ("[2.5,inf)", [2, 3, 4, 6, 7]),
     ],
 )  # fmt: skip
-def test_both_ends_of_recboles_intervals_of_values_count(interval: str, rows: list[int]) -> None:
-    assert left("recbole", val_interval={"rating": interval}) == rows
+def test_value_intervals_of_recbole_may_be_open_or_closed(interval: str, rows: list[int]) -> None:
+    assert kept_rows("recbole", val_interval={"rating": interval}) == rows
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_both_ends_of_recboles_intervals_of_values_count(interval: str, rows: li
         ("(2.5,inf)", [0, 1, 2, 3, 4, 5, 6]),
     ],
 )  # fmt: skip
-def test_recboles_intervals_of_counts_hold_whole_numbers(interval: str, rows: list[int]) -> None:
-    assert left("recbole", user_inter_num_interval=interval) == rows
+def test_count_intervals_of_recbole_may_be_open_or_closed(interval: str, rows: list[int]) -> None:
+    assert kept_rows("recbole", user_inter_num_interval=interval) == rows
 
 
 @pytest.mark.parametrize(
@@ -66,18 +66,18 @@ def test_recboles_intervals_of_counts_hold_whole_numbers(interval: str, rows: li
         {"user_inter_num_interval": "5"},
     ],
 )
-def test_intervals_that_cannot_be_done_are_refused_and_not_ignored(words: dict[str, Any]) -> None:
-    with pytest.raises(BadName, match="interval"):
-        left("recbole", **words)
+def test_invalid_intervals_are_refused_and_not_ignored(words: dict[str, Any]) -> None:
+    with pytest.raises(BadArgument, match="interval"):
+        kept_rows("recbole", **words)
 
 
-def test_replay_takes_equal_times_in_the_order_of_the_file_from_both_ends() -> None:
+def test_replay_takes_rows_of_equal_time_in_file_order_from_both_ends() -> None:
     words = {"filter": "NumInteractionsFilter", "num_interactions": 1}
-    assert left("replay", first=True, **words) == [0, 4, 7]
-    assert left("replay", first=False, **words) == [2, 6, 7]
+    assert kept_rows("replay", first=True, **words) == [0, 4, 7]
+    assert kept_rows("replay", first=False, **words) == [2, 6, 7]
 
 
-def test_cornac_takes_whole_numbers_for_numbers_of_rows() -> None:
+def test_cornac_treats_whole_numbers_as_numbers_of_rows() -> None:
     words = {"method": "StratifiedSplit", "test_size": 1, "exclude_unknowns": False}
     assert split("cornac", chrono=True, **words).truth.frame["row"].to_list() == [3, 6, 7]
     assert split("cornac", chrono=False, **words).truth.frame["user"].to_list() == [1, 2, 3]
@@ -97,21 +97,21 @@ def test_cornac_takes_whole_numbers_for_numbers_of_rows() -> None:
         ("recbole", {"method": "RS_80_10_5_5_user"}),
     ],
 )
-def test_values_that_a_framework_does_not_take_are_named(
+def test_error_names_a_value_that_the_framework_does_not_accept(
     framework: str, words: dict[str, Any]
 ) -> None:
-    with pytest.raises(BadName, match="is '"):
+    with pytest.raises(BadArgument, match="is '"):
         split(framework, **words)
 
 
 def test_shares_may_be_written_as_digits_or_as_numbers() -> None:
     shares = ("622", "60_20_20")
-    found = [split("recbole", method=f"RS_{one}_user", order="TO") for one in shares]
-    assert found[0].fingerprint == found[1].fingerprint
+    first, second = (split("recbole", method=f"RS_{text}_user", order="TO") for text in shares)
+    assert first.fingerprint == second.fingerprint
 
 
 def golden(folder: Path, operation: dict[str, Any], profile: str = "elliot", **stated: Any) -> Path:
-    """A golden tree with one data case."""
+    """Write a golden tree with one data case."""
     inputs, cases = folder / "inputs" / "log", folder / "cases" / profile
     inputs.mkdir(parents=True)
     cases.mkdir(parents=True)
@@ -129,72 +129,72 @@ def golden(folder: Path, operation: dict[str, Any], profile: str = "elliot", **s
         {"name": "filter", "strategy": "by_the_moon"},
     ],
 )
-def test_a_case_whose_words_are_unknown_stops_no_other_case(
+def test_case_with_unknown_parameters_does_not_stop_other_cases(
     tmp_path: Path, operation: dict[str, Any]
 ) -> None:
-    (standing,) = conformance(golden(tmp_path, operation, expected_test_rows=[1]))
-    assert (standing.cases, standing.compared, standing.unsupported) == (1, 0, 1)
+    (tally,) = conformance(golden(tmp_path, operation, expected_test_rows=[1]))
+    assert (tally.cases, tally.compared, tally.unsupported) == (1, 0, 1)
 
 
-def test_a_case_that_is_refused_here_agrees_with_nothing(tmp_path: Path) -> None:
+def test_case_that_is_refused_does_not_agree(tmp_path: Path) -> None:
     operation = {"name": "split", "strategy": "fixed_timestamp", "timestamp": 2}
     base = {"name": "filter", "strategy": "user_k_core", "core": 99}
     words = {**operation, "base": base}
-    (standing,) = conformance(golden(tmp_path, words, expected_test_rows=[1]))
-    assert (standing.agree, standing.compared + standing.unsupported) == (0, 1)
+    (tally,) = conformance(golden(tmp_path, words, expected_test_rows=[1]))
+    assert (tally.agree, tally.compared + tally.unsupported) == (0, 1)
 
 
-def test_a_filter_that_leaves_nothing_agrees_with_no_rows_alone(tmp_path: Path) -> None:
+def test_filter_that_removes_all_rows_agrees_only_with_no_rows(tmp_path: Path) -> None:
     operation = {"name": "filter", "strategy": "user_k_core", "core": 99}
-    (standing,) = conformance(golden(tmp_path / "a", operation, expected_rows=[]))
-    assert (standing.agree, standing.wrong) == (1, [])
-    (standing,) = conformance(golden(tmp_path / "b", operation, expected_rows=[1, 2]))
-    assert [one.got for one in standing.wrong] == [2.0]
+    (tally,) = conformance(golden(tmp_path / "a", operation, expected_rows=[]))
+    assert (tally.agree, tally.wrong) == (1, [])
+    (tally,) = conformance(golden(tmp_path / "b", operation, expected_rows=[1, 2]))
+    assert [value.got for value in tally.wrong] == [2.0]
 
 
-def test_parts_that_come_out_empty_are_compared(tmp_path: Path) -> None:
+def test_empty_parts_are_compared(tmp_path: Path) -> None:
     operation = {"name": "split", "strategy": "temporal_hold_out", "leave_n_out": 4}
     stated = {"expected_test_rows": [*range(8)], "expected_train_rows": []}
-    (standing,) = conformance(golden(tmp_path, operation, **stated))
-    assert (standing.agree, standing.wrong) == (2, [])
-    with pytest.raises(NothingToEvaluate, match="nothing to learn from"):
+    (tally,) = conformance(golden(tmp_path, operation, **stated))
+    assert (tally.agree, tally.wrong) == (2, [])
+    with pytest.raises(NothingToEvaluate, match="train is empty"):
         split("elliot", strategy="temporal_hold_out", leave_n_out=4)
 
 
-def test_a_test_part_of_no_share_is_empty(tmp_path: Path) -> None:
+def test_test_part_with_a_share_of_zero_is_empty(tmp_path: Path) -> None:
     operation = {"name": "split", "method": "RS_730_user", "order": "time_stable"}
     stated = {"expected_test_rows": [], "expected_valid_rows": [3, 6]}
     folder = golden(tmp_path, operation, **stated, profile="recbole")
-    (standing,) = conformance(folder)
-    assert (standing.agree, standing.wrong) == (2, [])
+    (tally,) = conformance(folder)
+    assert (tally.agree, tally.wrong) == (2, [])
 
 
-def test_a_case_that_nobody_thought_of_stops_no_other_case(tmp_path: Path) -> None:
+def test_unexpected_error_in_a_case_does_not_stop_other_cases(tmp_path: Path) -> None:
     operation = {"name": "filter", "strategy": "user_k_core", "core": 2, "base": ["odd"]}
-    (standing,) = conformance(golden(tmp_path, operation, expected_rows=[1]))
-    assert (standing.compared, standing.agree) == (1, 0)
+    (tally,) = conformance(golden(tmp_path, operation, expected_rows=[1]))
+    assert (tally.compared, tally.agree) == (1, 0)
 
 
-def test_operations_before_others_may_have_some_before_them(tmp_path: Path) -> None:
+def test_base_operation_may_have_a_base_operation(tmp_path: Path) -> None:
     first = {"name": "rows", "from": 0, "to": 6}
     base = {"name": "filter", "strategy": "user_k_core", "core": 3, "base": first}
     operation = {"name": "split", "strategy": "temporal_hold_out", "leave_n_out": 1, "base": base}
-    (standing,) = conformance(golden(tmp_path, operation, expected_test_rows=[2, 6]))
-    assert (standing.compared, standing.agree) == (1, 1)
+    (tally,) = conformance(golden(tmp_path, operation, expected_test_rows=[2, 6]))
+    assert (tally.compared, tally.agree) == (1, 1)
 
 
-def test_a_fold_that_is_missing_lacks_its_rows(tmp_path: Path) -> None:
+def test_all_rows_of_a_missing_fold_count_as_wrong(tmp_path: Path) -> None:
     operation = {"name": "split", "strategy": "random_cross_validation", "folds": 2}
     folds = [{"test_rows": [0, 2, 4, 6, 7]}, {"test_rows": [1, 3, 5]}, {"test_rows": [1]}]
-    (standing,) = conformance(golden(tmp_path, operation, folds=folds))
-    assert [(one.name, one.got) for one in standing.wrong] == [("fold 2 test_rows", 1.0)]
+    (tally,) = conformance(golden(tmp_path, operation, folds=folds))
+    assert [(value.name, value.got) for value in tally.wrong] == [("fold 2 test_rows", 1.0)]
 
 
-def test_a_case_of_values_that_cannot_be_read_stops_no_other_case(tmp_path: Path) -> None:
+def test_case_with_unreadable_inputs_does_not_stop_other_cases(tmp_path: Path) -> None:
     folder = golden(tmp_path, {"name": "filter", "strategy": "user_average"}, expected_rows=[3, 4])
     odd = {"profile": "elliot", "kind": "lists", "input": "log", "expected": {"ndcg@10": 1.0}}
     (folder / "cases" / "elliot" / "odd.json").write_text(json.dumps(odd))
     LOG.select("user").write_parquet(folder / "inputs" / "log" / "recommendations.parquet")
-    (standing,) = conformance(folder)
-    assert (standing.cases, standing.agree) == (2, 0)
-    assert [one.case for one in standing.wrong] == ["log", "odd"]
+    (tally,) = conformance(folder)
+    assert (tally.cases, tally.agree) == (2, 0)
+    assert [value.case for value in tally.wrong] == ["log", "odd"]

@@ -1,4 +1,4 @@
-"""Golden report cases: the lines that training scripts print, letter by letter."""
+"""Golden report cases: the lines that training scripts print, character by character."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ BEST = "Best Iter=[1]@[9.0]\trecall=[1.00000\t1.00000], precision=[1.00000\t0.50
 BEST += "ndcg=[1.00000\t1.00000]"
 
 
-def tree(folder: Path, profile: str = "smgcn-icde", **said: Any) -> Path:
-    """A golden tree with one report: two epochs, whose one relevant item is at rank 2, then 1."""
+def tree(folder: Path, profile: str = "smgcn-icde", **keys: Any) -> Path:
+    """Write a golden tree with one report of two epochs; the relevant item is at rank 2, then 1."""
     for name, scores in (("scores-a", [2.0, 1.0]), ("scores-b", [1.0, 2.0])):
         inputs = folder / "inputs" / name
         inputs.mkdir(parents=True)
@@ -40,34 +40,34 @@ def tree(folder: Path, profile: str = "smgcn-icde", **said: Any) -> Path:
     case = {
         "profile": profile, "kind": "report", "input": "scores-a", "cutoffs": [1, 2],
         "epochs": ["scores-a", "scores-b"], "options": {"users": "with_truth"}, "given": GIVEN,
-        "expected_best_index": 1, "expected_lines": {"perf_str": LINE, "final_perf": BEST}, **said,
+        "expected_best_index": 1, "expected_lines": {"perf_str": LINE, "final_perf": BEST}, **keys,
     }  # fmt: skip
     (cases / "scores-a--report.json").write_text(json.dumps(case))
     return folder
 
 
-def test_lines_that_are_the_same_agree(tmp_path: Path) -> None:
-    (standing,) = conformance(tree(tmp_path))
-    assert (standing.compared, standing.agree, standing.wrong) == (3, 3, [])
+def test_identical_lines_agree(tmp_path: Path) -> None:
+    (tally,) = conformance(tree(tmp_path))
+    assert (tally.compared, tally.agree, tally.wrong) == (3, 3, [])
 
 
-def test_one_letter_more_is_counted_as_wrong(tmp_path: Path) -> None:
-    said = {"perf_str": LINE, "final_perf": BEST + " "}
-    (standing,) = conformance(tree(tmp_path, expected_lines=said, expected_best_index=0))
-    assert [one.name for one in standing.wrong] == ["best_index", "final_perf"]
-    assert (standing.compared, standing.agree) == (3, 1)
+def test_extra_character_is_counted_as_wrong(tmp_path: Path) -> None:
+    lines = {"perf_str": LINE, "final_perf": BEST + " "}
+    (tally,) = conformance(tree(tmp_path, expected_lines=lines, expected_best_index=0))
+    assert [value.name for value in tally.wrong] == ["best_index", "final_perf"]
+    assert (tally.compared, tally.agree) == (3, 1)
 
 
-def test_lines_and_frameworks_that_are_not_known_are_not_compared(tmp_path: Path) -> None:
-    said = {"perf_str": LINE, "picture": "(:"}
-    (standing,) = conformance(tree(tmp_path / "a", expected_lines=said))
-    assert (standing.compared, standing.unsupported) == (2, 1)
-    (standing,) = conformance(tree(tmp_path / "b", "ranx"))
-    assert (standing.compared, standing.unsupported) == (0, 3)
-    (standing,) = conformance(tree(tmp_path / "c", "nobody"))
-    assert (standing.compared, standing.unsupported) == (0, 3)
-    (standing,) = conformance(tree(tmp_path / "d", options={"windows": [1]}))
-    assert (standing.compared, standing.unsupported) == (0, 3)
+def test_unknown_lines_and_frameworks_are_not_compared(tmp_path: Path) -> None:
+    lines = {"perf_str": LINE, "picture": "(:"}
+    (tally,) = conformance(tree(tmp_path / "a", expected_lines=lines))
+    assert (tally.compared, tally.unsupported) == (2, 1)
+    (tally,) = conformance(tree(tmp_path / "b", "ranx"))
+    assert (tally.compared, tally.unsupported) == (0, 3)
+    (tally,) = conformance(tree(tmp_path / "c", "nobody"))
+    assert (tally.compared, tally.unsupported) == (0, 3)
+    (tally,) = conformance(tree(tmp_path / "d", options={"windows": [1]}))
+    assert (tally.compared, tally.unsupported) == (0, 3)
 
 
 def test_all_report_cases_agree(golden: Path) -> None:
@@ -75,14 +75,14 @@ def test_all_report_cases_agree(golden: Path) -> None:
     assert {case.profile for case in cases} == {"smgcn", "smgcn-f1", "smgcn-icde"}
     for case in cases:
         checked = report_checks(case, rt.PROFILES[case.profile])
-        assert [one.wrong for one in checked] == [0] * len(checked), case.path.stem
+        assert [check.wrong for check in checked] == [0] * len(checked), case.path.stem
 
 
 @pytest.mark.parametrize(("profile", "lines"), [("smgcn", 7), ("smgcn-f1", 3), ("smgcn-icde", 4)])
 def test_report_cases_are_counted(profile: str, lines: int, golden: Path) -> None:
-    (standing,) = conformance(golden, [profile])
+    (tally,) = conformance(golden, [profile])
     reports = [case for case in load(golden, [profile]) if case.kind == "report"]
-    said = sum(len(report_checks(case, rt.PROFILES[profile])) for case in reports)
-    assert said == lines
+    checks = sum(len(report_checks(case, rt.PROFILES[profile])) for case in reports)
+    assert checks == lines
     values = sum(case.size for case in load(golden, [profile]) if case.kind != "report")
-    assert standing.compared == standing.agree == values + lines
+    assert tally.compared == tally.agree == values + lines

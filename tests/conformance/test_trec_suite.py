@@ -1,4 +1,4 @@
-"""The command lines of trec_eval's own test suite, line by line."""
+"""The commands of trec_eval's test suite: the output must be the same, line by line."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ import pytest
 from rectitude.cli import main
 
 SUITE = Path(os.environ.get("RECTITUDE_GOLDEN", ""), "suite", "trec_eval")
-THERE = bool(os.environ.get("RECTITUDE_GOLDEN")) and SUITE.is_dir()
-pytestmark = pytest.mark.skipif(not THERE, reason="set RECTITUDE_GOLDEN to the full golden tree")
-CASES: list[dict[str, Any]] = (
-    json.loads((SUITE / "cases.json").read_text("utf-8"))["cases"] if THERE else []
+AVAILABLE = bool(os.environ.get("RECTITUDE_GOLDEN")) and SUITE.is_dir()
+pytestmark = pytest.mark.skipif(
+    not AVAILABLE, reason="set RECTITUDE_GOLDEN to the full golden tree"
 )
-NOT_HERE = {
-    "prefs": "preferences between documents (-R prefs) are another kind of truth",
-    "qrels_prefs": "preference measures (-m all_prefs) are made of pairs of documents",
+CASES: list[dict[str, Any]] = (
+    json.loads((SUITE / "cases.json").read_text("utf-8"))["cases"] if AVAILABLE else []
+)
+UNSUPPORTED = {
+    "prefs": "preferences between documents (-R prefs) are not supported as truth",
+    "qrels_prefs": "preference measures (-m all_prefs) use pairs of documents",
     "qrels_jg": "judgement groups (-R qrels_jg) are several truths for one query",
     "-Z": "z-scores compare with the means of other systems",
 }
 
 
 def reason(case: dict[str, Any]) -> str:
-    """Why a case is not computed here; empty if it is."""
-    return next((why for flag, why in NOT_HERE.items() if flag in case["flags"]), "")
+    """Return why a case is not supported; empty if it is."""
+    return next((why for flag, why in UNSUPPORTED.items() if flag in case["flags"]), "")
 
 
 def ids(case: dict[str, Any]) -> str:
@@ -51,7 +53,7 @@ def test_the_lines_of_trec_eval_are_printed(
     assert capsys.readouterr().out.splitlines() == expected
 
 
-def test_the_cases_that_are_left_out_are_those_that_need_more_than_judged_documents() -> None:
+def test_only_cases_that_need_more_than_judged_documents_are_left_out() -> None:
     left_out = [ids(case) for case in CASES if reason(case)]
     assert left_out == [
         "prefs.test -m all_prefs -q -R prefs",

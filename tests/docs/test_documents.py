@@ -29,6 +29,7 @@ WITH_BLOCKS = [
     DOCS / "comirec.md",
     DOCS / "compare.md",
     DOCS / "report.md",
+    DOCS / "results.md",
     DOCS / "smgcn.md",
     DOCS / "synthetic.md",
     DOCS / "dense.md",
@@ -73,6 +74,34 @@ def test_every_document_with_code_is_run() -> None:
     for path in DOCUMENTS:
         if re.search(r"^```(python|console)$", path.read_text("utf-8"), re.MULTILINE):
             assert path in WITH_BLOCKS, f"{path.name} has code that nothing runs"
+
+
+def test_the_first_block_of_the_readme_can_be_pasted_after_installing(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    install, block = text.index("\npip install ."), text.index("\n```python\n")
+    assert install < block
+    done = run("-c", text[block:].split("```python\n")[1].partition("```")[0], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "| ndcg@10   |" in done.stdout
+
+
+@pytest.mark.parametrize("path", WITH_BLOCKS, ids=names(WITH_BLOCKS))
+def test_a_page_that_uses_the_sample_says_so_at_the_top(path: Path) -> None:
+    text = path.read_text("utf-8")
+    blocks = "".join(
+        re.findall(r"^```(?:python|console)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    )
+    used = re.search(
+        r"(?<![\w/-])(nearest|popular|test|train)\.csv|scores\.npz|(long|short)\.npy", blocks
+    )
+    if used and path.name != "README.md":
+        assert "`rectitude sample`" in "".join(text.splitlines(keepends=True)[:4])
+
+
+def test_the_index_names_every_page() -> None:
+    text = (DOCS / "README.md").read_text("utf-8")
+    pages = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    assert [page for page in pages if f"({page})" not in text and page != "README.md"] == []
 
 
 def test_a_wrong_output_is_noticed_and_can_be_rewritten(tmp_path: Path) -> None:

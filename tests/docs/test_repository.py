@@ -62,3 +62,13 @@ def test_an_old_python_is_told_so(tmp_path: Path) -> None:
     assert "needs Python 3.11 or newer" in done.stdout
     assert "2.7.18" in done.stdout
     assert not (tmp_path / "venv").exists()
+
+
+def test_where_is_what_names_files_that_exist() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    table = page.partition("## Where is what")[2].partition("## The rules")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "?" in line]
+    paths = [path for row in rows for path in re.findall(r"`([\w/]+(?:/|\.py))`", row)]
+    assert len(rows) >= 15
+    assert len(paths) >= len(rows)
+    assert [path for path in paths if not (ROOT / "src/rectitude" / path).exists()] == []

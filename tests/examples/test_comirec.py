@@ -75,7 +75,7 @@ def test_definitions_differ_as_they_must(run: tuple[str, dict[str, Any]]) -> Non
             own, hit = (found[label][f"ndcg@{k}"] for label in ("comirec", "comirec-hit"))
             assert own == pytest.approx(hit * found["comirec"][f"hit@{k}"], abs=1e-12)
         # history cannot be recommended again, so that what is left moves up
-        assert found["correct"]["recall@50"] >= found["comirec"]["recall@50"]
+        assert found["default"]["recall@50"] >= found["comirec"]["recall@50"]
 
 
 def test_an_index_finds_more_with_more_probes_and_all_of_it_at_last(

@@ -64,7 +64,7 @@ def test_every_predictor_has_the_seven_metrics_and_improvements_are_said_in_both
         assert list(values)[:7] == SEVEN
         assert values["accuracy@1"] <= values["accuracy@5"] <= values["accuracy@10"]
         assert values["accuracy@1"] <= values["mrr"] <= 1
-    for kind in ("own markov", "attention"):
+    for kind in ("per-user markov", "attention"):
         assert f"{kind}, one day of history -> seven:" in printed
     short, long = (100 * numbers[f"attention, {days}d"]["mrr"] for days in (1, 7))
     told = f"{short:.2f}% -> {long:.2f}%  {long - short:+.2f} pp ({long / short - 1:+.1%})"
@@ -75,8 +75,8 @@ def test_every_predictor_has_the_seven_metrics_and_improvements_are_said_in_both
 def test_more_history_and_more_than_counts_help(run: tuple[str, dict[str, Any]]) -> None:
     accuracy = {label: values["accuracy@1"] for label, values in run[1].items()}
     assert accuracy["attention, 7d"] > accuracy["attention, 1d"]
-    assert accuracy["attention, 7d"] > accuracy["own markov, 7d"]
-    assert accuracy["own markov, 7d"] > accuracy["markov"] > accuracy["commonest place"]
+    assert accuracy["attention, 7d"] > accuracy["per-user markov, 7d"]
+    assert accuracy["per-user markov, 7d"] > accuracy["markov"] > accuracy["commonest place"]
 
 
 def test_check_ins_are_unbalanced_seeded_and_in_order(parts: tuple[Any, Any]) -> None:

@@ -16,5 +16,5 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models of one's own can be imported from beside the tests."""
+    """Make custom models in the folder of the tests importable."""
     monkeypatch.syspath_prepend(str(Path(__file__).resolve().parent))

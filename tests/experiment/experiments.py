@@ -1,4 +1,4 @@
-"""A small experiment, models of one's own that do wrong, and a way to compare run folders."""
+"""A small experiment, faulty custom models, and a way to compare run folders."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ VOLATILE = ("log.jsonl", "environment.json", ".lock")
 
 
 def write(folder: Path, text: str = SMALL, name: str = "experiment.toml") -> Path:
-    """An experiment's file."""
+    """Write the file of an experiment, and return its path."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Every file of a run's folder by its hash, but for those that hold times."""
+    """Return the hash of every file in a run's folder, except files that contain times."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -67,7 +67,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 class Steady:
-    """A model that recommends the first items of train to everybody."""
+    """A model that recommends the first items of the training data to all users."""
 
     def __init__(self, first: int = 0) -> None:
         self.first = first
@@ -88,7 +88,7 @@ class Steady:
 
 
 class Spied(Steady):
-    """Remembers what it was fitted on, and whom it recommended to."""
+    """Records the rows it was trained on, and the users it recommended to."""
 
     fitted: ClassVar[list[set[int]]] = []
     asked: ClassVar[list[set[int]]] = []

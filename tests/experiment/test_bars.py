@@ -1,4 +1,4 @@
-"""What a terminal shows: a bar for what is being done, with rate and time left, and lines."""
+"""What a terminal shows: a progress bar with rate and time left, and a line per stage."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from rectitude.cli import output as watching
+from rectitude.experiment import bars as watching
 
 
-def test_stages_are_told_with_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_are_shown_with_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with watching.watched("auto") as tell:
+    with watching.watch("auto") as tell:
         tell({"event": "cached", "stage": "data"})
         tell({"event": "started", "stage": "models/ease"})
         tell({"event": "progress", "stage": "models/ease", "done": 3, "of": 10})
@@ -26,12 +26,12 @@ def test_stages_are_told_with_their_times(monkeypatch: pytest.MonkeyPatch) -> No
         message = "no [luck] today\nmore"
         tell({"event": "failed", "stage": "models/mine", "seconds": 0.1, "message": message})
     said = terminal.getvalue()
-    for words in ("kept", "data", "done", "models/ease", "failed", "no [luck] today"):
+    for words in ("cached", "data", "done", "models/ease", "failed", "no [luck] today"):
         assert words in said
     assert "more" not in said
 
 
-def test_a_bar_has_what_is_done_and_begins_again_for_other_work() -> None:
+def test_a_bar_shows_progress_and_restarts_for_other_work() -> None:
     with Progress(console=Console(file=io.StringIO())) as progress:
         bars = watching._Bars(progress)
         bars({"event": "started", "stage": "models/ease"})
@@ -44,9 +44,9 @@ def test_a_bar_has_what_is_done_and_begins_again_for_other_work() -> None:
 
 
 @pytest.mark.parametrize("how", ["auto", "quiet"])
-def test_nothing_is_written_where_nobody_watches(
-    how: str, capsys: pytest.CaptureFixture[str]
+def test_nothing_is_written_without_a_terminal(
+    how: watching.Shown, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with watching.watched(how) as tell:
+    with watching.watch(how) as tell:
         tell({"event": "started", "stage": "data"})
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""Nothing of somebody else's is removed or run, and nothing is learnt from what is to be found."""
+"""No foreign file is removed, no forbidden code runs, and no model is trained on the test set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments import SMALL, Steady, contents, write
 from test_shapes import with_split
 
 import rectitude as rt
-from rectitude.errors import BadName, UnwritableFile
+from rectitude.errors import BadExtension, BadName, BadSetting, UnwritableFile
 from rectitude.experiment.run import plan
 from rectitude.metrics import METRICS
 
@@ -33,48 +33,46 @@ space = { first = [0, 5, 9] }
 
 
 class Growing(Steady):
-    """A model that is updated, and remembers with which parameters and from which rows."""
+    """A model with update() that records its parameters and the rows it was trained on."""
 
     learnt: ClassVar[list[tuple[int, set[int]]]] = []
 
     def fit(self, train: Any) -> Steady:
-        self.rows_met = set(train.frame["row"])
-        self.learnt.append((self.first, set(self.rows_met)))
+        self.rows_seen = set(train.frame["row"])
+        self.learnt.append((self.first, set(self.rows_seen)))
         return super().fit(train)
 
     def update(self, train: Any) -> Growing:
-        self.rows_met |= set(train.frame["row"])
-        self.learnt.append((self.first, set(self.rows_met)))
+        self.rows_seen |= set(train.frame["row"])
+        self.learnt.append((self.first, set(self.rows_seen)))
         return self
 
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden", "a\n"])
-def test_a_model_that_is_handed_over_needs_a_name_that_a_file_can_have(
-    name: str, small: Path
-) -> None:
-    with pytest.raises(BadName, match="a model is named"):
+def test_a_model_passed_in_python_needs_a_valid_file_name(name: str, small: Path) -> None:
+    with pytest.raises(BadSetting, match="the name of a model is"):
         rt.run(small, models={name: Steady()})
     assert not (small.parent / "runs").exists()
 
 
-def test_a_model_that_is_handed_over_needs_a_name_of_its_own(tmp_path: Path) -> None:
+def test_a_model_passed_in_python_needs_a_unique_name(tmp_path: Path) -> None:
     config = {"data": {"shop": {}}, "models": {"popularity": {}}}
-    with pytest.raises(BadName, match="name one file"):
+    with pytest.raises(BadSetting, match="would share a file"):
         rt.run(config, models={"popularity": Steady()}, folder=tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", ["predictions", "values", "stages"])
-def test_a_folder_of_somebody_else_s_is_left_as_it_is(name: str, small: Path) -> None:
+def test_a_folder_with_other_content_is_left_unchanged(name: str, small: Path) -> None:
     own = small.parent / name / "mine"
     own.mkdir(parents=True)
     (own / "lists.csv").write_text("user,item\n")
     before = contents(small.parent)
-    with pytest.raises(UnwritableFile, match=f"holds {name}, and no run has written there"):
+    with pytest.raises(UnwritableFile, match=f"contains {name}, but is not the folder of a run"):
         rt.run(small, folder=small.parent)
     assert contents(small.parent) == before
 
 
-def test_only_a_run_s_own_folders_are_tidied(small: Path) -> None:
+def test_only_the_folders_of_a_run_are_tidied(small: Path) -> None:
     near = small.parent / "downloads" / ".part-of-a-film"
     near.parent.mkdir()
     near.write_bytes(b"half")
@@ -83,7 +81,7 @@ def test_only_a_run_s_own_folders_are_tidied(small: Path) -> None:
     assert near.read_bytes() == b"half"
 
 
-def test_where_the_environment_forbids_plugins_no_code_runs(
+def test_no_code_runs_if_the_environment_turns_plugins_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "model_that_writes.py").write_text(
@@ -92,12 +90,12 @@ def test_where_the_environment_forbids_plugins_no_code_runs(
     path = write(tmp_path, SMALL + '\n[models.mine]\npython = "model_that_writes:Model"\n')
     monkeypatch.setenv("RECTITUDE_PLUGINS", "off")
     for asked in (rt.run, plan):
-        with pytest.raises(BadName, match="would run code of its own"):
+        with pytest.raises(BadExtension, match="is custom code, which"):
             asked(path)
     assert not (tmp_path / "ran").exists()
 
 
-def test_without_plugins_metrics_of_other_packages_are_not_looked_for(
+def test_without_plugins_metrics_of_other_packages_are_not_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(METRICS, "_plugins_loaded", False)
@@ -109,7 +107,7 @@ def test_without_plugins_metrics_of_other_packages_are_not_looked_for(
 
 
 @pytest.mark.usefixtures("plugins")
-def test_a_model_that_is_updated_is_tuned_on_the_validation_part_alone(tmp_path: Path) -> None:
+def test_an_updated_model_is_tuned_only_on_the_validation_part(tmp_path: Path) -> None:
     import test_care  # as the experiment imports it
 
     learnt = test_care.Growing.learnt
@@ -130,7 +128,7 @@ def test_a_model_that_is_updated_is_tuned_on_the_validation_part_alone(tmp_path:
     assert [last[frozenset(parts[f"{number}-train"])] for number in range(3)] == chosen
 
 
-def test_slices_that_cannot_be_read_are_told_with_their_line(tmp_path: Path) -> None:
+def test_invalid_slices_are_reported_with_their_line(tmp_path: Path) -> None:
     path = write(
         tmp_path, SMALL.replace("[explain]", 'slices = ["known", "activity:0"]\n\n[explain]')
     )
@@ -139,9 +137,9 @@ def test_slices_that_cannot_be_read_are_told_with_their_line(tmp_path: Path) -> 
     assert not (tmp_path / "runs").exists()
 
 
-def test_slices_that_cannot_be_made_cost_no_number_and_are_told(tmp_path: Path) -> None:
-    text = SMALL.replace("[explain]", 'slices = ["known", "colour"]\n\n[explain]')
-    run = rt.run(write(tmp_path, text))
+def test_impossible_slices_are_reported_and_cost_no_other_result(tmp_path: Path) -> None:
+    text = SMALL.replace("[explain]", 'slices = ["known", "grade"]\n\n[explain]')
+    run = rt.run(write(tmp_path, text))  # purchases have no grades
     assert run.exit_code == 0, run.failures
     plain = rt.run(write(tmp_path, SMALL), folder=tmp_path / "plain")
     assert run.results["headline"] == plain.results["headline"]
@@ -149,4 +147,5 @@ def test_slices_that_cannot_be_made_cost_no_number_and_are_told(tmp_path: Path) 
     assert {one["by"] for one in told["slices"]["numbers"]} == {"all", "known"}
     left_out = told["ledger"]["counts"]["slices_left_out"]
     assert left_out["count"] == 1
-    assert "colour" in left_out["example"]
+    assert "grade" in left_out["example"]
+    assert "! slices left out: grade: this evaluation has no attribute 'grade'." in str(run)

@@ -1,4 +1,4 @@
-"""An experiment's file: what is wrong in it is said with the file, the line and the nearest key."""
+"""The file of an experiment: errors name the file, the line and the nearest key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from experiments import SMALL, write
 
 import rectitude as rt
-from rectitude.errors import BadName, RectitudeError, UnknownName, UnreadableFile
+from rectitude.errors import BadSetting, RectitudeError, UnknownName, UnreadableFile
 from rectitude.experiment.reading import load, schema, starter_text
 from rectitude.experiment.run import plan
 from rectitude.options import toml_lines
@@ -51,12 +51,12 @@ def said(folder: Path, text: str, name: str = "experiment.toml") -> str:
         ("neighbours = 20", "neighbors = 20", "neighbours"),
         ('step = "deduplicate"', 'step = "dedupe"', "deduplicate"),
         ('keep = "first"', 'keeps = "first"', "keep"),
-        ('"ndcg@10"', '"ndgc@10"', "ndcg"),
+        ('"ndcg@10"', '"ndgc@10"', "ndcg@10"),
         ("shop =", "shpo =", "shop"),
         ('mode = "off"\n\n[models', 'mode = "of"\n\n[models', "off"),
     ],
 )
-def test_a_typo_is_told_with_its_line_and_the_nearest_name(
+def test_a_typo_is_reported_with_its_line_and_the_nearest_name(
     right: str, wrong: str, nearest: str, tmp_path: Path
 ) -> None:
     assert right in SMALL
@@ -76,7 +76,7 @@ def test_a_typo_is_told_with_its_line_and_the_nearest_name(
         ('metrics = ["ndcg@10", "recall@{5,10}"]', "metrics = 3", "text in quotes or a list"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_told_with_its_line(
+def test_a_value_of_the_wrong_type_is_reported_with_its_line(
     right: str, wrong: str, expected: str, tmp_path: Path
 ) -> None:
     assert right in SMALL
@@ -86,39 +86,40 @@ def test_a_value_of_the_wrong_kind_is_told_with_its_line(
     assert expected in message
 
 
-def test_no_metric_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_empty_list_of_metrics_is_reported_with_its_line(tmp_path: Path) -> None:
     text = SMALL.replace('metrics = ["ndcg@10", "recall@{5,10}"]', "metrics = []")
-    assert f"line {line_of(text, 'metrics =')}: no metric was asked for" in said(tmp_path, text)
+    assert f"line {line_of(text, 'metrics =')}: no metric is given" in said(tmp_path, text)
 
 
-def test_all_mistakes_of_the_keys_are_told_at_once(tmp_path: Path) -> None:
+def test_all_wrong_keys_are_reported_at_once(tmp_path: Path) -> None:
     text = SMALL.replace("shop =", "shpo =").replace("metrics =", "metrcs =")
     message = said(tmp_path, text)
     assert "'shpo'" in message
     assert "'metrcs'" in message
 
 
-def test_files_that_do_not_exist_are_told_before_anything_runs(tmp_path: Path) -> None:
+def test_missing_files_are_reported_before_anything_runs(tmp_path: Path) -> None:
     text = SMALL.replace("shop = { rows = 2_000 }", 'path = "nothing.csv"')
     assert "line 2: " in (message := said(tmp_path, text))
     assert "nothing.csv does not exist" in message
     lists = SMALL + '\n[models.file]\npredictions = "lists.csv"\n'
-    assert "lists.csv is no file" in said(tmp_path, lists)
+    assert "lists.csv is not a file" in said(tmp_path, lists)
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_variable_that_is_not_set_is_named(
+def test_an_unset_environment_variable_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SOME_FOLDER", raising=False)
     text = SMALL.replace("shop = { rows = 2_000 }", 'path = "$SOME_FOLDER/log.csv"')
-    assert "line 2: '$SOME_FOLDER/log.csv' needs the variable SOME_FOLDER" in said(tmp_path, text)
+    message = said(tmp_path, text)
+    assert "line 2: '$SOME_FOLDER/log.csv' needs the environment variable SOME_FOLDER" in message
     (tmp_path / "log.csv").write_text("user,item,timestamp\n1,1,1\n")
     monkeypatch.setenv("SOME_FOLDER", str(tmp_path))
     assert plan(write(tmp_path, text))[0] == ("data", "to do")
 
 
-def test_a_file_that_is_no_toml_is_told_with_the_line(tmp_path: Path) -> None:
+def test_invalid_toml_is_reported_with_the_line(tmp_path: Path) -> None:
     path = write(tmp_path, "[data]\npath = a.csv\n")
     with pytest.raises(UnreadableFile, match="line 2"):
         load(path)
@@ -141,26 +142,26 @@ def test_tuning_needs_a_validation_part_and_parameters_that_exist(tmp_path: Path
     assert "low below high" in said(tmp_path, range_)
 
 
-def test_yaml_says_the_same_and_has_lines_too(tmp_path: Path) -> None:
+def test_yaml_works_like_toml_and_errors_have_lines_too(tmp_path: Path) -> None:
     run = rt.run(write(tmp_path, YAML, "experiment.yaml"))
     assert (run.folder / "config.yaml").read_text() == YAML
     wrong = YAML.replace("ratio: 0.2", "rato: 0.2")
     assert "experiment.yaml, line 8" in said(tmp_path, wrong, "experiment.yaml")
     twice = YAML.replace("  ratio: 0.2\n", "  ratio: 0.2\n  ratio: 0.3\n")
-    assert "line 9: split.ratio stands there twice" in said(tmp_path, twice, "experiment.yaml")
+    assert "line 9: split.ratio is given twice" in said(tmp_path, twice, "experiment.yaml")
     with pytest.raises(UnreadableFile, match="line 1: could not determine a constructor"):
         load(write(tmp_path, "!!python/object/apply:os.getcwd []\n", "evil.yaml"))
 
 
-def test_a_dict_is_an_experiment_and_its_keys_are_named(tmp_path: Path) -> None:
+def test_a_dict_is_an_experiment_and_errors_name_its_keys(tmp_path: Path) -> None:
     told = {"data": {"shop": {"rows": 2000}}, "models": {"popularity": {}, "random": {"sed": 1}}}
     with pytest.raises(UnknownName, match=r"experiment, models.random.sed: model 'random'"):
         rt.run(told, folder=tmp_path / "run")
-    with pytest.raises(BadName, match="interactions come from nothing"):
+    with pytest.raises(BadSetting, match="sources of interactions: none"):
         rt.run({"models": {"popularity": {}}}, folder=tmp_path / "run")
 
 
-def test_lines_are_found_in_any_way_of_writing_toml() -> None:
+def test_lines_are_found_in_any_style_of_toml() -> None:
     lines = toml_lines(
         '# a comment\na.b = 1\n[x]\nlist = [\n  1, # one\n  2,\n]\ntext = """\n[no.heading]\n"""\n'
         "[[steps]]\nstep = 'one'\n[[steps]]\n'step' = 'two'\ninside = { k = 1, l = 2 }\n"
@@ -174,7 +175,7 @@ def test_lines_are_found_in_any_way_of_writing_toml() -> None:
     assert ("no",) not in lines
 
 
-def test_tables_of_a_list_on_one_key_have_lines_of_their_own() -> None:
+def test_tables_in_a_list_have_separate_lines() -> None:
     lines = toml_lines(
         "steps = [\n  { step = 'one { step = 2' },\n"
         "  # { step = 'none' },\n  { step = 'two' },\n]\n"
@@ -200,5 +201,5 @@ def test_the_starter_runs_as_it_is(tmp_path: Path) -> None:
     assert run.results["models"]["ease"]["trials"] == 8
 
 
-def test_a_word_that_yaml_takes_for_false_is_told(tmp_path: Path) -> None:
+def test_a_word_that_yaml_reads_as_false_is_reported(tmp_path: Path) -> None:
     assert "write 'off' in quotes" in said(tmp_path, f"{YAML}\naudit: {{mode: off}}\n", "e.yaml")

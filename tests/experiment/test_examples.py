@@ -1,4 +1,4 @@
-"""The experiments that ship as examples, on real data."""
+"""The example experiments, on real data."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ def test_an_example_is_sound(path: Path, data: Path, tmp_path: Path) -> None:
     stages = plan(path, folder=tmp_path / "run")
     assert ("compare", "to do") in stages
     assert any(name.startswith("models/popularity") for name, _ in stages)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
+def test_an_example_that_tunes_says_what_it_needs(path: Path) -> None:
+    text = path.read_text("utf-8")
+    header, tuned = text.partition("\n\n")[0], ".tune]" in text
+    assert ("pip install 'rectitude[tune]'" in header) == tuned
 
 
 def test_ease_and_neighbours_clearly_beat_popularity_on_movielens(

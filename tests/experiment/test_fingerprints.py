@@ -1,4 +1,4 @@
-"""Whatever changes a result makes its stage again, and nothing else does."""
+"""A stage is run again exactly if something that its output depends on has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments import SMALL, contents, write
 
 import rectitude as rt
 from rectitude.experiment import fingerprints
-from rectitude.experiment.models import sources_of
+from rectitude.experiment.sources import sources_of
 from rectitude.metrics import METRICS
 
 PROFILE = 'framework = "Mine"\nversions = ["1"]\nabout = "Mine."\n\n[convention]\n{}\n'
@@ -32,7 +32,7 @@ def stages(run: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("told", ['"mine.toml"', '{ profile = "mine.toml" }'])
-def test_a_profile_file_is_found_beside_the_experiment_and_its_content_counts(
+def test_a_profile_file_next_to_the_experiment_is_found_and_its_content_matters(
     told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = SMALL.replace("[evaluate]\n", f"[evaluate]\nconvention = {told}\n")
@@ -46,7 +46,7 @@ def test_a_profile_file_is_found_beside_the_experiment_and_its_content_counts(
     assert value(path) > first
 
 
-def test_a_profile_to_explain_against_lies_beside_the_experiment(
+def test_a_profile_to_explain_against_can_be_next_to_the_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(
@@ -59,7 +59,7 @@ def test_a_profile_to_explain_against_lies_beside_the_experiment(
     assert run.results["explanation"] is not None
 
 
-def test_a_metric_of_ones_own_that_means_something_else_is_computed_again(
+def test_a_custom_metric_with_a_new_definition_is_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -79,18 +79,20 @@ def test_a_metric_of_ones_own_that_means_something_else_is_computed_again(
     assert found == [0.5, 1.0]
 
 
-def test_the_data_that_ship_count_as_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_files_of_the_package_count_as_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = tmp_path / "rectitude"
     (package / "experiment").mkdir(parents=True)
     (package / "profiles").mkdir()
     monkeypatch.setattr(fingerprints, "__file__", str(package / "experiment" / "fingerprints.py"))
     (package / "profiles" / "one.toml").write_text('ideal = "k"\n')
-    before = fingerprints._code()
+    before = fingerprints._hash_code()
     (package / "profiles" / "one.toml").write_text('ideal = "reachable"\n')
-    assert fingerprints._code() != before
+    assert fingerprints._hash_code() != before
 
 
-def test_slices_are_no_matter_of_the_audit_nor_of_the_models(tmp_path: Path) -> None:
+def test_slices_change_neither_the_audit_nor_the_models(tmp_path: Path) -> None:
     text = SMALL.replace('[audit]\nmode = "off"', '[audit]\nmode = "report"')
     one = stages(rt.run(write(tmp_path, text)))
     other = stages(
@@ -121,7 +123,7 @@ def test_every_seed_keeps_its_own_split(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("plugins")
-def test_editing_what_a_model_of_ones_own_imports_from_beside_it_counts(
+def test_editing_a_module_that_a_custom_model_imports_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -140,7 +142,7 @@ def test_editing_what_a_model_of_ones_own_imports_from_beside_it_counts(
     assert found[0] != found[1]
 
 
-def test_code_that_is_loaded_already_is_known_by_what_was_loaded(
+def test_loaded_code_is_identified_by_what_was_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -1,4 +1,4 @@
-"""SIGKILL at any moment: a rerun ends with the bits of a run that nobody disturbed."""
+"""Signals at any moment: a rerun gives the same files as a run without interruption."""
 
 from __future__ import annotations
 
@@ -15,21 +15,38 @@ from experiments import SMALL, TUNED, contents, write
 import rectitude as rt
 
 SOURCE = Path(rt.__file__).resolve().parents[1]
-KILLS = 5
+WINDOWS = SMALL.replace(
+    'how = "time_ratio"\nratio = 0.2\nvalidation = { how = "time_ratio", ratio = 0.2 }',
+    'how = "windows"\nspan = "30d"\nfolds = 2',
+)
+EXPERIMENTS = {"tuned": SMALL + TUNED, "windows": WINDOWS}
+STOPS = (
+    ("tuned", "SIGKILL"), ("windows", "SIGKILL"), ("tuned", "SIGTERM"), ("windows", "SIGINT"),
+    ("tuned", "SIGKILL"),
+)  # fmt: skip
+"""An experiment, and what stops it; the first early, the last late."""
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+Whole = tuple[dict[str, str], int]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], int]:
-    """What a run leaves behind, and how many things happen in it."""
-    path = write(tmp_path_factory.mktemp("whole"), SMALL + TUNED)
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Whole]:
+    """Run each experiment, and return its files and its number of events."""
+    return {
+        name: run_whole(text, tmp_path_factory.mktemp(name)) for name, text in EXPERIMENTS.items()
+    }
+
+
+def run_whole(text: str, folder: Path) -> Whole:
+    """Run an experiment without interruption."""
     events: list[object] = []
-    run = rt.run(path, watchers=[events.append])
+    run = rt.run(write(folder, text), watchers=[events.append])
     assert run.exit_code == 0
     return contents(run.folder), len(events)
 
 
-def killed_after(path: Path, events: int) -> int:
-    """Run an experiment in another process, and kill it when so much has happened."""
+def stopped_after(path: Path, events: int, name: str) -> int:
+    """Run an experiment in another process, and send it a signal after a number of events."""
     command = [sys.executable, "-m", "rectitude", "run", str(path), "--log", "json"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     with subprocess.Popen(
@@ -37,20 +54,22 @@ def killed_after(path: Path, events: int) -> int:
     ) as process:
         for _ in range(events):
             process.stderr.readline()
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(signal.Signals[name])
+        assert "Traceback" not in process.stderr.read()
         return process.wait()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize("number", range(KILLS))
-def test_a_killed_run_goes_on_and_gives_the_same_bits(
-    number: int, tmp_path: Path, undisturbed: tuple[dict[str, str], int]
+@pytest.mark.parametrize("number", range(len(STOPS)))
+def test_a_run_that_was_stopped_resumes_and_gives_identical_files(
+    number: int, tmp_path: Path, undisturbed: dict[str, Whole]
 ) -> None:
-    whole, events = undisturbed
-    path = write(tmp_path, SMALL + TUNED)
+    experiment, name = STOPS[number]
+    whole, events = undisturbed[experiment]
+    path = write(tmp_path, EXPERIMENTS[experiment])
     chance = random.Random(number)  # noqa: S311  (no secrets here)
-    moment = chance.randint(1 + events * number // KILLS, events * (number + 1) // KILLS)
-    assert killed_after(path, moment) in (-signal.SIGKILL, 0)
+    moment = chance.randint(1 + events * number // len(STOPS), events * (number + 1) // len(STOPS))
+    ends = {"SIGKILL": -signal.SIGKILL, "SIGTERM": -signal.SIGTERM, "SIGINT": 130}
+    assert stopped_after(path, moment, name) in (ends[name], 0)
     run = rt.run(path)
     assert run.exit_code == 0
     assert contents(run.folder) == whole

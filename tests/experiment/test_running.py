@@ -1,4 +1,4 @@
-"""Running: stages are kept, outputs whole, one writer a folder, and the same bits every time."""
+"""Running: stages are cached, outputs complete, one writer per folder, and results identical."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from rectitude.errors import RectitudeError, UnknownName, UnreadableFile, Unwrit
 from rectitude.experiment import store as storing
 from rectitude.experiment.results import Run
 from rectitude.experiment.run import plan
-from rectitude.experiment.store import held
+from rectitude.experiment.store import hold_folder
 
 FILES = {
     "config.toml", "environment.json", "manifest.json", "ledger.json", "results.json", "log.jsonl",
-    "values", "predictions", "stages", ".lock",
+    "values", "predictions", "stages", ".lock", "train.parquet", "truth.parquet",
 }  # fmt: skip
 
 
 def done(path: Path, **options: Any) -> tuple[Run, list[str]]:
-    """A run, and the stages that it did."""
+    """Run an experiment, and return the run and the stages that were not cached."""
     events: list[Any] = []
     run = rt.run(path, watchers=[events.append], **options)
     started = [one["stage"] for one in events if one["event"] == "started"]
@@ -78,7 +78,7 @@ def test_a_second_run_does_nothing_and_changes_nothing(small: Path) -> None:
     assert again.results == run.results
 
 
-def test_another_folder_gets_the_same_bits(small: Path, tmp_path: Path) -> None:
+def test_another_folder_gets_identical_files(small: Path, tmp_path: Path) -> None:
     one, two = rt.run(small), rt.run(small, folder=tmp_path / "other")
     assert contents(one.folder) == contents(two.folder)
 
@@ -105,7 +105,7 @@ def test_changed_bytes_of_the_data_are_noticed(tmp_path: Path) -> None:
     assert "data" in done(path)[1]
 
 
-def test_a_damaged_stage_is_made_again(small: Path) -> None:
+def test_a_damaged_stage_is_run_again(small: Path) -> None:
     run, _ = done(small)
     before = contents(run.folder)
     values = next((run.folder / "stages").glob("*/values.parquet"))
@@ -123,7 +123,7 @@ def test_another_seed_draws_the_tests_again(tmp_path: Path) -> None:
     assert done(path)[1] == ["compare"]
 
 
-def test_a_report_that_is_not_wanted_any_more_goes(small: Path) -> None:
+def test_a_report_that_is_turned_off_is_removed(small: Path) -> None:
     write(small.parent, SMALL.replace('[report]\nmode = "off"', '[report]\nmode = "write"'))
     folder = rt.run(small).folder
     assert "<script" in (folder / "report.html").read_text("utf-8")
@@ -140,7 +140,7 @@ def test_fresh_does_everything_again(small: Path) -> None:
     assert contents(again.folder) == before
 
 
-def test_models_that_left_the_file_leave_the_folder(small: Path) -> None:
+def test_models_removed_from_the_file_are_removed_from_the_folder(small: Path) -> None:
     rt.run(small)
     write(small.parent, SMALL.replace("[models.item-knn]\nneighbours = 20\n", ""))
     run = rt.run(small)
@@ -148,7 +148,7 @@ def test_models_that_left_the_file_leave_the_folder(small: Path) -> None:
     assert run.results["comparison"] is None
 
 
-def test_only_some_are_done_and_the_rest_is_said_to_be_left_out(small: Path) -> None:
+def test_only_some_stages_run_and_the_rest_is_listed_as_left_out(small: Path) -> None:
     run, stages = done(small, only=["popularity"])
     assert "models/popularity" in stages
     assert "models/item-knn" not in stages
@@ -180,20 +180,23 @@ def test_a_dry_run_says_what_is_there_and_writes_nothing(
     assert dict(plan(small, only=["popularity"]))["models/item-knn"] == "left out"
 
 
-def test_a_second_writer_is_refused_with_a_clear_message(small: Path) -> None:
+def test_a_second_writer_gets_a_clear_error(small: Path) -> None:
     folder = rt.run(small).folder
     before = contents(folder)
-    with held(folder), pytest.raises(UnwritableFile, match="is being written by this process"):
+    with (
+        hold_folder(folder),
+        pytest.raises(UnwritableFile, match="is in use by this process"),
+    ):
         rt.run(small)
     assert contents(folder) == before
     assert rt.run(small).exit_code == 0
 
 
-def test_the_lock_of_another_process_holds_and_dies_with_it(small: Path) -> None:
+def test_the_lock_of_another_process_is_released_when_it_ends(small: Path) -> None:
     folder = rt.run(small).folder
     code = (
-        "import sys, pathlib; from rectitude.experiment.store import held\n"
-        "with held(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        "import sys, pathlib; from rectitude.experiment.store import hold_folder\n"
+        "with hold_folder(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(rt.__file__).resolve().parents[1])}
     command = [sys.executable, "-c", code, str(folder)]
@@ -201,17 +204,17 @@ def test_the_lock_of_another_process_holds_and_dies_with_it(small: Path) -> None
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
     ) as process:
         assert process.stdout.readline() == b"held\n"
-        with pytest.raises(UnwritableFile, match=f"is being written by process {process.pid}"):
+        with pytest.raises(UnwritableFile, match=f"is in use by process {process.pid}"):
             rt.run(small)
         process.kill()
     assert rt.run(small).exit_code == 0
 
 
 def full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """From now on there is no space for files of this name."""
-    real = storing._attempt
+    """Simulate a full disk for files of this name."""
+    real = storing._catch_write_errors
 
-    def attempt(where: Path, action: Any) -> None:
+    def attempt(where: Path, action: Any, *written: Path) -> None:
         def failing() -> None:
             target = [None, *getattr(action, "args", ())][-1]
             if isinstance(target, Path) and target.name == name:
@@ -219,15 +222,15 @@ def full_disk(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             action()
 
-        real(where, failing)
+        real(where, failing, *written)
 
-    monkeypatch.setattr(storing, "_attempt", attempt)
+    monkeypatch.setattr(storing, "_catch_write_errors", attempt)
 
 
 @pytest.mark.parametrize(
     "name", ["log.parquet", "0-truth.parquet", "predictions.parquet", "done.json"]
 )
-def test_a_full_disk_is_told_and_nothing_is_half_written(
+def test_a_full_disk_is_reported_and_nothing_is_half_written(
     name: str, small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as patched:
@@ -244,13 +247,13 @@ def test_a_full_disk_is_told_and_nothing_is_half_written(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_an_error_of_polars_for_want_of_space_is_told_as_such() -> None:
+def test_a_full_disk_error_of_polars_is_reported() -> None:
     write_frame = storing.parquet_file(pl.DataFrame({"a": range(100_000)}))
     with pytest.raises(UnwritableFile, match="No space left on device"):
-        storing._attempt(Path("a"), lambda: write_frame(Path("/dev/full")))
+        storing._catch_write_errors(Path("a"), lambda: write_frame(Path("/dev/full")))
 
 
-def test_data_that_cannot_be_read_are_told_as_such(tmp_path: Path) -> None:
+def test_unreadable_data_are_reported(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,item,timestamp\n1,,3\n")
     path = write(tmp_path, SMALL.replace("shop = { rows = 2_000 }", 'path = "log.csv"'))
     with pytest.raises(RectitudeError) as caught:
@@ -262,7 +265,7 @@ def test_data_that_cannot_be_read_are_told_as_such(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_a_log_without_space_is_told(small: Path) -> None:
+def test_a_log_without_disk_space_is_reported(small: Path) -> None:
     folder = small.parent / "runs" / "experiment"
     folder.mkdir(parents=True)
     (folder / "log.jsonl").symlink_to("/dev/full")
@@ -270,13 +273,13 @@ def test_a_log_without_space_is_told(small: Path) -> None:
         rt.run(small)
 
 
-def test_a_folder_that_cannot_be_written_is_told(small: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(small: Path) -> None:
     (small.parent / "runs").write_text("a file")
     with pytest.raises(UnwritableFile, match="cannot be written"):
         rt.run(small)
 
 
-def test_what_a_dead_run_left_unfinished_is_removed(small: Path) -> None:
+def test_unfinished_files_of_a_killed_run_are_removed(small: Path) -> None:
     folder = rt.run(small).folder
     before = contents(folder)
     (folder / "stages" / ".part-dead").mkdir()
@@ -286,7 +289,9 @@ def test_what_a_dead_run_left_unfinished_is_removed(small: Path) -> None:
     assert contents(folder) == before
 
 
-def test_the_log_tells_what_happened_when(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_contains_events_with_times(
+    small: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", str(small), "--log", "json"]) == 0
     told = capsys.readouterr()
     events = [json.loads(line) for line in told.err.splitlines() if line.startswith("{")]
@@ -298,14 +303,14 @@ def test_the_log_tells_what_happened_when(small: Path, capsys: pytest.CaptureFix
     assert [one["stage"] for one in kept if one["event"] == "done"][-1] == "run"
 
 
-def test_nothing_is_said_on_the_way_where_nobody_watches(
+def test_nothing_is_printed_during_a_run_without_a_terminal(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(small)]) == 0
     assert capsys.readouterr().err == ""
 
 
-def test_a_search_goes_on_with_the_trials_it_has(tmp_path: Path) -> None:
+def test_a_search_resumes_with_its_finished_trials(tmp_path: Path) -> None:
     path = write(tmp_path, SMALL + TUNED)
     whole = contents(rt.run(path, folder=tmp_path / "whole").folder)
 
@@ -325,7 +330,7 @@ def test_a_search_goes_on_with_the_trials_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("plugins")
-def test_tuning_sees_the_validation_part_alone(tmp_path: Path) -> None:
+def test_tuning_only_uses_the_validation_part(tmp_path: Path) -> None:
     own = '[models.mine]\npython = "experiments:Spied"\n[models.mine.tune]\ntrials = 3\n'
     run = rt.run(write(tmp_path, SMALL + own + "space = { first = [0, 5, 9] }\n"))
     assert run.exit_code == 0, run.failures
@@ -346,7 +351,7 @@ def test_tuning_sees_the_validation_part_alone(tmp_path: Path) -> None:
     assert not any(rows & set(parts["truth"]["row"]) for rows in Spied.fitted)
 
 
-def test_every_trial_is_counted_and_the_best_is_taken(tmp_path: Path) -> None:
+def test_every_trial_is_counted_and_the_best_is_used(tmp_path: Path) -> None:
     run = rt.run(write(tmp_path, SMALL + TUNED))
     tuned = run.results["models"]["tuned"]
     assert tuned["trials"] == 4

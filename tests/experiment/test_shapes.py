@@ -1,4 +1,4 @@
-"""Folds, seeds, windows, candidates, parts that exist, lists from files."""
+"""Folds, seeds, windows, candidates, existing splits, lists from files."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def test_windows_are_a_series_of_splits(tmp_path: Path) -> None:
     assert [one["name"] for one in run.results["splits"]] == ["window-1", "window-2"]
 
 
-def test_moments_are_dates_of_toml(tmp_path: Path) -> None:
+def test_times_can_be_toml_dates(tmp_path: Path) -> None:
     run = rt.run(write(tmp_path, with_split('how = "at_time"\nt = 2022-08-01\n')))
     assert run.exit_code == 0, run.failures
     assert run.results["config"]["split"]["t"] == "2022-08-01"
 
 
-def test_a_framework_s_protocol_splits_in_its_own_words(tmp_path: Path) -> None:
+def test_a_framework_protocol_uses_its_own_parameter_names(tmp_path: Path) -> None:
     text = 'protocol = "elliot"\nstrategy = "temporal_hold_out"\ntest_ratio = 0.2\n'
     run = rt.run(write(tmp_path, with_split(text)))
     assert run.exit_code == 0, run.failures
@@ -87,7 +87,7 @@ def test_windows_have_a_mean_of_windows_a_mean_of_lists_and_a_curve(tmp_path: Pa
     assert all(one["new_items"] <= one["items"] for one in facts)
 
 
-def test_a_stream_is_tested_and_learnt_step_by_step(tmp_path: Path) -> None:
+def test_a_stream_is_tested_and_trained_on_step_by_step(tmp_path: Path) -> None:
     text = with_split('how = "prequential"\nstart = 0.5\nevery = 30\nsteps = 3\n')
     run = rt.run(write(tmp_path, text))
     assert run.exit_code == 0, run.failures
@@ -96,7 +96,7 @@ def test_a_stream_is_tested_and_learnt_step_by_step(tmp_path: Path) -> None:
     assert [two - one for one, two in pairwise(rows)] == [30, 30]
 
 
-def test_updating_learns_the_same_as_refitting_and_goes_on_after_a_stop(tmp_path: Path) -> None:
+def test_updating_equals_refitting_and_resumes_after_an_interruption(tmp_path: Path) -> None:
     text = with_split('how = "windows"\nspan = "40D"\nfolds = 3\n')
     text += '\n[models.updated]\nmodel = "item-knn"\nneighbours = 20\nlearning = "update"\n'
     path = write(tmp_path, text)
@@ -128,7 +128,7 @@ def test_sampled_candidates_are_the_same_for_all_models(tmp_path: Path) -> None:
     assert len(hashes) == 1
 
 
-def test_parts_that_exist_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_an_existing_split_is_used_unchanged(tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
     pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 2, 3]}).write_csv(parts / "train.csv")

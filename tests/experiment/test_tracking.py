@@ -10,7 +10,7 @@ from experiments import SMALL, TUNED, write
 import rectitude as rt
 
 pytestmark = [
-    # the store's own packages warn of each other
+    # the packages of the store warn about each other
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -20,7 +20,7 @@ def test_a_run_is_logged_once_with_definitions_and_artifacts(
 ) -> None:
     pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed: pip install sqlalchemy")
     tracking = pytest.importorskip("mlflow.tracking", reason="mlflow is not installed")
-    monkeypatch.chdir(tmp_path)  # artifacts go below the folder one is in
+    monkeypatch.chdir(tmp_path)  # artifacts are written below the current folder
     uri = f"sqlite:///{tmp_path}/store.db"
     path = write(tmp_path, SMALL + TUNED + f'\n[mlflow]\nuri = "{uri}"\nexperiment = "shop"\n')
     run = rt.run(path)
@@ -46,7 +46,7 @@ def test_a_run_is_logged_once_with_definitions_and_artifacts(
     assert len(client.search_runs([place])) == 8
 
 
-def test_a_store_that_cannot_be_reached_is_a_failure_of_that_alone(
+def test_an_unreachable_store_fails_only_the_mlflow_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mlflow.tracking", reason="mlflow is not installed")
@@ -55,3 +55,23 @@ def test_a_store_that_cannot_be_reached_is_a_failure_of_that_alone(
     assert run.exit_code == 1
     assert [one["stage"] for one in run.failures] == ["mlflow"]
     assert run.results["headline"]["popularity"]
+
+
+def test_a_database_of_mlflow_is_there_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracking = pytest.importorskip("mlflow.tracking", reason="mlflow is not installed")
+    monkeypatch.chdir(tmp_path)  # MLflow writes artifacts to the current folder
+    database = tmp_path / "mlflow" / "store.db"
+    path = write(tmp_path, SMALL + f'\n[mlflow]\nuri = "sqlite:///{database}"\n')
+
+    def stop(*_: object, **__: object) -> None:
+        raise RuntimeError("stopped while the tables were created")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tracking.MlflowClient, "search_experiments", stop)
+        assert [failure["stage"] for failure in rt.run(path).failures] == ["mlflow"]
+    assert not database.exists()
+    assert rt.run(path).failures == []
+    assert database.exists()
+    assert [entry.name for entry in database.parent.iterdir()] == ["store.db"]

@@ -74,10 +74,9 @@ def lists_of(case: Case, convention: Convention) -> dict[Any, One]:
         if convention.unjudged == "dropped":
             drawn = convention.negative_grades == "sampled"
             mine = [(i, s) for i, s in mine if i in grades and not (drawn and grades[i] < 0)]
-        place = {item: n for n, item in enumerate(grades)}
         tie = {
-            "pessimistic": lambda i, g=grades, p=place: (g.get(i, -inf), p.get(i, 0)),
-            "optimistic": lambda i, g=grades, p=place: (-g.get(i, -inf), p.get(i, 0)),
+            "pessimistic": lambda i, g=grades: (g.get(i, -inf), i),
+            "optimistic": lambda i, g=grades: (-g.get(i, -inf), i),
             "given": lambda i: 0,
             "item_ascending": lambda i: i,
             "item_descending": lambda i: -i,

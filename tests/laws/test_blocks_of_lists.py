@@ -19,7 +19,7 @@ def parted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
     monkeypatch.setenv("RECTITUDE_THREADS", request.param)
 
     def part() -> None:
-        for name, value in (("_PARTED", 1), ("_MANY_LISTS", 1), ("_LISTS", 4)):
+        for name, value in (("_LISTS_FOR_BLOCKS", 1), ("_MANY_LISTS", 1), ("_LISTS_PER_BLOCK", 4)):
             monkeypatch.setattr(adding, name, value)
 
     return part

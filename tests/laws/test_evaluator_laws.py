@@ -185,7 +185,7 @@ def test_lists_of_users_who_are_spread_over_batches(
         if weighted:
             more["weights"] = pl.DataFrame({"session": keys, "weight": weights})
         if dense:
-            return rt.Scores(scores, lists=keys, users=owners), truth, more
+            return rt.Scores(scores, lists=keys, users=owners, items=range(5)), truth, more
         named = {"user": owners, "session": keys, "score": scores}
         table = pl.DataFrame({**named, "item": [list(range(5))] * len(keys)})
         return table.explode("score", "item"), truth, more

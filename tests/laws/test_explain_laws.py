@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import METRIC_SWITCHES, Case, cases, conventions, names
 
@@ -29,6 +29,27 @@ Question = tuple[str, Switches, Switches]
 GOLDEN = Path(__file__).resolve().parents[1] / "conformance" / "golden" / "inputs"
 PROFILES = ("default", "trec_eval-9", "rectools", "recbole", "elliot")
 few = settings(max_examples=40)
+ROUNDED = (
+    Case(
+        ((0, 0, 2.0), (0, 1, 0.5), (0, 2, 0.0), (0, 3, -1.0)),
+        ((0, 3, 3.0), (0, 0, 3.0)),
+        (),
+    ),
+    (
+        "ndcg",
+        {"gain": "exp2", "undefined": "zero"},
+        {"gain": "binary", "undefined": "one", "discount": "log_from_second"},
+    ),
+)
+"""With one grade only, `gain` has no effect except on the last bits of NDCG."""
+ROUNDED_PERCENT = (
+    Case(((0, 0, -1.0),), ((0, 0, 3.0), (0, 1, 3.0), (0, 2, 3.0)), ()),
+    (
+        "ndcg",
+        {"undefined": "zero"},
+        {"undefined": "zero", "relevant_from": 1.0, "scale": "percent", "gain": "linear"},
+    ),
+)
 
 
 GENERAL: dict[str, tuple[Any, ...]] = {
@@ -103,6 +124,8 @@ def test_parts_add_up_to_the_gap_between_what_evaluate_gives(
 
 @few
 @given(cases(), questions())
+@example(*ROUNDED)
+@example(*ROUNDED_PERCENT)
 def test_exchanged_ends_give_the_negatives(case: Case, question: Question) -> None:
     metric, *both = question
     found, turned = explained(case, metric, *both), explained(case, metric, *both[::-1])
@@ -156,6 +179,8 @@ def test_what_does_not_matter_can_be_changed_freely(case: Case, question: Questi
 
 @few
 @given(cases(), questions())
+@example(*ROUNDED)
+@example(*ROUNDED_PERCENT)
 def test_sampled_parts_add_up_too_and_turn_their_signs(case: Case, question: Question) -> None:
     metric, *both = question
     with patch.object(attribution, "EXACT", 2):

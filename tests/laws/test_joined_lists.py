@@ -15,7 +15,7 @@ import rectitude as rt
 from rectitude.arrays import Ragged
 from rectitude.judge.judged import Extras, Judged, Need, join
 from rectitude.metrics.choices import CHOICES
-from rectitude.metrics.registry import Facts, Metric, Ratio, require_in, taken
+from rectitude.metrics.registry import Facts, Metric, Ratio, require_in, take_arguments
 
 BY_ITEMS = ("shown", "stock", "wanted", "people", "unseen", "met", "predicted", "scored")
 KINDS = ["lists", "scores", "average", "logits"]
@@ -70,7 +70,7 @@ def values(lists: Judged, metric: Metric, facts: Facts) -> Any:
     given |= {"facts": facts} if metric.wants_facts else {}
     if metric.counts is not None:
         every = np.ones(lists.size, bool)
-        return metric.counts(lists, 3, every, **taken(metric.counts, given))
+        return metric.counts(lists, 3, every, **take_arguments(metric.counts, given))
     ratio = metric.function(lists, 3, **given)
     return {"above": ratio.above, "below": ratio.below}
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rectitude.data.log import ROW, Log, open_log
-from rectitude.prepare import STEPS
-from rectitude.prepare.draws import uniform
-from rectitude.prepare.order import Ties, by_time
-from rectitude.prepare.steps import repeats
+from rectitude.preparing import STEPS
+from rectitude.preparing.draws import uniform
+from rectitude.preparing.order import Ties, by_time
+from rectitude.preparing.steps import repeats
 
 COLUMNS = ["user", "item", "grade", "timestamp"]
 EVERY_STEP: list[tuple[str, dict[str, Any]]] = [

@@ -77,13 +77,17 @@ def test_renaming_ids_changes_nothing(
         lambda n: f"id-{n}é",
         lambda n: 2**63 + n,
     ]
-    before = bits(case.evaluate(ALL, switches))
+    if items != sorted(items):  # among equal scores and grades, ids decide what these see
+        listed, seen = UNORDERED, {**switches, "discount_by": "rank"}
+    else:
+        listed, seen = ALL, switches
+    before = bits(case.evaluate(listed, seen))
     for kind in kinds:
         renamed = case.renamed(
             {user: kind(users[user]) for user in range(6)},
             {item: kind(items[item]) for item in range(8)},
         )
-        assert bits(renamed.evaluate(ALL, switches)) == before
+        assert bits(renamed.evaluate(listed, seen)) == before
 
 
 @pytest.mark.parametrize("unit", ["list", "user"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.aggregate.sums import Sums
-from rectitude.errors import BadName, RectitudeError, UnreadableFile
+from rectitude.errors import NotComparable, RectitudeError, UnreadableFile
 from rectitude.metrics.names import parse
 from rectitude.profiles import profile_of
 
@@ -175,9 +175,9 @@ def test_slices_that_are_cut_differently_are_not_added() -> None:
         users = data["users"].with_columns(age=pl.Series([*ages]))
         evaluators.append(rt.Evaluator("mrr", slices="age:2"))
         evaluators[-1].update(data["lists"], data["truth"], users=users)
-    with pytest.raises(BadName, match=r"cut differently.*\n.*same edges.*\n.*price:10"):
+    with pytest.raises(NotComparable, match=r"cut differently.*\n.*same edges.*\n.*price:10"):
         evaluators[0] + evaluators[1]
-    with pytest.raises(BadName, match="slices="):
+    with pytest.raises(NotComparable, match="slices="):
         evaluators[0] + rt.Evaluator("mrr")
 
 
@@ -187,7 +187,7 @@ def test_a_batch_that_is_refused_leaves_no_trace_in_slices() -> None:
     evaluator.update(data["lists"], data["truth"], users=data["users"])
     before = evaluator.compute().slices
     other = data["users"].with_columns(age=pl.Series([*range(100, 100 + SIZE)]))
-    with pytest.raises(BadName, match="cut differently"):
+    with pytest.raises(NotComparable, match="cut differently"):
         evaluator.update(data["lists"], data["truth"], users=other)
     assert evaluator.compute().slices == before
     assert evaluator.batches == 1

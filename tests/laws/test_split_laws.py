@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.errors import RectitudeError
-from rectitude.prepare.order import Level, standing
+from rectitude.preparing.order import Level, standing
 from rectitude.splits.run import SPLITTERS
 from rectitude.splits.split import Split
-from rectitude.splits.unknown import facts_of, slices, unknown
+from rectitude.splits.unknown import flag_unknown, slices, treat_unknown
 
 WITHIN = {"how": "leave_last", "keep": 0, "short": "all"}
 WAYS: Mapping[str, list[dict[str, Any]]] = {
@@ -208,12 +208,12 @@ def test_slices_are_the_truth_and_the_policy_drops_the_unknown_ones(table: pl.Da
     counted = dict(slices(split).select("slice", "rows").rows())
     assert sum(counted.values()) == split.truth.frame.height
     try:
-        known = unknown(split, users="drop", items="drop")
+        known = treat_unknown(split, users="drop", items="drop")
     except RectitudeError:
         assert counted["warm"] == 0
         return
     assert known.truth.frame.height == counted["warm"]
-    assert not any(facts_of(known)[name].any() for name in ("users", "items"))
+    assert not any(flag_unknown(known)[name].any() for name in ("users", "items"))
 
 
 @given(table=TABLES, seed=st.integers(0, 3))

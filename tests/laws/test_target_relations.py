@@ -16,7 +16,7 @@ from rectitude.convention import SWITCHES
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS
 from rectitude.metrics.choices import CHOICES
-from rectitude.metrics.classes import class_counts
+from rectitude.metrics.classes import count_classes
 from rectitude.metrics.names import parse
 
 ROUNDING = 1e-12
@@ -133,7 +133,7 @@ def test_micro_averages_and_weighted_recall_are_accuracy(case: Case, ties: str) 
 
 @every_rule
 def test_class_metrics_stay_within_their_bounds(case: Case, ties: str) -> None:
-    names = [name for name in METRICS if METRICS[name].counts is class_counts]
+    names = [name for name in METRICS if METRICS[name].counts is count_classes]
     lists = judged_by(ties, case, *names)
     for name in names:
         low, high = METRICS[name].bounds
@@ -163,7 +163,7 @@ def test_renumbering_the_classes_changes_no_bit_of_a_class_metric(
     moved = [[row[c] for c in order] for row in logits], [order.index(t) for t in targets]
     before, after = classified(*case), classified(*moved)
     for name in METRICS:
-        if METRICS[name].counts is class_counts:
+        if METRICS[name].counts is count_classes:
             assert mean(name, before).hex() == mean(name, after).hex(), name
 
 

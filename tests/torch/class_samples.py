@@ -12,7 +12,7 @@ from rectitude.torch.metrics import RatingMetric, TopKMetric, UserAverageTopKMet
 
 
 class GuidePrecision(TopKMetric):
-    """Precision@K of WarpRec's guide, with its errors mended."""
+    """Precision@K of WarpRec's guide, with its errors fixed."""
 
     hits: Tensor
     users: Tensor
@@ -40,14 +40,14 @@ class GuidePrecision(TopKMetric):
 
 
 class Found(UserAverageTopKMetric):
-    """Recall, with single precision on the way as in WarpRec's own metrics."""
+    """Recall, computed in single precision as in WarpRec's own metrics."""
 
     def compute_scores(self, preds: Any, target: Any, top_k_rel: Any, **given: Any) -> Tensor:
         return top_k_rel.sum(dim=1) / target.sum(dim=1).clamp(min=1)
 
 
 class ByKeyword(TopKMetric):
-    """A metric that takes blocks as keywords; what it was handed stays with it."""
+    """A metric that takes blocks as keywords and remembers what it received."""
 
     blocks = (
         "binary_relevance", "discounted_relevance", "valid_users", "top_k_indices", "top_k_values",
@@ -70,7 +70,7 @@ class AbsoluteError(RatingMetric):
 
 
 class Batch(NamedTuple):
-    """Scores, grades, and whose rows they are."""
+    """Scores, grades, and the users of the rows."""
 
     preds: Tensor
     ground: Tensor
@@ -83,7 +83,7 @@ class Batch(NamedTuple):
 
 
 def batch(users: int = 60, items: int = 40, *, levels: int = 8, seed: int = 0) -> Batch:
-    """Scores with many ties, grades 0 to 3, and some users with nothing to find."""
+    """Scores with many ties, grades from 0 to 3, and some users without relevant items."""
     random = np.random.default_rng(seed)
     scores = random.integers(0, levels, (users, items)).astype(np.float64)
     grades = random.integers(1, 4, (users, items)) * (random.random((users, items)) < 0.06)
@@ -91,7 +91,7 @@ def batch(users: int = 60, items: int = 40, *, levels: int = 8, seed: int = 0) -
     return Batch(torch.from_numpy(scores), torch.from_numpy(grades).double(), torch.arange(users))
 
 
-def truth_of(given: Batch) -> dict[str, Any]:
-    """The same grades as a table."""
-    rows, columns = given.ground.numpy().nonzero()
-    return {"user": rows, "item": columns, "rating": given.ground.numpy()[rows, columns]}
+def truth_of(source: Batch) -> dict[str, Any]:
+    """Return the same grades as a table."""
+    rows, columns = source.ground.numpy().nonzero()
+    return {"user": rows, "item": columns, "rating": source.ground.numpy()[rows, columns]}

@@ -1,4 +1,4 @@
-"""Evaluations shared out among processes, and the same in one."""
+"""Evaluations that are divided among processes, and the same evaluations in one process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Share = list[list[int]]
 
 
 def padded(rank: int, world: int) -> Share:
-    """Batches of two, as a sampler makes them that repeats rows until all have as many."""
+    """Batches of two from a sampler that repeats rows until all processes have equally many."""
     sampler = DistributedSampler(range(ROWS), world, rank, shuffle=True, seed=1)
     rows = list(sampler)
     return [rows[first : first + 2] for first in range(0, len(rows), 2)]
@@ -46,8 +46,8 @@ def padded(rank: int, world: int) -> Share:
 
 def uneven(rank: int, world: int) -> Share:
     """All rows in the last processes, none in the first."""
-    mine = [row for row in range(ROWS) if (row % (world - 1)) + 1 == rank]
-    return [mine[:3], mine[3:]] if mine else []
+    own_rows = [row for row in range(ROWS) if (row % (world - 1)) + 1 == rank]
+    return [own_rows[:3], own_rows[3:]] if own_rows else []
 
 
 def alone(rank: int, world: int) -> Share:
@@ -55,8 +55,8 @@ def alone(rank: int, world: int) -> Share:
 
 
 def scores(evaluator: Any, rows: list[int]) -> None:
-    held = rt.Scores(SCORES[rows], users=[NAMES[row] for row in rows])
-    evaluator.update(held, MARKED[rows], train=TRAIN)
+    predictions = rt.Scores(SCORES[rows], users=[NAMES[row] for row in rows])
+    evaluator.update(predictions, MARKED[rows], train=TRAIN)
 
 
 def logits(evaluator: Any, rows: list[int]) -> None:
@@ -72,13 +72,13 @@ def lists(evaluator: Any, rows: list[int]) -> None:
 
 
 def shown(evaluator: Any, rows: list[int]) -> None:
-    """Lists over a catalogue that is the same in every process."""
-    held = Ranked(SCORES[rows].topk(6).indices, users=IDS[rows])
-    evaluator.update(held, MARKED[rows].to_sparse(), items=list(range(COLUMNS)))
+    """Add lists over a catalogue that is the same in every process."""
+    predictions = Ranked(SCORES[rows].topk(6).indices, users=IDS[rows])
+    evaluator.update(predictions, MARKED[rows].to_sparse(), items=list(range(COLUMNS)))
 
 
 def whole_truth(evaluator: Any, rows: list[int]) -> None:
-    """Every batch is handed the truth of everybody."""
+    """Add a batch with the truth of all users."""
     evaluator.update(rt.Scores(SCORES[rows], users=[NAMES[row] for row in rows]), TRUTH)
 
 
@@ -100,14 +100,14 @@ SHARES = {"padded": padded, "uneven": uneven}
 
 
 def content(evaluation: rt.Evaluation) -> dict[str, Any]:
-    """All that must not depend on how lists were shared out."""
+    """Return everything that must not depend on how lists were divided."""
     results = {
         name: (result.value.hex(), result.state, result.ties, result.interval, result.counted)
         for name, result in evaluation.results.items()
     }
     inputs = evaluation.manifest["inputs"]
-    told = {"lists_repeated", "lists_short"}
-    counts = {e.name: (e.count, e.of) for e in evaluation.ledger if e.name not in told}
+    dividing = {"lists_repeated", "lists_short"}
+    counts = {e.name: (e.count, e.of) for e in evaluation.ledger if e.name not in dividing}
     return {
         "results": results,
         "failures": {name: str(error) for name, error in evaluation.failures.items()},
@@ -117,8 +117,10 @@ def content(evaluation: rt.Evaluation) -> dict[str, Any]:
     }
 
 
-def made(case: str, share: Callable[[int, int], Share], rank: int, world: int) -> Evaluator:
-    """One process's own evaluator."""
+def make_evaluator(
+    case: str, share: Callable[[int, int], Share], rank: int, world: int
+) -> Evaluator:
+    """Return the evaluator of one process."""
     feed, metrics, convention = CASES[case]
     evaluator = Evaluator(metrics, convention, intervals=True)
     for rows in share(rank, world):
@@ -127,31 +129,31 @@ def made(case: str, share: Callable[[int, int], Share], rank: int, world: int) -
 
 
 def together(rank: int, world: int) -> dict[str, Any]:
-    """Every case, as one process sees it after all have been gathered."""
-    found: dict[str, Any] = {}
+    """Return every case as one process sees it after all have been gathered."""
+    results: dict[str, Any] = {}
     for name, share in SHARES.items():
         for case in CASES:
-            evaluation = made(case, share, rank, world).gathered().compute()
-            found[f"{case}, {name}"] = content(evaluation)
+            evaluation = make_evaluator(case, share, rank, world).gathered().compute()
+            results[f"{case}, {name}"] = content(evaluation)
             repeated = evaluation.ledger.entries.get("lists_repeated")
-            found[f"{case}, {name}, repeated"] = None if repeated is None else str(repeated)
-    found["metric"] = in_torchmetrics(rank, world)
-    found["nameless"] = without_ids(rank, world)
-    found["errors"] = {name: error(work, rank) for name, work in ERRORS.items()}
-    return found
+            results[f"{case}, {name}, repeated"] = None if repeated is None else str(repeated)
+    results["metric"] = in_torchmetrics(rank, world)
+    results["nameless"] = without_ids(rank, world)
+    results["errors"] = {name: error(work, rank) for name, work in ERRORS.items()}
+    return results
 
 
 def in_torchmetrics(rank: int, world: int) -> dict[str, Any]:
-    """Values of a metric that several processes update, before, during and after it is synced."""
+    """Return values of a metric that several processes update, before and after it is synced."""
     metric = RankingMetric(CLASSES)
-    own = []
+    steps = []
     for rows in padded(rank, world):
         value = metric(SCORES[rows, :4], TARGETS[rows], ids=IDS[rows])
-        own.append(float(value["mrr"]))
+        steps.append(float(value["mrr"]))
     values = {name: float(value).hex() for name, value in metric.compute().items()}
-    mine = metric.evaluator.settled().compute().manifest["lists"]
+    lists = metric.evaluator.settled().compute().manifest["lists"]
     whole = metric.evaluation()
-    return {"values": values, "own": mine, "steps": len(own), "content": content(whole)}
+    return {"values": values, "own": lists, "steps": len(steps), "content": content(whole)}
 
 
 def without_ids(rank: int, world: int) -> tuple[int, str]:
@@ -163,7 +165,7 @@ def without_ids(rank: int, world: int) -> tuple[int, str]:
 
 
 def broken(rank: int) -> None:
-    """One process hands over a NaN, and only hears of it when all come together."""
+    """One process adds a NaN; the error is raised when the processes gather."""
     evaluator = Later(CLASSES)
     bad = SCORES[:2, :4] if rank else torch.full((2, 4), float("nan"))
     evaluator.update(bad, TARGETS[:2], ids=IDS[2 * rank : 2 * rank + 2])
@@ -171,21 +173,21 @@ def broken(rank: int) -> None:
 
 
 def contradicting(rank: int) -> None:
-    """The same list has another truth in another process."""
+    """The same list has a different truth in another process."""
     evaluator = Evaluator(CLASSES)
     evaluator.update(SCORES[:2, :4], torch.tensor([0, rank]), ids=IDS[:2])
     evaluator.gathered()
 
 
 def mixed(rank: int) -> None:
-    """Ids are numbers here and text there."""
+    """Ids are numbers in one process and text in the other."""
     evaluator = Evaluator(CLASSES)
     evaluator.update(SCORES[:2, :4], TARGETS[:2], ids=["a", "b"] if rank else [1, 2])
     evaluator.gathered()
 
 
 class Later(Evaluator):
-    """Takes batches over when it must, as from a device."""
+    """Processes batches later, as if they were on a GPU."""
 
     def _stays(self, device: torch.device) -> bool:
         return False
@@ -203,10 +205,10 @@ def error(work: Callable[[int], None], rank: int) -> tuple[str, str]:
 
 
 def process(rank: int, world: int, meeting: str, folder: str) -> None:
-    """What each process does; what it found lies in a file."""
+    """Run all cases in one process, and write the results to a file."""
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=world)
     try:
-        found = together(rank, world)
-        Path(folder, f"{rank}").write_bytes(pickle.dumps(found))
+        results = together(rank, world)
+        Path(folder, f"{rank}").write_bytes(pickle.dumps(results))
     finally:
         dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""Metrics of attributes over tensors have the bits of arrays."""
+"""Metrics of attributes over tensors give exactly the values of arrays."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "laws"))
 from test_attribute_laws import CONVENTION, NAMES, SIZE, WIDTH, part, world
 
 
-def test_scores_in_tensors_have_the_bits_of_arrays() -> None:
-    given = world(3)
-    predictions, truth, more = part(given, np.arange(SIZE), "scores")
+def test_scores_in_tensors_give_exactly_the_values_of_arrays() -> None:
+    data = world(3)
+    predictions, truth, more = part(data, np.arange(SIZE), "scores")
     whole = rt.evaluate(predictions, truth, NAMES, CONVENTION, **more)
-    found = Evaluator(NAMES, CONVENTION, repeats="counted")
+    evaluator = Evaluator(NAMES, CONVENTION, repeats="counted")
     for rows in np.array_split(np.random.default_rng(0).permutation(SIZE), 4):
-        _, truth, more = part(given, np.sort(rows), "scores")
+        _, truth, more = part(data, np.sort(rows), "scores")
         items = [f"i{i}" for i in range(WIDTH)]
-        scores = torch.from_numpy(given["scores"][np.sort(rows)])
+        scores = torch.from_numpy(data["scores"][np.sort(rows)])
         batch = rt.Scores(scores, users=[f"u{row}" for row in np.sort(rows)], items=items)
-        found.update(batch, truth, **more)
-    assert found.compute().values() == whole.values()
+        evaluator.update(batch, truth, **more)
+    assert evaluator.compute().values() == whole.values()
     assert len(whole.values()) == len(NAMES)
 
 
-def test_lists_in_tensors_that_come_again_count_once() -> None:
+def test_repeated_lists_in_tensors_count_once() -> None:
     scores = torch.rand((6, 9), generator=torch.Generator().manual_seed(1))
     top = scores.topk(5).indices
     truth = {"user": list(range(6)), "item": top[:, 1].tolist()}
@@ -54,9 +54,13 @@ def test_lists_in_tensors_that_come_again_count_once() -> None:
     ]
     lists = {row: top[row].tolist() for row in range(6)}
     whole = rt.evaluate(lists, truth, names, **more)
-    found = Evaluator(names, repeats="once")
+    evaluator = Evaluator(names, repeats="once")
     for rows in ([0, 1, 2], [2, 3, 4, 5, 0]):
-        own = {"user": rows, "item": [truth["item"][row] for row in rows]}
-        mine = {"user": rows, "town": [users["town"][row] for row in rows]}
-        found.update(Ranked(top[rows], users=torch.tensor(rows)), own, **{**more, "users": mine})
-    assert found.compute().values() == whole.values()
+        batch_truth = {"user": rows, "item": [truth["item"][row] for row in rows]}
+        batch_users = {"user": rows, "town": [users["town"][row] for row in rows]}
+        evaluator.update(
+            Ranked(top[rows], users=torch.tensor(rows)),
+            batch_truth,
+            **{**more, "users": batch_users},
+        )
+    assert evaluator.compute().values() == whole.values()

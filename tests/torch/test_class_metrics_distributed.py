@@ -1,4 +1,4 @@
-"""Accumulators of several processes, reduced by their sum, are those of one."""
+"""The accumulators of several processes, reduced by their sum, equal those of one process."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ USERS = 30
 SHARES = ("uneven", "one has nothing")
 
 
-def made() -> MetricSet:
+def make_metrics() -> MetricSet:
     return MetricSet([GuidePrecision, Found, AbsoluteError], cutoffs=(3, 10), num_users=USERS)
 
 
 def rows_of(process: int, shares: str) -> torch.Tensor:
-    """Which rows a process is given: users appear up to twice, in one process or in both."""
+    """Return the rows of a process: users occur up to twice, in one process or in both."""
     rows = torch.arange(2 * USERS)
     if shares == "one has nothing":
         return rows if process == 0 else rows[:0]
     return rows[:13] if process == 0 else rows[13:]
 
 
-def fed(metrics: MetricSet, rows: torch.Tensor) -> None:
-    given = batch(users=2 * USERS)
-    given = given._replace(user_indices=given.user_indices % USERS)
-    for part in rows.split(7):
-        given.add_to(metrics, part)
+def add_rows(metrics: MetricSet, rows: torch.Tensor) -> None:
+    data = batch(users=2 * USERS)
+    data = data._replace(user_indices=data.user_indices % USERS)
+    for block in rows.split(7):
+        data.add_to(metrics, block)
 
 
 def state_of(metrics: MetricSet) -> dict[str, Any]:
@@ -50,19 +50,19 @@ def work(process: int, folder: str) -> None:
         "gloo", init_method=f"file://{folder}/meet", rank=process, world_size=PROCESSES,
         timeout=timedelta(seconds=60),
     )  # fmt: skip
-    found = {}
+    results = {}
     for shares in SHARES:
-        metrics = made()
-        fed(metrics, rows_of(process, shares))
-        found[shares] = state_of(metrics)
-    torch.save(found, f"{folder}/{process}.pt")
+        metrics = make_metrics()
+        add_rows(metrics, rows_of(process, shares))
+        results[shares] = state_of(metrics)
+    torch.save(results, f"{folder}/{process}.pt")
     distributed.destroy_process_group()
 
 
 @pytest.mark.filterwarnings("ignore:The ``compute`` method of metric:UserWarning")
-def test_processes_add_up_to_the_bits_of_one(tmp_path: Path) -> None:
-    alone = made()
-    fed(alone, torch.arange(2 * USERS))
+def test_processes_add_up_to_exactly_the_result_of_one(tmp_path: Path) -> None:
+    alone = make_metrics()
+    add_rows(alone, torch.arange(2 * USERS))
     multiprocessing.spawn(work, (str(tmp_path),), nprocs=PROCESSES)
     expected = state_of(alone)
     for process in range(PROCESSES):

@@ -1,4 +1,4 @@
-"""Metric classes in `evaluate`: judged lists as rows, and the convention around them."""
+"""Metric classes in `evaluate`: judged lists as rows of tensors, under any convention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIES = ["pessimistic", "optimistic", "item_ascending", "item_descending"]
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
     metric_registry.register("MyPrecision", title="Precision, as a class")(GuidePrecision)
-    metric_registry.register("FarPrecision", reach="cutoff")(Heir)
+    metric_registry.register("FarPrecision", reach="cutoff")(CutoffPrecision)
     metric_registry.register("MyRecall")(Found)
     before = set(metric_registry.list_registered())
     yield
@@ -31,23 +31,23 @@ def registered() -> Iterator[None]:
         metric_registry.remove(name)
 
 
-class Heir(GuidePrecision):
-    """The same, told to look no further than the cutoff."""
+class CutoffPrecision(GuidePrecision):
+    """The same metric, registered to use only the ranks up to the cutoff."""
 
 
-def both(predictions: Any, truth: Any, **given: Any) -> None:
-    """The class and the built-in metric must give the same bits, per list and overall."""
+def compare(predictions: Any, truth: Any, **given: Any) -> None:
+    """Check that the class and the built-in metric give equal values, per list and overall."""
     names = [f"{n}@{k}" for n in ("precision", "MyPrecision", "FarPrecision") for k in CUTOFFS]
     names += [f"{n}@{k}" for n in ("recall", "MyRecall") for k in CUTOFFS]
-    found = rt.evaluate(predictions, truth, names, **given)
-    assert not found.failures
-    per_list = found.per_list()
+    evaluation = rt.evaluate(predictions, truth, names, **given)
+    assert not evaluation.failures
+    per_list = evaluation.per_list()
     pairs = [("precision", "MyPrecision"), ("precision", "FarPrecision"), ("recall", "MyRecall")]
-    for built_in, own in pairs:
+    for built_in, custom in pairs:
         for k in CUTOFFS:
-            assert found[f"{built_in}@{k}"] == found[f"{own}@{k}"]
-            one, other = per_list[f"{built_in}@{k}"], per_list[f"{own}@{k}"]
-            assert one.equals(other.alias(one.name), null_equal=True)
+            assert evaluation[f"{built_in}@{k}"] == evaluation[f"{custom}@{k}"]
+            expected, values = per_list[f"{built_in}@{k}"], per_list[f"{custom}@{k}"]
+            assert expected.equals(values.alias(expected.name), null_equal=True)
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -55,19 +55,19 @@ def both(predictions: Any, truth: Any, **given: Any) -> None:
 def test_a_class_equals_the_built_in_metric_on_dense_scores(
     ties: str, relevant_from: float | None
 ) -> None:
-    given = batch()
+    data = batch()
     convention = {"ties": ties, "relevant_from": relevant_from}
-    both(rt.Scores(given.preds.numpy()), truth_of(given), convention=convention)
+    compare(rt.Scores(data.preds.numpy()), truth_of(data), convention=convention)
 
 
-def test_a_class_equals_the_built_in_metric_where_train_is_masked() -> None:
-    given = batch()
+def test_a_class_equals_the_built_in_metric_if_training_items_are_masked() -> None:
+    data = batch()
     random = np.random.default_rng(3)
     seen = (random.random((60, 40)) < 0.5).nonzero()
     train = {"user": seen[0], "item": seen[1]}
     for seen_items in ("removed", "last", "kept"):
         convention = {"seen": seen_items, "unknown_users": "keep", "unknown_items": "keep"}
-        both(rt.Scores(given.preds.numpy()), truth_of(given), train=train, convention=convention)
+        compare(rt.Scores(data.preds.numpy()), truth_of(data), train=train, convention=convention)
 
 
 def test_a_class_equals_the_built_in_metric_on_lists() -> None:
@@ -75,50 +75,50 @@ def test_a_class_equals_the_built_in_metric_on_lists() -> None:
         "ann": list("abcdef"), "bob": ["a"], "cem": [], "dot": list("zyx"), "eve": list("edcba"),
     }  # fmt: skip
     truth = {"ann": ["f", "b", "q"], "bob": ["z", "y"], "cem": ["a"], "eve": ["e"], "gil": ["a"]}
-    both(lists, truth)
+    compare(lists, truth)
 
 
 def test_a_class_equals_the_built_in_metric_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "CELLS", 500)
-    given = batch()
-    both(rt.Scores(given.preds.numpy()), truth_of(given))
+    data = batch()
+    compare(rt.Scores(data.preds.numpy()), truth_of(data))
 
 
-def test_a_class_equals_the_built_in_metric_where_users_have_several_lists() -> None:
-    given = batch()
+def test_a_class_equals_the_built_in_metric_if_users_have_several_lists() -> None:
+    data = batch()
     lists = [f"s{n}" for n in range(60)]
     users = [n % 25 for n in range(60)]
-    truth = truth_of(given)
+    truth = truth_of(data)
     truth = {
         "session": [lists[u] for u in truth["user"]],
         "user": [users[u] for u in truth["user"]],
         "item": truth["item"],
     }
     for unit in ("list", "user"):
-        both(
-            rt.Scores(given.preds.numpy(), users=users, lists=lists),
+        compare(
+            rt.Scores(data.preds.numpy(), users=users, lists=lists),
             truth,
             list_key="session",
             convention={"unit": unit},
         )
 
 
-def test_batches_of_an_evaluator_give_the_same_bits() -> None:
-    given = batch()
-    whole = rt.evaluate(rt.Scores(given.preds.numpy()), truth_of(given), "MyPrecision@5")
+def test_batches_of_an_evaluator_give_the_same_value() -> None:
+    data = batch()
+    whole = rt.evaluate(rt.Scores(data.preds.numpy()), truth_of(data), "MyPrecision@5")
     evaluator = rt.Evaluator("MyPrecision@5")
     for rows in np.array_split(np.arange(60), 4):
-        part = given._replace(ground=given.ground[rows])
+        part = data._replace(ground=data.ground[rows])
         truth = truth_of(part)
         truth["user"] = rows[truth["user"]]
-        evaluator.update(rt.Scores(given.preds.numpy()[rows], users=rows), truth)
+        evaluator.update(rt.Scores(data.preds.numpy()[rows], users=rows), truth)
     assert evaluator.compute()["MyPrecision@5"] == whole["MyPrecision@5"]
 
 
-def test_a_class_that_looks_through_the_list_sees_all_ranks() -> None:
+def test_a_class_that_uses_the_whole_list_sees_all_ranks() -> None:
     @metric_registry.register("MyMrr")
     class MyMrr(BaseMetric):
-        """One over the rank of the first hit, however far down."""
+        """One over the rank of the first hit, at any rank."""
 
         def __init__(self, num_users: int) -> None:
             super().__init__()
@@ -133,12 +133,12 @@ def test_a_class_that_looks_through_the_list_sees_all_ranks() -> None:
         def compute(self) -> dict[str, Tensor]:
             return {self.name: self.best}
 
-    given = batch()
-    found = rt.evaluate(rt.Scores(given.preds.numpy()), truth_of(given), ["mrr", "MyMrr"])
-    assert found["MyMrr"] == found["mrr"]
+    data = batch()
+    evaluation = rt.evaluate(rt.Scores(data.preds.numpy()), truth_of(data), ["mrr", "MyMrr"])
+    assert evaluation["MyMrr"] == evaluation["mrr"]
     lists = {"ann": ["a", "b"], "bob": ["b", "a"]}
-    found = rt.evaluate(lists, {"ann": ["b", "q"], "bob": ["q"]}, ["mrr", "MyMrr"])
-    assert found["MyMrr"] == found["mrr"]
+    evaluation = rt.evaluate(lists, {"ann": ["b", "q"], "bob": ["q"]}, ["mrr", "MyMrr"])
+    assert evaluation["MyMrr"] == evaluation["mrr"]
 
 
 def test_numbers_of_the_constructor_are_set_in_the_name() -> None:
@@ -152,29 +152,29 @@ def test_numbers_of_the_constructor_are_set_in_the_name() -> None:
             return self.alpha * top_k_rel[:, : self.first].any(dim=1)
 
     lists, truth = {"u": ["a", "b"]}, {"u": ["b"]}
-    found = rt.evaluate(lists, truth, ["Mixed@2", "Mixed[alpha=0.25,first=2]@2"])
-    assert found.values() == {"Mixed@2": 0.0, "Mixed[alpha=0.25,first=2]@2": 0.25}
-    assert "0.25 of 2 places" in found.definition("Mixed[alpha=0.25,first=2]@2")
+    evaluation = rt.evaluate(lists, truth, ["Mixed@2", "Mixed[alpha=0.25,first=2]@2"])
+    assert evaluation.values() == {"Mixed@2": 0.0, "Mixed[alpha=0.25,first=2]@2": 0.25}
+    assert "0.25 of 2 places" in evaluation.definition("Mixed[alpha=0.25,first=2]@2")
     failed = rt.evaluate(lists, truth, "Mixed[first=1.5]@2").failures["Mixed[first=1.5]@2"]
-    assert "first of Mixed cannot be 1.5" in str(failed)
+    assert "first of Mixed is 1.5" in str(failed)
 
 
-def test_the_definition_of_a_class_is_told_apart_by_its_source() -> None:
-    given = {"u": ["a"]}
-    found = rt.evaluate(given, given, ["MyPrecision@1", "FarPrecision@1", "MyRecall@1"])
-    prints = {result.fingerprint for result in found.results.values()}
+def test_the_definition_of_a_class_depends_on_its_source() -> None:
+    lists = {"u": ["a"]}
+    evaluation = rt.evaluate(lists, lists, ["MyPrecision@1", "FarPrecision@1", "MyRecall@1"])
+    prints = {result.fingerprint for result in evaluation.results.values()}
     assert len(prints) == 3
-    assert "Precision, as a class" in str(found.definition("MyPrecision@1"))
+    assert "Precision, as a class" in str(evaluation.definition("MyPrecision@1"))
 
 
 def failure(name: str, lists: Any = None, truth: Any = None, **given: Any) -> Exception:
     lists, truth = lists or {"u": ["a", "b"]}, truth or {"u": ["a"]}
-    found = rt.evaluate(lists, truth, [name, "mrr"], **given)
-    assert "mrr" in found.values()  # the others go on
-    return found.failures[name]
+    evaluation = rt.evaluate(lists, truth, [name, "mrr"], **given)
+    assert "mrr" in evaluation.values()  # other metrics are not affected
+    return evaluation.failures[name]
 
 
-def test_a_class_with_a_cutoff_wants_one() -> None:
+def test_a_class_with_a_cutoff_requires_one() -> None:
     error = failure("MyPrecision")
     assert isinstance(error, BadName) and "MyPrecision@10" in str(error)
 
@@ -198,7 +198,9 @@ def test_a_class_with_one_number_for_all_says_where_it_works() -> None:
 
 
 @pytest.mark.parametrize("returned", [0.5, {}, {"a": 1.0}, {"a": torch.ones(1), "b": 1}])
-def test_a_class_that_returns_something_else_is_told_what_to_return(returned: Any) -> None:
+def test_a_class_that_returns_something_else_gets_an_error_with_the_right_form(
+    returned: Any,
+) -> None:
     @metric_registry.register("Odd")
     class Odd(TopKMetric):
         def update(self, preds: Any, **given: Any) -> None: ...
@@ -232,13 +234,13 @@ def test_a_class_that_needs_more_says_what() -> None:
     assert isinstance(error, MissingNeed) and "item_interactions" in str(error)
 
 
-def test_relevant_grades_that_a_tensor_cannot_tell_are_refused() -> None:
+def test_relevant_grades_that_a_tensor_cannot_represent_are_refused() -> None:
     truth = {"user": ["u", "u"], "item": ["a", "b"], "rating": [0.0, 1.0]}
     error = failure("MyPrecision@1", truth=truth, convention={"relevant_from": 0})
     assert isinstance(error, BadGrades) and "1 relevant items" in str(error)
 
 
-def test_a_truth_that_counts_items_twice_is_refused() -> None:
+def test_a_truth_with_repeated_items_is_refused() -> None:
     error = failure(
         "MyPrecision@1",
         truth={"user": ["u", "u"], "item": ["a", "a"]},

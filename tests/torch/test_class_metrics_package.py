@@ -27,7 +27,7 @@ def run(*words: str | Path, path: list[Path], cwd: Path) -> subprocess.Completed
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package is installed, without network and without its dependencies."""
+    """The folder with the installed package; no network and no dependencies."""
     pytest.importorskip("hatchling", reason="hatchling is not installed: pip install hatchling")
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(PACKAGE, folder / "package")
@@ -39,25 +39,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    lists = [f"u{u},i{(u * 7 + place) % 20},{place}" for u in range(6) for place in range(1, 13)]
+    lists = [f"u{u},i{(u * 7 + rank) % 20},{rank}" for u in range(6) for rank in range(1, 13)]
     truth = [f"u{u},i{(u * 5 + n * 3) % 20}" for u in range(6) for n in range(4)]
     (tmp_path / "recs.csv").write_text("\n".join(["user,item,rank", *lists]))
     (tmp_path / "test.csv").write_text("\n".join(["user,item", *truth]))
     return tmp_path
 
 
-GIVEN = ("evaluate", "--truth", "test.csv", "--predictions", "recs.csv", "--metrics")
+ARGUMENTS = ("evaluate", "--truth", "test.csv", "--predictions", "recs.csv", "--metrics")
 
 
 def test_metrics_of_an_installed_package_work_on_the_command_line(site: Path, files: Path) -> None:
     names = ("enough@10", "enough[least=3]@10", "ShelfHits[width=1]@10", "precision@10")
-    command = ("-W", "error", "-m", "rectitude", *GIVEN, *names, "--definitions")
+    command = ("-W", "error", "-m", "rectitude", *ARGUMENTS, *names, "--definitions")
     done = run(*command, "--per-list", "values.csv", path=[site], cwd=files)
     assert done.returncode == 0, done.stderr
     assert "| ShelfHits[width=1]@10 |" in done.stdout
     assert "shelves of 1 places with anything relevant" in done.stdout
     values = pl.read_csv(files / "values.csv")
-    # A shelf of one place has a hit exactly where the place is relevant.
+    # A shelf of one rank has a hit exactly if the item at that rank is relevant.
     assert values["ShelfHits[width=1]@10"].to_list() == values["precision@10"].to_list()
     assert 0 < values["enough[least=3]@10"].mean() < values["enough@10"].mean() < 1
 
@@ -78,7 +78,7 @@ def test_metrics_of_a_package_are_loaded_only_when_asked_for(site: Path, files: 
 def test_a_broken_package_is_named_and_the_rest_works(site: Path, files: Path) -> None:
     broken = files / "torch.py"
     broken.write_text("raise ImportError('no torch here')")
-    done = run("-m", "rectitude", *GIVEN, "enough@10", path=[files, site], cwd=files)
+    done = run("-m", "rectitude", *ARGUMENTS, "enough@10", path=[files, site], cwd=files)
     assert done.returncode == 0, done.stderr
     assert "enough@10" in done.stdout
-    assert "metrics of package 'shelf-metrics' failed: ImportError" in done.stderr
+    assert "metrics of package 'shelf-metrics' failed to load: ImportError" in done.stderr

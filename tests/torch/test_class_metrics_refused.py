@@ -1,4 +1,5 @@
-"""What metric classes refuse: at definition, at registration, and in `update`, state unchanged."""
+"""What metric classes refuse: at definition, at registration, and in `update`, which then changes
+nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from class_samples import AbsoluteError, Found, GuidePrecision, batch
 
 import rectitude as rt
 from rectitude.errors import (
+    BadArgument,
+    BadExtension,
     BadGrades,
     BadIds,
     BadName,
@@ -34,7 +37,7 @@ from rectitude.torch.metrics import (
 
 
 @pytest.mark.parametrize("missing", ["torch", "torchmetrics"])
-def test_what_is_missing_is_said_with_the_command_that_installs_it(missing: str) -> None:
+def test_a_missing_package_is_named_with_the_command_to_install_it(missing: str) -> None:
     script = f"import sys; sys.modules[{missing!r}] = None; import rectitude.torch.metrics"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
@@ -79,7 +82,7 @@ MISSING = {
 
 @pytest.mark.parametrize("words", MISSING)
 def test_a_class_that_forgets_a_method_is_refused_when_it_is_defined(words: str) -> None:
-    with pytest.raises(BadName, match=f"metric class Mine has {words}"):
+    with pytest.raises(BadExtension, match=f"metric class Mine has {words}"):
         MISSING[words]()
 
 
@@ -92,17 +95,17 @@ def test_a_class_with_its_own_update_needs_no_formula() -> None:
 
 @pytest.mark.parametrize("cls", [TopKMetric, UserAverageTopKMetric, RatingMetric, BaseMetric])
 def test_an_unfinished_class_cannot_be_registered(cls: Any) -> None:
-    with pytest.raises(BadName, match="is not complete"):
+    with pytest.raises(BadExtension, match="still has abstract methods"):
         metric_registry.register("Mine")(cls)
     assert "Mine" not in metric_registry and "Mine" not in rt.METRICS
 
 
-def test_what_is_no_metric_class_cannot_be_registered() -> None:
-    with pytest.raises(BadName, match="a class that inherits BaseMetric"):
+def test_what_is_not_a_metric_class_cannot_be_registered() -> None:
+    with pytest.raises(BadExtension, match="a class that inherits from BaseMetric"):
         metric_registry.register("Mine")(dict)  # type: ignore[type-var]
-    with pytest.raises(BadName, match="cannot be named"):
+    with pytest.raises(BadName, match="the name of a metric is <class"):
         metric_registry.register(Found)  # type: ignore[arg-type]  forgotten parentheses
-    with pytest.raises(BadName, match="cannot be named 'my metric'"):
+    with pytest.raises(BadName, match="the name of a metric is 'my metric'"):
         metric_registry.register("my metric")
 
 
@@ -110,6 +113,29 @@ def test_what_is_no_metric_class_cannot_be_registered() -> None:
 def test_a_name_means_one_metric_in_any_case(name: str) -> None:
     with pytest.raises(BadName, match="exists already"):
         metric_registry.register(name)(Found)
+
+
+def test_a_class_with_a_name_in_use_is_told_how_it_can_be_used() -> None:
+    taken = type("Precision", (Found,), {})
+    with pytest.raises(BadName) as caught:
+        metric_registry.register()(taken)
+    assert "@metric_registry.register('MyPrecision')" in str(caught.value)
+    assert "MetricSet(Precision, cutoffs=(10,))" in str(caught.value)
+    assert list(MetricSet(taken, cutoffs=(10,), num_users=3).members) == ["Precision@10"]
+
+
+def test_a_class_by_its_import_path_is_registered_and_says_that_it_needs_a_cutoff() -> None:
+    lists, truth = {"u": ["a", "x"], "v": ["x", "y"]}, {"u": ["a"], "v": ["z"]}
+    try:
+        evaluation = rt.evaluate(lists, truth, ["class_samples:Found@2"])
+        assert list(evaluation) == ["Found@2"]
+        assert rt.METRICS["Found"].cutoff == "needed"
+        failed = rt.evaluate(lists, truth, ["class_samples:Found", "mrr"]).failures["Found"]
+        assert "'Found' has no cutoff" in str(failed)
+        at = rt.evaluate(lists, truth, ["class_samples:Found"], cutoffs=[1, 2])
+        assert list(at) == ["Found@1", "Found@2"]
+    finally:
+        metric_registry.remove("Found")
 
 
 def test_a_name_of_another_class_is_refused_and_the_same_class_is_not() -> None:
@@ -123,7 +149,7 @@ def test_a_name_of_another_class_is_refused_and_the_same_class_is_not() -> None:
         metric_registry.remove("Mine")
 
 
-def test_an_unknown_class_is_answered_with_the_nearest() -> None:
+def test_an_unknown_class_raises_an_error_with_the_nearest_name() -> None:
     metric_registry.register("FoundHere")(Found)
     try:
         with pytest.raises(UnknownName, match="did you mean 'FoundHere'"):
@@ -133,54 +159,54 @@ def test_an_unknown_class_is_answered_with_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, None, True, "5"])
-def test_a_cutoff_is_a_whole_number_from_1_on(k: Any) -> None:
-    with pytest.raises(BadName, match="a whole number from 1 on"):
+def test_a_cutoff_is_a_whole_number_of_at_least_1(k: Any) -> None:
+    with pytest.raises(BadArgument, match="a whole number of at least 1"):
         Found(k, num_users=3)
 
 
 def test_an_unknown_unit_is_refused() -> None:
-    with pytest.raises(BadName, match="'user' or 'list'"):
+    with pytest.raises(BadArgument, match="'user' or 'list'"):
         Found(3, num_users=3, unit="lists")  # type: ignore[arg-type]
 
 
-def test_a_set_wants_metrics_and_cutoffs() -> None:
-    with pytest.raises(BadName, match="no metric was asked for"):
+def test_a_set_requires_metrics_and_cutoffs() -> None:
+    with pytest.raises(BadArgument, match="metrics is empty"):
         MetricSet([], (5,))
-    with pytest.raises(BadName, match="cutoffs, such as"):
+    with pytest.raises(BadArgument, match="cutoffs, such as"):
         MetricSet([Found], num_users=3)
     with pytest.raises(MissingNeed, match="Found needs num_users"):
         MetricSet([Found], (5,))
 
 
 def meta(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor on another device, wherever the tests run."""
+    """Return a tensor on another device, on any machine."""
     return tensor.to("meta")
 
 
-def spoilt(tensor: torch.Tensor, value: float) -> torch.Tensor:
-    other = tensor.clone()
-    other[3, 2] = value
-    return other
+def with_value(tensor: torch.Tensor, value: float) -> torch.Tensor:
+    changed = tensor.clone()
+    changed[3, 2] = value
+    return changed
 
 
 Change = Callable[[torch.Tensor], Any]
 WRONG: dict[str, tuple[str, Change, type[Exception], str]] = {
-    "NaN": ("preds", lambda t: spoilt(t, torch.nan), BadScores, "1 of 2400 .*row 3, column 2"),
+    "NaN": ("preds", lambda t: with_value(t, torch.nan), BadScores, "1 of 2400 .*row 3, column 2"),
     "an array": ("preds", lambda t: t.numpy(), BadScores, "given ndarray as preds"),
     "whole": ("preds", lambda t: t.long(), BadScores, "torch.int64"),
     "flat": ("preds", lambda t: t[0], BadScores, r"shape \(40,\)"),
-    "few items": ("preds", lambda t: t[:, :9], BadScores, "first 10 items, and rows have 9"),
+    "few items": ("preds", lambda t: t[:, :9], BadScores, "needs 10 items per list.*has 9"),
     "sparse": ("ground", lambda t: t.to_sparse(), BadScores, r"ground.to_dense\(\)"),
-    "elsewhere": ("preds", meta, BadScores, "preds is on meta, and Found on cpu"),
-    "NaN grade": ("ground", lambda t: spoilt(t, torch.nan), BadGrades, "row 3, column 2"),
-    "infinite": ("ground", lambda t: spoilt(t, torch.inf), BadGrades, "row 3, column 2"),
-    "no ground": ("ground", lambda t: None, BadName, "given no ground="),
-    "short": ("ground", lambda t: t[:-1], BadTruth, r"\(59, 40\), and preds \(60, 40\)"),
+    "elsewhere": ("preds", meta, BadScores, "preds is on meta, but Found is on cpu"),
+    "NaN grade": ("ground", lambda t: with_value(t, torch.nan), BadGrades, "row 3, column 2"),
+    "infinite": ("ground", lambda t: with_value(t, torch.inf), BadGrades, "row 3, column 2"),
+    "no ground": ("ground", lambda t: None, BadArgument, "given no ground="),
+    "short": ("ground", lambda t: t[:-1], BadTruth, r"\(59, 40\), but preds has \(60, 40\)"),
     "narrow": ("ground", lambda t: t[:, 1:], BadTruth, r"\(60, 39\)"),
     "ground elsewhere": ("ground", meta, BadScores, r"metric.to\('meta'\)"),
-    "no users": ("user_indices", lambda t: None, BadName, "given no user_indices="),
-    "too high": ("user_indices", lambda t: t + 1, BadIds, "holds 60, .*num_users=60"),
-    "negative": ("user_indices", lambda t: t - 1, BadIds, "holds -1"),
+    "no users": ("user_indices", lambda t: None, BadArgument, "given no user_indices="),
+    "too high": ("user_indices", lambda t: t + 1, BadIds, "contains 60, .*num_users=60"),
+    "negative": ("user_indices", lambda t: t - 1, BadIds, "contains -1"),
     "fewer": ("user_indices", lambda t: t[1:], BadIds, "60 rows"),
     "real": ("user_indices", lambda t: t.double(), BadIds, "torch.float64"),
     "users elsewhere": ("user_indices", meta, BadScores, "user_indices is on meta"),
@@ -189,42 +215,42 @@ WRONG: dict[str, tuple[str, Change, type[Exception], str]] = {
 
 @pytest.mark.parametrize("make", ["update", "forward", "set", "set forward"])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_bad_batch_is_refused_and_leaves_everything_as_it_was(wrong: str, make: str) -> None:
+def test_a_bad_batch_is_refused_and_changes_nothing(wrong: str, make: str) -> None:
     name, change, error, words = WRONG[wrong]
-    given = batch()
-    found = Found(10, num_users=60)
-    metric: Any = found
+    good = batch()
+    member = Found(10, num_users=60)
+    metric: Any = member
     if make.startswith("set"):
         metric = MetricSet([Found], (10,), num_users=60)
-        found = metric.members["Found@10"]
-    given.add_to(metric)
-    before = {state: getattr(found, state).clone() for state in ("scores", "user_interactions")}
-    bad = given._replace(**{name: change(getattr(given, name))})
+        member = metric.members["Found@10"]
+    good.add_to(metric)
+    before = {state: getattr(member, state).clone() for state in ("scores", "user_interactions")}
+    bad = good._replace(**{name: change(getattr(good, name))})
     call = metric if "forward" in make else metric.update
     with pytest.raises(error, match=words):
         call(bad.preds, user_indices=bad.user_indices, ground=bad.ground)
     for state, value in before.items():
-        assert torch.equal(getattr(found, state), value)
+        assert torch.equal(getattr(member, state), value)
 
 
-def test_tensors_without_names_are_refused() -> None:
-    given = batch()
-    with pytest.raises(BadName, match="user_indices=, ground="):
-        Found(3, num_users=60).update(given.preds, given.user_indices, given.ground)  # type: ignore[misc]
+def test_positional_tensors_are_refused() -> None:
+    data = batch()
+    with pytest.raises(BadArgument, match="user_indices= and ground="):
+        Found(3, num_users=60).update(data.preds, data.user_indices, data.ground)  # type: ignore[misc]
 
 
 def test_a_set_adds_a_batch_to_all_metrics_or_to_none() -> None:
-    given = batch(items=20)
+    data = batch(items=20)
     metrics = MetricSet([Found], (5, 30), num_users=60)
-    with pytest.raises(BadScores, match="first 30 items, and rows have 20"):
-        given.add_to(metrics)
+    with pytest.raises(BadScores, match="needs 30 items per list, but preds has 20 columns"):
+        data.add_to(metrics)
     assert metrics.members["Found@5"].user_interactions.sum() == 0
 
 
 def test_a_set_with_ratings_adds_a_batch_with_masked_ratings_to_none() -> None:
-    given = batch()
+    data = batch()
     metrics = MetricSet([Found, AbsoluteError], (5,), num_users=60)
-    bad = given._replace(preds=given.preds.masked_fill(given.ground > 2, -torch.inf))
+    bad = data._replace(preds=data.preds.masked_fill(data.ground > 2, -torch.inf))
     for call in (metrics.update, metrics):
         with pytest.raises(BadScores, match="rated items with an infinite score"):
             call(bad.preds, user_indices=bad.user_indices, ground=bad.ground)
@@ -271,14 +297,14 @@ def test_a_formula_must_give_a_value_for_each_row() -> None:
             return top_k_rel.sum()
 
     metric = Mine(3, num_users=60)
-    with pytest.raises(BadName, match="a value for each of 60 rows"):
+    with pytest.raises(BadExtension, match="one value for each of 60 rows"):
         batch().add_to(metric)
     assert metric.user_interactions.sum() == 0
 
 
 def test_a_rated_item_that_is_masked_is_refused() -> None:
     metric = AbsoluteError(num_users=1)
-    with pytest.raises(BadScores, match="do not mask items that are rated"):
+    with pytest.raises(BadScores, match="do not mask rated items"):
         metric.update(
             torch.tensor([[-torch.inf, 1.0]]),
             user_indices=torch.tensor([0]),

@@ -1,4 +1,4 @@
-"""Several processes find what one finds, to the last bit, however lists are shared out."""
+"""Several processes give exactly the result of one, in any distribution of lists."""
 
 from __future__ import annotations
 
@@ -8,68 +8,71 @@ from typing import Any
 import ddp_cases
 import pytest
 import torch
-from ddp_cases import CASES, SHARES, alone, content, made
+from ddp_cases import CASES, SHARES, alone, content, make_evaluator
 
-Found = list[dict[str, Any]]
+Results = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module", params=[2, 3])
-def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Found:
-    """What each process of a group found."""
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The results of each process of a group."""
     folder = tmp_path_factory.mktemp("processes")
-    given = (request.param, str(folder / "meeting"), str(folder))
-    torch.multiprocessing.spawn(ddp_cases.process, given, nprocs=request.param)
+    arguments = (request.param, str(folder / "meeting"), str(folder))
+    torch.multiprocessing.spawn(ddp_cases.process, arguments, nprocs=request.param)
     return [pickle.loads((folder / f"{n}").read_bytes()) for n in range(request.param)]  # noqa: S301
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("share", SHARES)
-def test_all_processes_find_the_bits_of_one(found: Found, case: str, share: str) -> None:
-    expected = content(made(case, alone, 0, 1).compute())
-    for process in found:
+def test_all_processes_give_exactly_the_result_of_one(
+    results: Results, case: str, share: str
+) -> None:
+    expected = content(make_evaluator(case, alone, 0, 1).compute())
+    for process in results:
         assert process[f"{case}, {share}"] == expected
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_repeated_lists_are_said(found: Found, case: str) -> None:
-    world = len(found)
+def test_repeated_lists_are_reported(results: Results, case: str) -> None:
+    world = len(results)
     extra = -ddp_cases.ROWS % world
     assert extra > 0
-    for process in found:
-        said = process[f"{case}, padded, repeated"]
-        assert said.startswith(f"{extra} lists were handed over again: counted once (first: ")
+    for process in results:
+        entry = process[f"{case}, padded, repeated"]
+        assert entry.startswith(f"{extra} lists occurred more than once and were counted once (")
         assert process[f"{case}, uneven, repeated"] is None
 
 
-def test_a_metric_gathers_and_goes_on_alone(found: Found) -> None:
-    whole = made("logits", alone, 0, 1).compute()
+def test_a_metric_gathers_and_then_continues_alone(results: Results) -> None:
+    whole = make_evaluator("logits", alone, 0, 1).compute()
     values = {name: value.hex() for name, value in whole.values().items()}
-    for rank, process in enumerate(found):
+    for rank, process in enumerate(results):
         metric = process["metric"]
         assert metric["values"] == values
-        assert metric["own"] == sum(map(len, ddp_cases.padded(rank, len(found))))
-        assert metric["steps"] == len(ddp_cases.padded(rank, len(found)))
-        results = metric["content"]["results"]
-        assert {name: one[0] for name, one in results.items()} == values
+        assert metric["own"] == sum(map(len, ddp_cases.padded(rank, len(results))))
+        assert metric["steps"] == len(ddp_cases.padded(rank, len(results)))
+        of_metric = metric["content"]["results"]
+        assert {name: result[0] for name, result in of_metric.items()} == values
 
 
-def test_lists_without_ids_count_again_and_that_is_said(found: Found) -> None:
-    rows = sum(sum(map(len, ddp_cases.padded(rank, len(found)))) for rank in range(len(found)))
-    for process in found:
-        lists, said = process["nameless"]
+def test_lists_without_ids_count_again_and_are_reported(results: Results) -> None:
+    rows = sum(sum(map(len, ddp_cases.padded(rank, len(results)))) for rank in range(len(results)))
+    for process in results:
+        lists, entry = process["nameless"]
         assert lists == rows > ddp_cases.ROWS
-        assert said == f"{rows} lists have no ids: one that a sampler repeats counts again"
+        about = "lists have no ids: repeats by a distributed sampler count as further lists"
+        assert entry == f"{rows} {about}"
 
 
-def test_what_is_wrong_in_one_process_is_raised_in_all(found: Found) -> None:
-    for rank, process in enumerate(found):
-        name, said = process["errors"]["broken"]
+def test_an_error_in_one_process_is_raised_in_all(results: Results) -> None:
+    for rank, process in enumerate(results):
+        name, message = process["errors"]["broken"]
         assert name == "BadScores"
-        assert "batch 0: 2 of 2 rows of logits (2 x 4, float32) hold NaN" in said
-        assert said.startswith("process 0: ") == (rank > 0)
-        name, said = process["errors"]["contradicting"]
-        assert (name, said) == (
+        assert "batch 0: 2 of 2 rows of logits (2 x 4, float32) contain NaN" in message
+        assert message.startswith("process 0: ") == (rank > 0)
+        name, message = process["errors"]["contradicting"]
+        assert (name, message) == (
             "BadTruth",
-            "1 lists were handed over twice with different truth (first: 107).",
+            "1 lists occur more than once with different truth (first: 107).",
         )
         assert process["errors"]["mixed"][0] == "BadIds"

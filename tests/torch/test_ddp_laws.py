@@ -1,4 +1,5 @@
-"""However lists are shared out and repeated, under whatever convention: the bits of one process."""
+"""Any distribution of lists, with repeats and under any convention, gives the result of one
+process."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ from torch_ways import OnDevice, at
 import rectitude as rt
 from dense_cases import TIES, DenseCase, dense_cases
 from rectitude.errors import RectitudeError
-from rectitude.evaluation.saved import restored, stored
+from rectitude.evaluation.saved import restore, store
 from rectitude.torch import Evaluator
-from rectitude.torch.repeats import Listed, counted_once, listed, repeats_of
+from rectitude.torch.repeats import ListIds, count_once, list_records, repeats_of
 
 METRICS = [*at((None, 2)), "auc", "gauc", "mean_rank", "median_rank"]
 switches = st.fixed_dictionaries(
@@ -38,21 +39,22 @@ switches = st.fixed_dictionaries(
 
 
 def together(processes: list[Evaluator]) -> rt.Evaluation:
-    """What `gathered` does, in one process."""
-    sent = [listed(one.records).as_bytes() for one in processes]
-    repeats = repeats_of([Listed.from_bytes(part) for part in sent])
+    """Do what `gathered` does, in one process."""
+    sent = [list_records(process.records).as_bytes() for process in processes]
+    repeats = repeats_of([ListIds.from_bytes(lists) for lists in sent])
     sums = [
-        counted_once(one.sums, one.records, repeats, rank) for rank, one in enumerate(processes)
+        count_once(process.sums, process.records, repeats, rank)
+        for rank, process in enumerate(processes)
     ]
-    everything = reduce(add, [restored(json.loads(json.dumps(stored(one)))) for one in sums])
-    repeats.tell(everything.state.ledger)
+    everything = reduce(add, [restore(json.loads(json.dumps(store(summed)))) for summed in sums])
+    repeats.report(everything.state.ledger)
     return everything.compute()
 
 
 @settings(max_examples=60)
 @given(dense_cases(), switches, st.randoms(use_true_random=False), st.booleans())
 def test_shares_of_scores(
-    case: DenseCase, chosen: dict[str, Any], random: Any, elsewhere: bool
+    case: DenseCase, chosen: dict[str, Any], random: Any, on_device: bool
 ) -> None:
     case = case.replace(form=lambda sparse, table: table, candidates=None)
     truth, masks = case.truth_table(), case.masks()
@@ -64,7 +66,7 @@ def test_shares_of_scores(
         whole.update(case.predictions(), truth, **masks)
     except RectitudeError:
         return
-    kind = OnDevice if elsewhere else Evaluator
+    kind = OnDevice if on_device else Evaluator
     processes = [kind(metrics, chosen, intervals=True, repeats="once") for _ in range(2)]
     everyone = set(range(len(case.users)))
     seen: set[int] = set()
@@ -73,21 +75,21 @@ def test_shares_of_scores(
         others = [row for row in everyone if random.random() < 0.6]
         rows = sorted({0, *others}, key=lambda row: (row, random.random()))
         random.shuffle(rows)
-        held = rt.Scores(
+        predictions = rt.Scores(
             torch.from_numpy(case.scores[rows].copy()),
             users=[case.users[row] for row in rows],
             items=case.items,
             padding=None if case.padding is None else case.items[case.padding],
         )
-        random.choice(processes).update(held, truth, **masks)
+        random.choice(processes).update(predictions, truth, **masks)
         seen |= set(rows)
         shares += 1
-    for one in processes:
-        one.finish()
-    found = together(processes)
+    for process in processes:
+        process.finish()
+    result = together(processes)
     expected = content(whole.compute())
-    assert content(found) == expected
-    assert found.ledger["lists_repeated"] >= 2
+    assert content(result) == expected
+    assert result.ledger["lists_repeated"] >= 2
 
 
 @settings(max_examples=40)
@@ -97,14 +99,14 @@ def test_shares_of_lists(shares: list[list[int]]) -> None:
     wanted = [[2], [3, 9], [1], [4], [5], [4, 1]]
     processes = [Evaluator(["ndcg@2", "map", "precision@2"], repeats="once") for _ in range(3)]
     used = sorted({0}.union(*shares))
-    for number, share in enumerate(shares):  # in each somebody who has items
+    for number, share in enumerate(shares):  # user 0 has items, so no share is empty
         processes[number % 3].update(*tables(sorted({0, *share}), items, wanted))
     whole = rt.evaluate(*tables(used, items, wanted), ["ndcg@2", "map", "precision@2"])
-    found = together(processes)
-    assert found.values() == whole.values()
-    assert found.manifest["lists"] == len(used)
+    result = together(processes)
+    assert result.values() == whole.values()
+    assert result.manifest["lists"] == len(used)
     assert (
-        found.manifest["inputs"]["predictions"]["fingerprint"]
+        result.manifest["inputs"]["predictions"]["fingerprint"]
         == (whole.manifest["inputs"]["predictions"]["fingerprint"])
     )
 
@@ -114,5 +116,5 @@ def tables(users: list[int], items: list[Any], wanted: list[Any]) -> tuple[rt.Li
     lists = [(user, item) for user in users for item in items[user]]
     truth = [(user, item) for user in users for item in wanted[user]]
     frame = pl.DataFrame(lists, schema=kinds, orient="row")
-    told = pl.DataFrame(truth, schema=kinds, orient="row")
-    return rt.Lists(frame, users=users, ordered=True), told
+    wanted_items = pl.DataFrame(truth, schema=kinds, orient="row")
+    return rt.Lists(frame, users=users, ordered=True), wanted_items

@@ -1,4 +1,4 @@
-"""Arrays, tensors in main memory and tensors counted in torch: one evaluation, to the last bit."""
+"""Arrays, tensors on the CPU and tensors counted in torch give exactly the same evaluation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tensor(array: Any) -> torch.Tensor:
 
 def ways(metrics: Any, chosen: Any = None, **more: Any) -> dict[str, Any]:
     return {
-        "main memory": Evaluator(metrics, chosen, **more),
+        "on the CPU": Evaluator(metrics, chosen, **more),
         "counted in torch": OnDevice(metrics, chosen, **more),
         "kept for repeats": Evaluator(metrics, chosen, repeats="once", **more),
         "counted and kept": OnDevice(metrics, chosen, repeats="once", **more),
@@ -55,15 +55,15 @@ def ways(metrics: Any, chosen: Any = None, **more: Any) -> dict[str, Any]:
 def test_scores_in_tensors(case: DenseCase, chosen: dict[str, Any], metrics: list[str]) -> None:
     if case.candidates is not None and chosen.get("seen") == "last":
         chosen["seen"] = "kept"
-    if len(case.items) == 1 and case.padding == 0:  # nothing is left that could be lowest
+    if len(case.items) == 1 and case.padding == 0:  # no item is left that could be lowest
         chosen.pop("unknown_items", None)
     more = case.masks()
     plain = rt.Evaluator(metrics, chosen, intervals=True)
     batch = (case.truth_table(), more)
     expected = outcome(plain, (case.predictions(np.array(case.scores)), *batch))
     for way, evaluator in ways(metrics, chosen, intervals=True).items():
-        held = case.predictions(tensor(case.scores))
-        assert outcome(evaluator, (held, *batch)) == expected, way
+        predictions = case.predictions(tensor(case.scores))
+        assert outcome(evaluator, (predictions, *batch)) == expected, way
 
 
 @st.composite
@@ -86,7 +86,7 @@ def test_logits_in_tensors(case: tuple[Any, Any], chosen: dict[str, Any]) -> Non
         assert outcome(evaluator, batch) == expected, way
 
 
-def test_the_loss_agrees_to_what_is_said() -> None:
+def test_the_loss_agrees_to_the_documented_precision() -> None:
     generator = np.random.default_rng(0)
     array = generator.normal(size=(300, 2000)).astype(np.float32) * 5
     target = generator.integers(0, 2000, 300)
@@ -99,7 +99,7 @@ def test_the_loss_agrees_to_what_is_said() -> None:
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16, torch.float8_e5m2])
 @pytest.mark.parametrize("evaluator", [Evaluator, OnDevice])
 @pytest.mark.parametrize("interests", [0, 3])
-def test_narrow_floats_are_what_they_are_as_float32(
+def test_narrow_floats_give_the_result_of_float32(
     kind: Any, evaluator: Any, interests: int
 ) -> None:
     shape = (40, interests, 100) if interests else (40, 100)
@@ -107,15 +107,15 @@ def test_narrow_floats_are_what_they_are_as_float32(
     truth = csr_array(np.random.default_rng(0).random((40, 100)) < 0.1).astype(np.float64)
     wide = narrow.float().numpy()
     expected = rt.evaluate(rt.Scores(wide), truth, SOME)
-    got = evaluator(SOME)
-    got.update(rt.Scores(narrow), torch.from_numpy(truth.toarray()))
-    assert got.compute().values() == expected.values()
-    assert str(kind).removeprefix("torch.") in got.compute().ledger.notes["predictions"]
+    result = evaluator(SOME)
+    result.update(rt.Scores(narrow), torch.from_numpy(truth.toarray()))
+    assert result.compute().values() == expected.values()
+    assert str(kind).removeprefix("torch.") in result.compute().ledger.notes["predictions"]
 
 
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
-@pytest.mark.parametrize("evaluator", [Evaluator, OnDevice])
-def test_the_truth_may_come_in_any_form(evaluator: Any) -> None:
+@pytest.mark.parametrize("make", [Evaluator, OnDevice])
+def test_the_truth_may_have_any_form(make: Any) -> None:
     scores = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
     marked = torch.zeros(4, 6)
     marked[[0, 0, 1, 3], [2, 4, 0, 5]] = 1
@@ -125,25 +125,25 @@ def test_the_truth_may_come_in_any_form(evaluator: Any) -> None:
              marked.to_sparse_csr(), table, csr_array(marked.numpy())]  # fmt: skip
     values = []
     for truth in forms:
-        one = evaluator(SOME)
-        one.update(rt.Scores(scores), truth, train=torch.tensor([[1], [1], [2], [-1]]))
-        values.append(one.compute().values())
+        evaluator = make(SOME)
+        evaluator.update(rt.Scores(scores), truth, train=torch.tensor([[1], [1], [2], [-1]]))
+        values.append(evaluator.compute().values())
     assert all(value == values[0] for value in values)
 
 
-@pytest.mark.parametrize("evaluator", [Evaluator, OnDevice])
-def test_one_target_a_row_may_be_masked_as_scores(evaluator: Any) -> None:
+@pytest.mark.parametrize("make", [Evaluator, OnDevice])
+def test_one_target_a_row_may_be_masked_as_scores(make: Any) -> None:
     scores, targets = torch.eye(3), torch.tensor([0, 1, 0])
-    one = evaluator(["mrr", "ndcg@2"])
-    one.update(rt.Scores(scores), targets, train=torch.tensor([[0], [2], [2]]))
+    evaluator = make(["mrr", "ndcg@2"])
+    evaluator.update(rt.Scores(scores), targets, train=torch.tensor([[0], [2], [2]]))
     expected = rt.evaluate(
         rt.Scores(scores.numpy()),
         csr_array(([1.0, 1.0, 1.0], ([0, 1, 2], [0, 1, 0])), shape=(3, 3)),
         ["mrr", "ndcg@2"],
         train=csr_array(([1.0, 1.0, 1.0], ([0, 1, 2], [0, 2, 2])), shape=(3, 3)),
     )
-    assert one.compute().values() == expected.values()
-    assert one.compute().ledger["truth_masked"] == 1
+    assert evaluator.compute().values() == expected.values()
+    assert evaluator.compute().ledger["truth_masked"] == 1
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.int32])
@@ -173,40 +173,40 @@ def test_lists_in_tensors() -> None:
         {"user": [70, 70, 70, 80], "item": [5, 3, 1, 2], "score": [0.1, 0.9, 0.5, 1.0]},
         users=[70, 80, 90],
     )
-    for lists, held in ((given, None), (by_score, scores)):
+    for lists, item_scores in ((given, None), (by_score, scores)):
         expected = rt.evaluate(lists, table, SOME)
         for evaluator in ways(SOME).values():
-            evaluator.update(Ranked(items, held, users=users), truth)
-            got = evaluator.compute()
-            assert got.values() == expected.values()
-            assert got.ledger["lists_empty"] == 1
+            evaluator.update(Ranked(items, item_scores, users=users), truth)
+            result = evaluator.compute()
+            assert result.values() == expected.values()
+            assert result.ledger["lists_empty"] == 1
 
 
-def test_little_work_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = torch.randn(9, 30, generator=torch.Generator().manual_seed(0)).round(decimals=1)
     truth = torch.randint(0, 30, (9,), generator=torch.Generator().manual_seed(0))
-    found = []
+    results = []
     for step in (1, 70, 1 << 25):
         monkeypatch.setattr(counting, "STEP", step)
-        one = OnDevice([*CLASSES, "cross_entropy"])
-        one.update(scores, truth)
-        found.append(content(one.compute()))
-    assert found[0] == found[1] == found[2]
+        evaluator = OnDevice([*CLASSES, "cross_entropy"])
+        evaluator.update(scores, truth)
+        results.append(content(evaluator.compute()))
+    assert results[0] == results[1] == results[2]
 
 
-def test_rows_of_a_user_have_keys_of_their_own() -> None:
+def test_rows_of_a_user_have_their_own_keys() -> None:
     scores = torch.tensor([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3], [0.5, 0.1, 0.4]])
-    held = rt.Scores(scores, users=torch.tensor([1, 1, 2]), lists=torch.tensor([10, 11, 12]))
+    in_tensors = rt.Scores(scores, users=torch.tensor([1, 1, 2]), lists=torch.tensor([10, 11, 12]))
     truth = pl.DataFrame({"session": [10, 11, 12], "user": [1, 1, 2], "item": [1, 2, 0]})
-    plain = rt.Scores(scores.numpy(), users=[1, 1, 2], lists=[10, 11, 12])
+    in_arrays = rt.Scores(scores.numpy(), users=[1, 1, 2], lists=[10, 11, 12])
     chosen = {"unit": "user"}
-    expected = rt.evaluate(plain, truth, SOME, chosen, list_key="session")
+    expected = rt.evaluate(in_arrays, truth, SOME, chosen, list_key="session")
     for evaluator in ways(SOME, chosen).values():
-        evaluator.update(held, truth, list_key="session")
+        evaluator.update(in_tensors, truth, list_key="session")
         assert evaluator.compute().values() == expected.values()
 
 
-def test_targets_may_lie_elsewhere(tmp_path: Any) -> None:
+def test_targets_may_be_arrays_lists_or_files(tmp_path: Any) -> None:
     logits = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
     targets = np.array([0, 3, 1, 2, 2])
     np.save(tmp_path / "targets.npy", targets)

@@ -13,7 +13,13 @@ from torch.utils.data import DataLoader, TensorDataset
 from torchmetrics import MeanMetric, MetricCollection
 
 import rectitude as rt
-from rectitude.errors import BadName, BadScores, NothingToEvaluate, UnreadableFile
+from rectitude.errors import (
+    BadArgument,
+    BadScores,
+    NotComparable,
+    NothingToEvaluate,
+    UnreadableFile,
+)
 from rectitude.torch import RankingCallback, RankingMetric
 
 METRICS = ["accuracy@{1,3}", "mrr", "weighted_f1"]
@@ -26,7 +32,7 @@ VALUES = WHOLE.values()
 BATCHES = [slice(0, 7), slice(7, 14), slice(14, 20)]
 
 
-def fed(metric: RankingMetric, ids: bool = False) -> RankingMetric:
+def add_batches(metric: RankingMetric, ids: bool = False) -> RankingMetric:
     for rows in BATCHES:
         metric.update(LOGITS[rows], TARGETS[rows], **({"ids": IDS[rows]} if ids else {}))
     return metric
@@ -41,14 +47,14 @@ def numbers(values: Any) -> dict[str, float]:
 
 
 def test_values_are_those_of_one_evaluation() -> None:
-    metric = fed(RankingMetric(METRICS))
+    metric = add_batches(RankingMetric(METRICS))
     assert numbers(metric.compute()) == VALUES
     assert metric.evaluation().values() == VALUES
     assert metric.evaluation().ledger["users_in_truth"] == 20
 
 
 def test_one_metric_is_a_scalar() -> None:
-    value = fed(RankingMetric("mrr")).compute()
+    value = add_batches(RankingMetric("mrr")).compute()
     assert value.ndim == 0
     assert value.dtype == torch.float64
     assert float(value) == VALUES["mrr"]
@@ -57,22 +63,22 @@ def test_one_metric_is_a_scalar() -> None:
 def test_forward_gives_the_batch_and_adds_it() -> None:
     metric = RankingMetric(METRICS)
     for rows in BATCHES:
-        own = rt.evaluate(rt.Logits(LOGITS[rows].numpy()), TARGETS[rows].numpy(), METRICS)
-        assert numbers(metric(LOGITS[rows], TARGETS[rows])) == own.values()
+        batch = rt.evaluate(rt.Logits(LOGITS[rows].numpy()), TARGETS[rows].numpy(), METRICS)
+        assert numbers(metric(LOGITS[rows], TARGETS[rows])) == batch.values()
     assert numbers(metric.compute()) == VALUES
     assert metric.update_count == 3
 
 
-def test_reset_begins_anew() -> None:
-    metric = fed(RankingMetric(METRICS))
+def test_reset_starts_again() -> None:
+    metric = add_batches(RankingMetric(METRICS))
     metric.reset()
     with pytest.raises(NothingToEvaluate), pytest.warns(UserWarning, match="before the ``update``"):
         metric.compute()
-    assert numbers(fed(metric).compute()) == VALUES
+    assert numbers(add_batches(metric).compute()) == VALUES
 
 
-def test_an_error_leaves_the_metric_as_it_was() -> None:
-    metric = fed(RankingMetric(METRICS))
+def test_an_error_does_not_change_the_metric() -> None:
+    metric = add_batches(RankingMetric(METRICS))
     with pytest.raises(BadScores):
         metric.update(torch.full((2, 6), float("nan")), TARGETS[:2])
     with pytest.raises(BadScores):
@@ -81,8 +87,8 @@ def test_an_error_leaves_the_metric_as_it_was() -> None:
 
 
 def test_collections() -> None:
-    one = {"classes": RankingMetric(METRICS), "rank": RankingMetric("mean_rank")}
-    metrics = MetricCollection(one, prefix="val/")
+    members = {"classes": RankingMetric(METRICS), "rank": RankingMetric("mean_rank")}
+    metrics = MetricCollection(members, prefix="val/")
     for rows in BATCHES:
         metrics.update(LOGITS[rows], TARGETS[rows])
     values = numbers(metrics.compute())
@@ -124,15 +130,18 @@ def test_checkpoints(repeats: Any) -> None:
 
 def test_scores_and_lists_survive_a_checkpoint() -> None:
     truth = {"user": ["a", "b"], "item": [1, 2]}
-    held = rt.Scores(LOGITS[:2], users=["a", "b"], padding=0)
-    for given in (held, rt.Lists({"user": ["a", "b"], "item": [1, 3], "score": [1.0, 2.0]})):
+    scores = rt.Scores(LOGITS[:2], users=["a", "b"], padding=0)
+    for predictions in (
+        scores,
+        rt.Lists({"user": ["a", "b"], "item": [1, 3], "score": [1.0, 2.0]}),
+    ):
         metric = RankingMetric(["ndcg@3", "recall@2"], repeats="once")
-        train = {"user": ["a"], "item": [4]} if given is held else None
-        metric.update(given, truth, train=train)
+        train = {"user": ["a"], "item": [4]} if predictions is scores else None
+        metric.update(predictions, truth, train=train)
         metric.persistent(True)
         other = RankingMetric(["ndcg@3", "recall@2"], repeats="once")
         other.load_state_dict(metric.state_dict())
-        other.update(given, truth, train=train)
+        other.update(predictions, truth, train=train)
         assert numbers(other.compute()) == numbers(metric.compute())
         assert other.evaluation().ledger["lists_repeated"] == 2
 
@@ -143,24 +152,24 @@ def test_a_damaged_checkpoint_is_refused() -> None:
         metric.load_state_dict({"evaluator": torch.zeros(9, dtype=torch.uint8)})
 
 
-def test_values_lie_where_the_metric_was_moved() -> None:
-    metric = fed(RankingMetric(METRICS)).to("meta")
+def test_values_are_on_the_device_of_the_metric() -> None:
+    metric = add_batches(RankingMetric(METRICS)).to("meta")
     assert metric.compute()["mrr"].device.type == "meta"
-    assert numbers(fed(RankingMetric(METRICS).to("cpu").half()).compute()) == VALUES
+    assert numbers(add_batches(RankingMetric(METRICS).to("cpu").half()).compute()) == VALUES
 
 
 def test_states_are_merged_by_adding() -> None:
-    one, other = RankingMetric(METRICS), RankingMetric(METRICS)
-    one.update(LOGITS[:7], TARGETS[:7])
+    metric, other = RankingMetric(METRICS), RankingMetric(METRICS)
+    metric.update(LOGITS[:7], TARGETS[:7])
     other.update(LOGITS[7:], TARGETS[7:])
-    one.merge_state(other)
-    assert numbers(one.compute()) == VALUES
-    with pytest.raises(BadName, match="MeanMetric"):
-        one.merge_state(MeanMetric())
+    metric.merge_state(other)
+    assert numbers(metric.compute()) == VALUES
+    with pytest.raises(NotComparable, match="MeanMetric"):
+        metric.merge_state(MeanMetric())
 
 
 class Module(pl.LightningModule):
-    """Its weights are the logits, so that every number is known."""
+    """Its weights are the logits, so all values are known."""
 
     def __init__(self, returns: str = "dict") -> None:
         super().__init__()
@@ -220,7 +229,7 @@ def test_lightning_logs_what_steps_return() -> None:
 
 
 @quiet
-def test_lightning_steps_may_return_anything_that_is_told_apart() -> None:
+def test_lightning_steps_may_return_anything_that_inputs_understands() -> None:
     callback = RankingCallback(
         METRICS, inputs=lambda out, batch: {"predictions": out, "truth": batch[1]}
     )
@@ -231,6 +240,6 @@ def test_lightning_steps_may_return_anything_that_is_told_apart() -> None:
 
 @quiet
 @pytest.mark.parametrize("returns", ["tensor", "nothing"])
-def test_lightning_steps_that_return_nothing_of_use(returns: str) -> None:
-    with pytest.raises(BadName, match="validation_step returned a"):
+def test_lightning_steps_that_return_nothing_useful(returns: str) -> None:
+    with pytest.raises(BadArgument, match="validation_step returned a"):
         trainer(RankingCallback(METRICS)).validate(Module(returns), LOADER, verbose=False)

@@ -17,7 +17,7 @@ from rectitude.torch import Evaluator
 from rectitude.torch import tensors as pending
 
 METRICS = ["accuracy@{1,3}", "mrr", "weighted_f1", "cross_entropy"]
-BOTH = pytest.mark.parametrize("evaluator", [Evaluator, OnDevice])
+BOTH = pytest.mark.parametrize("make", [Evaluator, OnDevice])
 
 
 class Model(torch.nn.Module):
@@ -39,37 +39,39 @@ def expected(logits: torch.Tensor) -> rt.Evaluation:
 
 
 @BOTH
-def test_outputs_with_gradients_keep_them(evaluator: Any) -> None:
-    model, one = Model(), evaluator(METRICS)
+def test_outputs_with_gradients_keep_them(make: Any) -> None:
+    model, evaluator = Model(), make(METRICS)
     logits = model(X)
-    one.update(logits, TARGETS)
+    evaluator.update(logits, TARGETS)
     torch.nn.functional.cross_entropy(logits, TARGETS).backward()
     assert model.layer.weight.grad is not None
-    assert one.compute().values() == pytest.approx(expected(logits).values(), abs=1e-6)
+    assert evaluator.compute().values() == pytest.approx(expected(logits).values(), abs=1e-6)
 
 
 @BOTH
-def test_inference_mode(evaluator: Any) -> None:
-    model, one = Model(), evaluator(METRICS, repeats="once")
+def test_inference_mode(make: Any) -> None:
+    model, evaluator = Model(), make(METRICS, repeats="once")
     with torch.inference_mode():
         logits = model(X)
-        one.update(logits, TARGETS, ids=torch.arange(12))
-        inside = one.compute().values()
-    assert one.compute().values() == inside == pytest.approx(expected(logits).values(), abs=1e-6)
+        evaluator.update(logits, TARGETS, ids=torch.arange(12))
+        inside = evaluator.compute().values()
+    assert (
+        evaluator.compute().values() == inside == pytest.approx(expected(logits).values(), abs=1e-6)
+    )
 
 
 @BOTH
-def test_autocast_changes_no_score_that_was_handed_over(evaluator: Any) -> None:
-    model, one = Model(), evaluator(METRICS)
+def test_autocast_does_not_change_given_scores(make: Any) -> None:
+    model, evaluator = Model(), make(METRICS)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         logits = model(X)
         assert logits.dtype == torch.bfloat16
-        one.update(logits, TARGETS)
-    assert one.compute().values() == pytest.approx(expected(logits).values(), abs=1e-6)
+        evaluator.update(logits, TARGETS)
+    assert evaluator.compute().values() == pytest.approx(expected(logits).values(), abs=1e-6)
 
 
-def test_autocast_changes_no_product() -> None:
-    users = torch.tensor([[1.0, 2**-12], [1.0, -(2**-12)]])  # which bfloat16 cannot hold
+def test_autocast_does_not_change_products() -> None:
+    users = torch.tensor([[1.0, 2**-12], [1.0, -(2**-12)]])  # bfloat16 cannot represent these
     items = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]])
     truth = torch.tensor([[1], [2]])
     for evaluator in (Evaluator("mrr"), OnDevice("mrr")):
@@ -78,49 +80,56 @@ def test_autocast_changes_no_product() -> None:
         assert evaluator.compute()["mrr"] == 1.0
 
 
+def test_cosine_similarity_on_a_device_is_that_of_arrays() -> None:
+    users, items = torch.tensor([[3.0, 0.0]]), torch.tensor([[5.0, 5.0], [1.0, 0.0], [0.0, 0.0]])
+    for evaluator in (Evaluator("mrr"), OnDevice("mrr")):
+        evaluator.update(rt.Embeddings(users, items, similarity="cosine"), torch.tensor([[1]]))
+        assert evaluator.compute()["mrr"] == 1.0
+
+
 @BOTH
-def test_compiled_models(evaluator: Any) -> None:
-    model, one = Model(), evaluator(METRICS)
+def test_compiled_models(make: Any) -> None:
+    model, evaluator = Model(), make(METRICS)
     compiled = torch.compile(model, backend="eager")
     with torch.no_grad():
-        one.update(compiled(X), TARGETS)
-        assert one.compute().values() == pytest.approx(expected(model(X)).values(), abs=1e-6)
+        evaluator.update(compiled(X), TARGETS)
+        assert evaluator.compute().values() == pytest.approx(expected(model(X)).values(), abs=1e-6)
 
 
 @BOTH
-def test_updates_inside_compiled_code(evaluator: Any) -> None:
-    model, one = Model(), evaluator(METRICS)
+def test_updates_inside_compiled_code(make: Any) -> None:
+    model, evaluator = Model(), make(METRICS)
 
     @torch.compile(backend="eager")
     def step(x: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         logits = model(x)
-        one.update(logits, targets)
+        evaluator.update(logits, targets)
         return logits.sum() * 2
 
     with torch.no_grad():
         assert step(X, TARGETS) == step(X, TARGETS) == model(X).sum() * 2
-    assert one.compute().manifest["batches"] == 2
-    assert one.compute().values() == pytest.approx(expected(model(X)).values(), abs=1e-6)
+    assert evaluator.compute().manifest["batches"] == 2
+    assert evaluator.compute().values() == pytest.approx(expected(model(X)).values(), abs=1e-6)
 
 
 def test_scores_may_be_overwritten_after_the_update() -> None:
-    """As compiled models do that keep their outputs in one place."""
-    logits, one = Model()(X).detach(), OnDevice(METRICS)
+    """Compiled models do that: they reuse the memory of their outputs."""
+    logits, evaluator = Model()(X).detach(), OnDevice(METRICS)
     before = expected(logits).values()
     targets = TARGETS.clone()
-    one.update(logits, targets)
+    evaluator.update(logits, targets)
     logits.fill_(float("nan"))
     targets.fill_(-1)
-    assert one.compute().values() == pytest.approx(before, abs=1e-6)
+    assert evaluator.compute().values() == pytest.approx(before, abs=1e-6)
 
 
-def test_tensors_in_main_memory_are_read_where_they_lie() -> None:
+def test_tensors_on_the_cpu_are_read_without_a_copy() -> None:
     from rectitude.torch.held import in_memory
 
     logits = Model()(X)
-    held = in_memory(rt.Logits(logits))
-    assert isinstance(held, rt.Logits)
-    assert np.shares_memory(held.source, logits.detach().numpy())
+    opened = in_memory(rt.Logits(logits))
+    assert isinstance(opened, rt.Logits)
+    assert np.shares_memory(opened.source, logits.detach().numpy())
 
 
 def test_no_scores_are_kept() -> None:
@@ -137,27 +146,27 @@ def test_no_scores_are_kept() -> None:
         assert evaluator.compute().manifest["lists"] == 5
 
 
-def test_few_batches_are_on_their_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_batches_are_pending(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending, "MOST", 3)
-    one = OnDevice(METRICS)
+    evaluator = OnDevice(METRICS)
     for _ in range(10):
-        one.update(Model()(X), TARGETS)
-        assert len(one._queue.waiting) <= 4
-    assert one.batches == 10
-    assert one.compute().manifest["batches"] == 10
+        evaluator.update(Model()(X), TARGETS)
+        assert len(evaluator._queue.waiting) <= 4
+    assert evaluator.batches == 10
+    assert evaluator.compute().manifest["batches"] == 10
 
 
 @BOTH
 @pytest.mark.parametrize("repeats", ["once", "counted"])
 def test_evaluators_are_added_copied_pickled_and_saved(
-    evaluator: Any, repeats: Any, tmp_path: Path
+    make: Any, repeats: Any, tmp_path: Path
 ) -> None:
     logits = Model()(X)
-    whole = evaluator(METRICS, repeats=repeats)
-    parts = [evaluator(METRICS, repeats=repeats) for _ in range(2)]
+    whole = make(METRICS, repeats=repeats)
+    parts = [make(METRICS, repeats=repeats) for _ in range(2)]
     for part, rows in zip(parts, (slice(0, 5), slice(5, 12)), strict=True):
-        for one in (part, whole):
-            one.update(logits[rows], TARGETS[rows], ids=torch.arange(12)[rows])
+        for evaluator in (part, whole):
+            evaluator.update(logits[rows], TARGETS[rows], ids=torch.arange(12)[rows])
     parts[0] = pickle.loads(pickle.dumps(parts[0]))  # noqa: S301
     parts[1] = copy.deepcopy(parts[1])
     both = sum(parts)

@@ -1,4 +1,4 @@
-"""Every metric of the registry over batches of tensors has the bits of one pass over arrays."""
+"""Every metric over batches of tensors gives exactly the value of one pass over arrays."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from test_every_metric_in_batches import CONVENTIONS, SIZE, batch, every_metric,
 
 @pytest.mark.parametrize("way", [Evaluator, OnDevice])
 def test_batches_of_tensors(way: Any) -> None:
-    given, names = world(1), every_metric("scores")
-    predictions, truth, tables = batch(given, np.arange(SIZE), "scores")
+    data, names = world(1), every_metric("scores")
+    predictions, truth, tables = batch(data, np.arange(SIZE), "scores")
     whole = rt.evaluate(predictions, truth, names, CONVENTIONS[0], **tables)
-    found = way(names, CONVENTIONS[0])
+    evaluator = way(names, CONVENTIONS[0])
     for rows in shards(SIZE, 5):
-        part, truth, tables = batch(given, rows, "scores")
-        scores = torch.from_numpy(given["scores"][rows])
-        found.update(rt.Scores(scores, users=part.users, items=part.items), truth, **tables)
-    assert bits(found.compute()) == bits(whole)
+        predictions, truth, tables = batch(data, rows, "scores")
+        scores = torch.from_numpy(data["scores"][rows])
+        evaluator.update(
+            rt.Scores(scores, users=predictions.users, items=predictions.items), truth, **tables
+        )
+    assert bits(evaluator.compute()) == bits(whole)

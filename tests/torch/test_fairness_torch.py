@@ -1,4 +1,4 @@
-"""Metrics of fairness over tensors have the bits of arrays, in any batches."""
+"""Fairness metrics over tensors give exactly the values of arrays, in any batches."""
 
 from __future__ import annotations
 
@@ -28,44 +28,44 @@ CONVENTION = {"undefined": "zero"}
 
 
 def world(seed: int) -> tuple[np.ndarray[Any, Any], pl.DataFrame, dict[str, Any]]:
-    """Scores of items, the truth, and the tables about both."""
+    """Return scores of items, the truth, and tables about users and items."""
     random = np.random.default_rng(seed)
     scores = random.normal(size=(ROWS, COLUMNS)).astype(np.float32)
     pairs = [(u, int(i)) for u in range(ROWS) for i in random.permutation(COLUMNS)[:9]]
     table = pl.DataFrame(pairs, ["user", "item"], orient="row")
-    told = pl.int_range(pl.len()).over("user") < 4
-    given = {
-        "train": table.filter(~told),
+    in_truth = pl.int_range(pl.len()).over("user") < 4
+    tables = {
+        "train": table.filter(~in_truth),
         "items": pl.DataFrame({"item": range(COLUMNS), "group": random.choice(3, COLUMNS)}),
         "users": pl.DataFrame({"user": range(ROWS), "group": random.choice(["m", "n"], ROWS)}),
     }
-    return scores, table.filter(told), given
+    return scores, table.filter(in_truth), tables
 
 
 @pytest.mark.parametrize("way", [rt.Evaluator, Evaluator, OnDevice])
 @pytest.mark.parametrize("seed", range(3))
 def test_batches_of_scores_have_the_bits_of_one(seed: int, way: Any) -> None:
-    scores, truth, given = world(seed)
+    scores, truth, tables = world(seed)
     users = list(range(ROWS))
-    whole = rt.evaluate(rt.Scores(scores, users=users), truth, NAMES, CONVENTION, **given)
+    whole = rt.evaluate(rt.Scores(scores, users=users), truth, NAMES, CONVENTION, **tables)
     assert not whole.failures
-    found = way(NAMES, CONVENTION)
+    evaluator = way(NAMES, CONVENTION)
     for rows in np.array_split(np.random.default_rng(seed).permutation(ROWS), 4):
-        mine = scores[rows] if way is rt.Evaluator else torch.from_numpy(scores[rows])
-        own = truth.filter(pl.col("user").is_in(rows.tolist()))
-        found.update(rt.Scores(mine, users=rows.tolist()), own, **given)
-    added = found.compute()
+        batch = scores[rows] if way is rt.Evaluator else torch.from_numpy(scores[rows])
+        batch_truth = truth.filter(pl.col("user").is_in(rows.tolist()))
+        evaluator.update(rt.Scores(batch, users=rows.tolist()), batch_truth, **tables)
+    added = evaluator.compute()
     assert {n: added[n].hex() for n in NAMES} == {n: whole[n].hex() for n in NAMES}
 
 
 def test_embeddings_have_the_values_of_their_scores() -> None:
     random = np.random.default_rng(5)
     vectors = random.integers(-3, 4, (ROWS, 3)) / 4, random.normal(size=(COLUMNS, 3)).round(3)
-    _, truth, given = world(5)
+    _, truth, tables = world(5)
     users = list(range(ROWS))
     scores = rt.Scores(vectors[0] @ vectors[1].T, users=users)
     embeddings = rt.Embeddings(*vectors, users=users)
-    wanted = rt.evaluate(scores, truth, NAMES, CONVENTION, **given)
-    found = rt.evaluate(embeddings, truth, NAMES, CONVENTION, **given)
+    wanted = rt.evaluate(scores, truth, NAMES, CONVENTION, **tables)
+    values = rt.evaluate(embeddings, truth, NAMES, CONVENTION, **tables)
     for name in NAMES:
-        assert found[name] == pytest.approx(wanted[name], abs=1e-6), name
+        assert values[name] == pytest.approx(wanted[name], abs=1e-6), name

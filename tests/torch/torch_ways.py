@@ -1,4 +1,4 @@
-"""The ways a batch can be read: arrays, tensors in main memory, tensors counted in torch."""
+"""The ways a batch can be read: arrays, tensors on the CPU, and tensors counted in torch."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ PLAIN = [name for name in rt.METRICS if not rt.METRICS[name].requires]
 
 
 def at(cutoffs: tuple[int | None, ...], names: list[str] = PLAIN) -> list[str]:
-    """Metrics at cutoffs; those of recall levels at a level."""
-    return [_named(name, k) for name in names for k in cutoffs]
+    """Return metrics at cutoffs; metrics of recall levels at a level."""
+    return [_name_at(name, k) for name in names for k in cutoffs]
 
 
-def _named(metric: str, k: int | None) -> str:
+def _name_at(metric: str, k: int | None) -> str:
     if k is None:
         return metric
     return f"{metric}@{1 / k:.4g}" if rt.METRICS[metric].cutoff == "level" else f"{metric}@{k}"
 
 
 class OnDevice(Evaluator):
-    """Counts in torch and takes batches over later, as though all tensors lay on a device."""
+    """Counts in torch and processes batches later, as if all tensors were on a GPU."""
 
     def _stays(self, device: torch.device) -> bool:
         return False
 
 
 def content(evaluation: rt.Evaluation) -> dict[str, Any]:
-    """All that an evaluation says, to the last bit."""
+    """Return everything that an evaluation reports, to the last bit."""
     results = {
         name: (result.value.hex(), result.state, result.ties, result.interval, result.counted)
         for name, result in evaluation.results.items()
@@ -46,7 +46,7 @@ def content(evaluation: rt.Evaluation) -> dict[str, Any]:
 
 
 def outcome(evaluator: Any, *batches: tuple[Any, Any, dict[str, Any]]) -> Any:
-    """The content of an evaluation, or its error in words, the batch's number left out."""
+    """Return the content of an evaluation, or its error without the number of the batch."""
     try:
         for predictions, truth, more in batches:
             evaluator.update(predictions, truth, **more)

@@ -1,1 +1,1 @@
-"""Aggregation: from a fraction per list to one exact number."""
+"""Aggregation: from one fraction per list to one exact number."""

@@ -1,5 +1,4 @@
-"""What a number means, in words: built from the metric's formula and the sentences of its
-switches."""
+"""The definition of a number in words, built from the metric's formula and its switches."""
 
 from __future__ import annotations
 
@@ -10,9 +9,11 @@ import re
 
 from rectitude.convention import SWITCHES, Convention
 from rectitude.metrics import Metric
-from rectitude.metrics.registry import written
+from rectitude.metrics.registry import format_parameter
 from rectitude.profiles import Asked
 
+_BY_ID = ("pessimistic", "optimistic", "average", "error")
+"""the tie rules that leave the order of items of equal score and grade to their ids"""
 _ALWAYS = ("order", "ties", "truth_needed", "list_needed")
 _OF_MEANS = ("undefined", "unit", "average")
 _IF_CHANGED = [
@@ -23,18 +24,29 @@ _IF_CHANGED = [
 
 
 def definition(asked: Asked) -> str:
-    """The definition of a metric under the convention in force: words, formula, every choice."""
+    """Describe a metric under a convention: in words, as a formula, and with every choice that
+    applies."""
     metric, convention = asked.metric, asked.convention
     lines = [f"{asked.name}: {metric.title}. {metric.about}", f"  = {formula(asked)}"]
-    lines += [f"  {name} = {written(value)}" for name, value in asked.numbers.items()]
+    lines += [f"  {name} = {format_parameter(value)}" for name, value in asked.numbers.items()]
     lines += [f"  {s}: {choice_in_words(s, convention)}" for s in relevant_switches(asked)]
+    if _sorts_equals_by_id(asked):
+        lines.append("  equal scores and grades: by item id, ascending")
     if metric.cite:
         lines.append(f"  source: {metric.cite}")
     return "\n".join(lines)
 
 
+def _sorts_equals_by_id(asked: Asked) -> bool:
+    """Return whether a metric can depend on the order of items of equal score and grade, and ids
+    decide it."""
+    metric, convention = asked.metric, asked.convention
+    by_place = "discount_by" in metric.obeys and convention.discount_by == "place"
+    return convention.ties in _BY_ID and (metric.sees_items or by_place)
+
+
 def relevant_switches(asked: Asked) -> list[str]:
-    """The switches that can matter to a metric, its own first."""
+    """Return the switches that can affect a metric, its own first."""
     changed = [s for s in _IF_CHANGED if getattr(asked.convention, s) != SWITCHES[s].default]
     added_up = asked.metric.kind == "counts" or asked.metric.overall == "sum"
     means = () if added_up else _OF_MEANS
@@ -42,22 +54,22 @@ def relevant_switches(asked: Asked) -> list[str]:
 
 
 def formula(asked: Asked) -> str:
-    """The formula of a metric with the choices in force put in."""
+    """Return the formula of a metric with the current choices filled in."""
     text = asked.metric.formula or asked.metric.about
     cutoff = asked.cutoff
     if cutoff is None:
         text = text.replace("the top {k}", "the whole list").replace(" (ranks up to {k})", "")
         text = text.replace(", up to rank {k}", "")
     fills = {"k": "k" if cutoff is None else str(cutoff)}
-    fills |= {s: _short(s, asked.convention) for s in asked.metric.switches}
-    fills |= {name: written(value) for name, value in asked.numbers.items()}
+    fills |= {s: _summarise_choice(s, asked.convention) for s in asked.metric.switches}
+    fills |= {name: format_parameter(value) for name, value in asked.numbers.items()}
     for name, words in fills.items():
         text = text.replace("{" + name + "}", words)
     return text
 
 
 def choice_in_words(switch: str, convention: Convention) -> str:
-    """The value of a switch with the sentence that explains it."""
+    """Return the value of a switch and the sentence that explains it."""
     value = getattr(convention, switch)
     facts = SWITCHES[switch]
     if facts.choices:
@@ -65,26 +77,31 @@ def choice_in_words(switch: str, convention: Convention) -> str:
     return f"{'none' if value is None else format(value, 'g')} ({facts.about})"
 
 
-def _short(switch: str, convention: Convention) -> str:
+def _summarise_choice(switch: str, convention: Convention) -> str:
     sentence = SWITCHES[switch].choices[getattr(convention, switch)]
     return re.split(r"[;:,](?![^()]*\))", sentence)[0]
 
 
 def fingerprint(asked: Asked) -> str:
-    """A short hash, equal for two values exactly when they are defined the same way."""
+    """Return a short hash that two values share exactly if they are defined the same way."""
     shared = [name for name, switch in SWITCHES.items() if switch.stage != "metrics"]
     switches = {s: getattr(asked.convention, s) for s in [*asked.metric.obeys, *shared]}
     facts = {
         "metric": _identity(asked.metric),
-        "at": None if asked.metric.cutoff == "level" else asked.name.at,  # a level is a number
+        "at": None
+        if asked.metric.cutoff == "level"
+        else asked.name.at,  # a level is in the numbers
         "numbers": dict(asked.numbers),
         "switches": switches,
     }
+    if _sorts_equals_by_id(asked):
+        facts["equals"] = "by item id"
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def _identity(metric: Metric) -> str:
-    """The name of a metric of ours; the source of any other, whose name may mean anything."""
+    """Return the name of a built-in metric, or the source of a custom one, whose name can mean
+    anything."""
     if metric.function.__module__.startswith("rectitude."):
         return metric.name
     try:

@@ -1,54 +1,65 @@
-"""`Slices`: the numbers of every slice, with counts and intervals, as people and programs read
-them."""
+"""`Slices`: the numbers of every slice, with counts and intervals, for printing and for
+programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from rectitude.errors import unknown_name
-from rectitude.render import Grid, csv, interval
-from rectitude.render import number as shown
+from rectitude.render import (
+    Drawable,
+    Formulas,
+    Grid,
+    Printable,
+    Tabular,
+    comment_latex,
+    csv,
+    escape_markdown,
+    interval,
+)
+from rectitude.render import number as format_number
 
 WHOLE = "all"
 LEAST = 30
-"""fewer lists, or relevant rows, are too few to read: Student's t leans on a mean of many"""
+"""with fewer lists, or relevant rows, a slice is too small: a t interval needs a mean of many
+values"""
 _MANY = 10
-"""from so many intervals on a word is said about chance"""
+"""with this many intervals or more, a note warns about chance"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """One metric of one slice."""
+    """One metric in one slice."""
 
     by: str
-    """the slicing: "gender", "activity:4"; "all" for all lists"""
+    """the way to slice: "gender", "activity:4"; "all" for all lists"""
     slice: str
     metric: str
     value: float | None
-    """None where it is undefined"""
+    """None if it is undefined"""
     low: float | None = None
     high: float | None = None
-    """the ends of the 95% interval of a mean over lists, by Student's t"""
+    """the ends of the 95% confidence interval of a mean over lists, by Student's t"""
     counted: int | None = None
-    """lists, or users, that the value is over"""
+    """how many lists, or users, the value is over"""
     of: str = "lists"
-    """what the slice is a part of: lists, or rows of the truth"""
+    """what the slice is a subset of: lists, or rows of the truth"""
     lists: int = 0
     """lists in the slice"""
     relevant: int = 0
     """relevant rows of the truth in the slice"""
     share: float | None = None
-    """of all lists, or of all relevant rows where slices are of rows"""
+    """the share of all lists, or of all relevant rows if the slices are subsets of rows"""
     reason: str = ""
     """why there is no value"""
 
 
 @dataclass(frozen=True, repr=False)
-class Slices:
+class Slices(Printable, Tabular, Drawable):
     """Every metric in every slice."""
 
     numbers: tuple[Number, ...]
@@ -57,36 +68,40 @@ class Slices:
     least_relevant: int = LEAST
 
     def of(self, by: str, name: str, metric: str) -> Number:
-        """One metric of one slice."""
-        found = {(n.by, n.slice, n.metric): n for n in self.numbers}
-        if (by, name, metric) in found:
-            return found[by, name, metric]
-        known = [", ".join(key) for key in found]
-        raise unknown_name("number", ", ".join((by, name, metric)), known, "these slices")
+        """Return one metric of one slice."""
+        numbers = {(n.by, n.slice, n.metric): n for n in self.numbers}
+        if (by, name, metric) in numbers:
+            return numbers[by, name, metric]
+        names = [", ".join(key) for key in numbers]
+        raise unknown_name("number", ", ".join((by, name, metric)), names, "these slices")
 
     def values(self, by: str, metric: str) -> dict[str, float | None]:
-        """A metric by slice."""
+        """Return the value of a metric in each slice."""
         return {n.slice: n.value for n in self.numbers if (n.by, n.metric) == (by, metric)}
 
     def readable_from(self, lists: int, relevant: int) -> Slices:
-        """The same numbers, with another word on which slices are too small."""
+        """Return the same numbers with different limits below which a slice is too small."""
         return replace(self, least_lists=lists, least_relevant=relevant)
 
     def too_small(self, number: Number) -> bool:
-        """Whether a slice has too few lists or relevant rows to be read."""
+        """Return whether a slice has too few lists or relevant rows to interpret."""
         counted = number.lists if number.counted is None else min(number.lists, number.counted)
         return counted < self.least_lists or number.relevant < self.least_relevant
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per number, for tables."""
+        """Return one row per number, for tables."""
         return [{**asdict(n), "too_small": self.too_small(n)} for n in self.numbers]
 
     def table(self) -> pl.DataFrame:
-        """One row per slice and metric."""
+        """Return a table with one row per slice and metric."""
         return pl.DataFrame(self.rows(), infer_schema_length=None)
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return `table()`."""
+        return self.table()
+
     def as_dict(self) -> dict[str, Any]:
-        """The slices for JSON."""
+        """Return the slices for JSON."""
         return {
             "numbers": self.rows(),
             "notes": list(self.notes),
@@ -94,24 +109,25 @@ class Slices:
             "least_relevant": self.least_relevant,
         }
 
-    def to_csv(self) -> str:
-        """One row per slice and metric, with full precision."""
-        return csv(self.rows())
+    def to_csv(self, formulas: Formulas = "quoted") -> str:
+        """Return CSV text with one row per slice and metric, in full precision. Names that a
+        spreadsheet would run as formulas get an apostrophe in front, unless they are "kept"."""
+        return csv(self.rows(), formulas)
 
     def to_markdown(self) -> str:
-        """A table for each slicing as Markdown, and what a reader should know."""
+        """Return one Markdown table per way to slice, followed by notes for the reader."""
         tables = [table.markdown() for table in self.tables()]
-        told = [f"- {line[2:]}" for line in self.cautions()]
-        return "\n\n".join([*tables, *(["\n".join(told)] if told else [])]) + "\n"
+        notes = [f"- {escape_markdown(line[2:])}" for line in self.cautions()]
+        return "\n\n".join([*tables, *(["\n".join(notes)] if notes else [])]) + "\n"
 
     def to_latex(self) -> str:
-        """A table for each slicing as LaTeX, in the style of booktabs; what a reader should know
-        stands in comments."""
-        told = [f"% {line[2:]}\n" for line in self.cautions()]
-        return "\n".join(table.latex() for table in self.tables()) + "".join(told)
+        """Return one LaTeX table per way to slice in booktabs style, with notes for the reader as
+        comments."""
+        notes = [f"{comment_latex(line[2:])}\n" for line in self.cautions()]
+        return "\n".join(table.latex() for table in self.tables()) + "".join(notes)
 
     def tables(self) -> list[Grid]:
-        """The tables for people, one for each slicing; all lists stand last."""
+        """Return the printed tables, one per way to slice; the last row is for all lists."""
         whole = self._lines(WHOLE)
         metrics = list(dict.fromkeys(n.metric for n in self.numbers))
         names = [by for by in dict.fromkeys(n.by for n in self.numbers) if by != WHOLE]
@@ -135,39 +151,41 @@ class Slices:
         if number.value is None:
             return "undefined"
         if number.low is None or number.high is None:
-            return shown(number.value)
-        return f"{shown(number.value)} {interval(number.low, number.high)}"
+            return format_number(number.value)
+        return f"{format_number(number.value)} {interval(number.low, number.high)}"
 
     def cautions(self) -> list[str]:
-        """What a reader should know: slices too small, intervals too many, and reasons."""
-        parts = [n for n in self.numbers if n.by != WHOLE]
-        every = {(n.by, n.slice) for n in parts}
-        small = {(n.by, n.slice) for n in parts if self.too_small(n)}
-        told = list(self.notes)
+        """Return notes for the reader: which slices are too small, how many intervals there are,
+        and why some values are missing."""
+        numbers = [n for n in self.numbers if n.by != WHOLE]
+        slices = {(n.by, n.slice) for n in numbers}
+        small = {(n.by, n.slice) for n in numbers if self.too_small(n)}
+        notes = list(self.notes)
         if small:
-            told.append(
-                f"! {len(small):,} of {len(every):,} slices have fewer than {self.least_lists} "
-                f"lists or {self.least_relevant} relevant rows: too small to read (marked !)."
+            notes.append(
+                f"! {len(small):,} of {len(slices):,} slices have fewer than {self.least_lists} "
+                f"lists or {self.least_relevant} relevant rows: too small to interpret (marked !)."
             )
-        ends = sum(n.low is not None for n in parts)
-        if ends >= _MANY:
-            told.append(
-                f"- {ends:,} intervals of 95%: about {0.05 * ends:.0f} miss by chance alone; a "
-                "slice that stands out among many is a question, not a finding."
+        interval_count = sum(n.low is not None for n in numbers)
+        if interval_count >= _MANY:
+            notes.append(
+                f"- {interval_count:,} intervals at 95%: expect about {0.05 * interval_count:.0f} "
+                "to miss the true value by chance alone. A slice that stands out among many needs "
+                "confirmation on new data."
             )
-        reasons = {(n.by, n.slice, n.reason): n.metric for n in parts if n.value is None}
-        told += [f"- {by}, {name}: {reason}" for by, name, reason in reasons]
-        return told
+        reasons = {(n.by, n.slice, n.reason): n.metric for n in numbers if n.value is None}
+        notes += [f"- {by}, {name}: {reason}" for by, name, reason in reasons]
+        return notes
 
-    def __str__(self) -> str:
-        tables = [table.text() for table in self.tables()]
-        return "\n\n".join(tables) + "".join(f"\n{line}" for line in self.cautions())
-
-    __repr__ = __str__
+    def _shown(self) -> Iterator[str | Grid]:
+        for number, table in enumerate(self.tables()):
+            yield from ([""] if number else [])
+            yield table
+        yield from self.cautions()
 
 
 def from_dict(stored: Mapping[str, Any]) -> Slices:
-    """Slices as `as_dict` wrote them."""
-    kept = [{k: v for k, v in row.items() if k != "too_small"} for row in stored["numbers"]]
-    numbers = tuple(Number(**row) for row in kept)
+    """Return slices from the output of `as_dict`."""
+    rows = [{k: v for k, v in row.items() if k != "too_small"} for row in stored["numbers"]]
+    numbers = tuple(Number(**row) for row in rows)
     return Slices(numbers, tuple(stored["notes"]), stored["least_lists"], stored["least_relevant"])

@@ -1,7 +1,7 @@
-"""Values per list kept with a stored evaluation: as Parquet beside the JSON, or in a zip with it.
+"""Values per list, stored with an evaluation: as Parquet next to the JSON file, or both in one zip.
 
-The Parquet file names the document that it belongs to, so that values are never taken for those of
-another evaluation.
+The Parquet file contains a fingerprint of its evaluation, so values are never read with the wrong
+one.
 """
 
 from __future__ import annotations
@@ -15,35 +15,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote, unquote
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 import polars as pl
 
+from rectitude.archives import open_archive, read_member, require_members
 from rectitude.arrays import Floats, Integers
 from rectitude.errors import BadIds, UnreadableFile
+from rectitude.parallel import require_polars
 from rectitude.storage import Write, read_stored, write_all
+from rectitude.texts import parse_json
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
 _BELONGS = "rectitude.evaluation"
 _WEIGHT = "weight"
+_AGAIN = "evaluate again and save the result."
+_DAMAGED = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A document as JSON text, and the values per list behind it, if they are kept."""
+    """An evaluation as JSON text, and its values per list if they are kept."""
 
     text: str
     lists: pl.DataFrame | None = None
     weights: Floats | None = None
-    """of the lists, where they have any"""
+    """(lists,) the weight of each list; None without weights"""
 
     def write_lists(self, where: Path | IO[bytes]) -> None:
         """Write the values per list as Parquet."""
+        require_polars()
         lists = pl.DataFrame() if self.lists is None else self.lists
         for name, kind in lists.schema.items():
             if kind == pl.Object:
-                raise BadIds(f"{name}s are Python objects, which no file holds.", "texts, numbers.")
+                raise BadIds(
+                    f"{name} ids are Python objects, which cannot be saved.", "text or numbers."
+                )
         if self.weights is not None:
             lists = lists.with_columns(pl.Series(_WEIGHT, self.weights))
         mark = {_BELONGS: fingerprint(json.loads(self.text))}
@@ -51,23 +59,24 @@ class Kept:
 
 
 def is_zip(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is to be, or is, a zip."""
+    """Return whether a path ends in .zip."""
     return Path(path).suffix.lower() == ".zip"
 
 
-def beside(path: str | os.PathLike[str]) -> Path:
-    """Where the values per list of a stored evaluation stand."""
+def lists_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of the values per list that belong to a stored evaluation."""
     return Path(path).with_suffix(".lists.parquet")
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
-    """What tells the results of a document from those of others."""
+    """Return a hash of the results in a document."""
     results = json.dumps(document.get("results"), sort_keys=True)
     return hashlib.sha256(results.encode()).hexdigest()[:32]
 
 
 def write(path: str | os.PathLike[str], kept: Kept) -> None:
-    """Write a document, and its values per list if there are any: in a zip, or beside it."""
+    """Write a document, and its values per list if there are any: both in a zip, or next to each
+    other."""
     if is_zip(path):
         write_all({Path(path): zip_writer({"": kept})})
         return
@@ -75,62 +84,75 @@ def write(path: str | os.PathLike[str], kept: Kept) -> None:
         Path(path): lambda where: where.write_text(kept.text, encoding="utf-8")
     }
     if kept.lists is not None:
-        files[beside(path)] = kept.write_lists
+        files[lists_path(path)] = kept.write_lists
     write_all(files)
 
 
-def zip_writer(every: Mapping[str, Kept]) -> Write:
-    """What writes documents into one zip, each in the folder of its name, or in none."""
+def zip_writer(documents: Mapping[str, Kept]) -> Write:
+    """Return a function that writes documents into one zip, each in a folder with its name (an
+    empty name: in no folder)."""
 
-    def whole(where: Path) -> None:
+    def write_zip(where: Path) -> None:
         with ZipFile(where, "w") as archive:
-            for name, kept in every.items():
+            for name, kept in documents.items():
                 folder = f"{quote(name, safe=' ')}/" if name else ""
                 archive.writestr(ZipInfo(folder + DOCUMENT), kept.text, ZIP_DEFLATED)
                 if kept.lists is not None:
-                    held = io.BytesIO()
-                    kept.write_lists(held)
-                    archive.writestr(ZipInfo(folder + LISTS), held.getvalue(), ZIP_STORED)
+                    buffer = io.BytesIO()
+                    kept.write_lists(buffer)
+                    archive.writestr(ZipInfo(folder + LISTS), buffer.getvalue(), ZIP_STORED)
 
-    return whole
+    return write_zip
 
 
 def read(path: str | os.PathLike[str], expected: str) -> tuple[Any, pl.DataFrame | None]:
-    """A document as JSON holds it, and its values per list if they stand with it."""
+    """Read a document as parsed JSON, and its values per list if they are stored with it."""
     if is_zip(path):
-        every = read_zip(path, expected)
-        if [*every] != [""]:
+        documents = read_zip(path, expected)
+        if [*documents] != [""]:
             raise UnreadableFile(
-                f"{os.fspath(path)} holds {len(every)} evaluations: {', '.join(every)}.", expected,
-                "rt.compare and rectitude compare read all of them.",
+                f"{os.fspath(path)} contains {len(documents)} evaluations: "
+                f"{', '.join(documents)}.", expected,
+                "to read all of them, use rt.compare or `rectitude compare`.",
             )  # fmt: skip
-        return every[""]
-    document, file = read_stored(path, "evaluation", expected), beside(path)
-    return document, _lists(file, document) if file.is_file() else None
+        return documents[""]
+    document, file = read_stored(path, "evaluation", expected), lists_path(path)
+    return document, _read_lists(file, document) if file.is_file() else None
 
 
 def read_zip(
     path: str | os.PathLike[str], expected: str
 ) -> dict[str, tuple[Any, pl.DataFrame | None]]:
-    """The documents of a zip by the name of their folder."""
+    """Read the documents of a zip, by the name of their folder."""
     where = os.fspath(path)
-    try:
-        with ZipFile(path) as archive:
-            inside = archive.namelist()
-            folders = [name.removesuffix(DOCUMENT) for name in inside if _is_document(name)]
-            if not folders:
-                raise UnreadableFile(f"{where} holds no {DOCUMENT}.", expected)
-            found = {folder: _member(archive, folder) for folder in folders}
-    except (OSError, BadZipFile, ValueError) as error:
-        raise UnreadableFile(f"{where} cannot be read: {error}.", expected) from error
-    return {unquote(folder.removesuffix("/")): one for folder, one in found.items()}
+    with open_archive(path, expected, _AGAIN) as archive:
+        folders = _find_documents(archive)
+        if not folders:
+            raise UnreadableFile(f"{where} does not contain {DOCUMENT}.", expected)
+        require_members(archive, archive.namelist())
+        documents = {folder: _read_member(archive, folder) for folder in folders}
+    return {unquote(folder.removesuffix("/")): document for folder, document in documents.items()}
+
+
+def holds_documents(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a zip of evaluations, as far as its list of members says."""
+    if not is_zipfile(path):
+        return False
+    with open_archive(path, "a zip file.", "write it again.") as archive:
+        return bool(_find_documents(archive))
+
+
+def _find_documents(archive: ZipFile) -> list[str]:
+    """Return the folders of a zip that contain a document."""
+    names = archive.namelist()
+    return [name.removesuffix(DOCUMENT) for name in names if name.rpartition("/")[2] == DOCUMENT]
 
 
 def keys_of(
     lists: pl.DataFrame,
 ) -> tuple[pl.Series, Integers, pl.Series, bool, Floats | None]:
-    """The keys of lists, the number of each one's user, the users, whether they are the keys, and
-    the weights of the lists."""
+    """Return the keys of lists, the user number of each list, the users, whether users are the
+    keys, and the weights of the lists."""
     by_user, owner = "list" not in lists.columns, lists["user"]
     users = owner if owner.n_unique() == len(owner) else owner.unique().sort()
     same = len(users) == len(owner)
@@ -140,29 +162,55 @@ def keys_of(
     return keys, owners.astype(np.int64), users, by_user, weights
 
 
-def _is_document(name: str) -> bool:
-    return name.rpartition("/")[2] == DOCUMENT
-
-
-def _member(archive: ZipFile, folder: str) -> tuple[Any, pl.DataFrame | None]:
-    document = json.loads(archive.read(folder + DOCUMENT))
+def _read_member(archive: ZipFile, folder: str) -> tuple[Any, pl.DataFrame | None]:
+    document = parse_json(
+        read_member(archive, folder + DOCUMENT), folder + DOCUMENT, "an evaluation as JSON."
+    )
     lists = folder + LISTS
     if lists not in archive.namelist():
         return document, None
-    return document, _lists(io.BytesIO(archive.read(lists)), document)
+    return document, _read_lists(io.BytesIO(read_member(archive, lists)), document)
 
 
-def _lists(file: Path | IO[bytes], document: Any) -> pl.DataFrame | None:
-    """The values per list, if they are those of the document."""
+def _read_lists(file: Path | IO[bytes], document: Any) -> pl.DataFrame | None:
+    """Read the values per list if they belong to the document."""
+    require_polars()
+    where = str(file) if isinstance(file, Path) else LISTS
     try:
         mark = pl.read_parquet_metadata(file).get(_BELONGS)
-        if not isinstance(document, Mapping) or mark != fingerprint(document):
-            return None
-        if not isinstance(file, Path):
-            file.seek(0)
-        return pl.read_parquet(file)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        where = file if isinstance(file, Path) else LISTS
+    except _DAMAGED as error:
+        raise _explain_damage(where, error) from error
+    if not isinstance(document, Mapping) or mark != fingerprint(document):
+        return None
+    if not isinstance(file, Path):
+        file.seek(0)
+    return read_values(file, where)
+
+
+def read_values(file: Path | IO[bytes], where: str) -> pl.DataFrame:
+    """Read a Parquet file with a user and values of metrics in each row."""
+    try:
+        frame = pl.read_parquet(file)
+    except _DAMAGED as error:
+        raise _explain_damage(where, error) from error
+    if "user" not in frame.columns:
         raise UnreadableFile(
-            f"{where} cannot be read: {error}.", "values per list as Parquet."
-        ) from error
+            f"{where} has the columns {', '.join(frame.columns[:10]) or 'of no table'}.",
+            "a column user, and one for each metric.",
+            _AGAIN,
+        )
+    for name, kind in frame.schema.items():
+        is_id = name in ("user", "list")
+        fits = kind.is_numeric() or kind == pl.String if is_id else kind.is_float()
+        if not fits or (is_id and frame[name].has_nulls()):
+            found = "has nulls" if fits else f"is of the type {kind}"
+            expected = "ids that are numbers or text" if is_id else "values of a metric"
+            raise UnreadableFile(f"{where}: column {name} {found}.", f"{expected}.", _AGAIN)
+    return frame
+
+
+def _explain_damage(where: str, error: BaseException) -> UnreadableFile:
+    cause = str(error).strip().partition("\n")[0].rstrip(".")
+    return UnreadableFile(
+        f"{where} cannot be read: {cause}.", "values per list as Parquet.", _AGAIN
+    )

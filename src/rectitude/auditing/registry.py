@@ -1,6 +1,7 @@
-"""The checks by name, the run through all of them, and what their findings do.
+"""Register checks, run them, and measure the effects of their findings.
 
-What a finding does is measured: the metrics of the same predictions with and without it.
+The effect of a finding is the change of the metrics between the same predictions with and without
+it.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.auditing.dense import ScoreRows
 from rectitude.auditing.parts import USER, AuditCase, Compared, Parts
 from rectitude.auditing.ranked import sound_weights
-from rectitude.auditing.result import SEVERITIES, Finding, Found, Pair
+from rectitude.auditing.result import SEVERITIES, CheckResult, Finding, Pair, lists_needed
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.predictions.lists import Lists
 
-Look = Callable[[Parts], Found]
+Look = Callable[[Parts], CheckResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what it needs, the function that looks, and what to do about what it finds."""
+    """One check: what it needs, its function, and the advice for its findings."""
 
     name: str
     needs: tuple[str, ...]
@@ -36,11 +37,11 @@ class Check:
 
 CHECKS: dict[str, Check] = {}
 OF = {"truth's users": "truth", "validation's users": "validation", "lists' users": "lists"}
-"""Needs that ask for more of a part."""
+"""Needs that are a column of a part."""
 
 
 def check(*needs: str, advice: str) -> Callable[[Look], Look]:
-    """Register a function as the check of its name."""
+    """Register a function as a check under its name."""
 
     def register(look: Look) -> Look:
         name = look.__name__
@@ -50,125 +51,133 @@ def check(*needs: str, advice: str) -> Callable[[Look], Look]:
     return register
 
 
-def checked(parts: Parts, base: Measured) -> tuple[tuple[Finding, ...], Mapping[str, str]]:
-    """The findings of all checks, worst first, and what was not checked with the reason."""
+def run_checks(parts: Parts, base: Measured) -> tuple[tuple[Finding, ...], Mapping[str, str]]:
+    """Return the findings of all checks, worst first, and the skipped checks with the reason."""
     findings: list[Finding] = []
     skipped: dict[str, str] = {}
-    for one in CHECKS.values():
-        missing = [need for need in one.needs if not parts.has(need)]
+    for check in CHECKS.values():
+        missing = [need for need in check.needs if not parts.has(need)]
         if missing:
-            skipped[one.name] = f"needs {_listed(missing)}"
+            skipped[check.name] = f"needs {_list_missing(missing)}"
         else:
-            findings.append(_finding(one, parts, base))
-    findings.sort(key=lambda found: (SEVERITIES.index(found.severity), -found.change))
+            findings.append(_run_check(check, parts, base))
+    findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), -finding.change))
     return tuple(findings), skipped
 
 
-def _finding(one: Check, parts: Parts, base: Measured) -> Finding:
-    found = one.look(parts)
+def _run_check(check: Check, parts: Parts, base: Measured) -> Finding:
+    found = check.look(parts)
     severity = found.severity if found.count else "fine"
     bad = severity != "fine"
     effect, lists = effect_of(parts, found.compare if bad else None, base)
     return Finding(
-        one.name, severity, found.count, found.of, found.about, found.example if bad else "",
-        effect, lists, found.bounds, one.advice if bad else "",
+        check.name, severity, found.count, found.of, found.about, found.example if bad else "",
+        effect, lists, found.bounds, check.advice if bad else "",
     )  # fmt: skip
 
 
-def _listed(needs: list[str]) -> str:
-    """What is missing, in words; of a part that is missing nothing more is said."""
+def _list_missing(needs: list[str]) -> str:
+    """Describe what is missing; the columns of a missing part are not mentioned."""
     words = {"timestamps": "timestamps in train and truth", "catalogue": "items=",
              "lists": "predictions", "handed": "rt.Lists(..., users=)",
              "scored": "dense scores", "targets": "logits", "learnt": "train",
              "truth's users": "the users of the truth", "lists' users": "the users of lists",
              "validation's users": "the users of validation"}  # fmt: skip
-    told = [need for need in needs if OF.get(need) not in needs]
-    return " and ".join(words.get(need, need) for need in told)
+    reported = [need for need in needs if OF.get(need) not in needs]
+    return " and ".join(words.get(need, need) for need in reported)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The numbers of one evaluation; a metric without a value says why."""
+    """The values of one evaluation, and the reasons for missing values."""
 
     values: Mapping[str, float] = field(default_factory=dict)
     ties: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     lists: int = 0
-    """how many lists count, for the metric for which most do"""
+    """how many lists count, for the metric with the most"""
 
 
 def effect_of(
     parts: Parts, compare: Compared, base: Measured
 ) -> tuple[dict[str, Pair], tuple[int, int] | None]:
-    """Each metric as it is and without what was found, None where it has no value; and over how
-    many lists. `base` are the numbers of what most is compared with, known already."""
+    """Return each metric as is and without the finding, and the number of lists of both.
+
+    A missing value is None. There is no effect if too few lists are left, see `lists_needed`.
+    `base` has the values of the unchanged case, so they are computed once.
+    """
     if compare is None:
         return {}, None
-    one, two = (base if case is parts.base else measured(parts, case) for case in compare)
-    pairs = {name: (one.values.get(name), two.values.get(name)) for name in parts.metrics}
-    return pairs, (one.lists, two.lists)
+    as_is, without = (base if case is parts.base else measure_case(parts, case) for case in compare)
+    lists = (as_is.lists, without.lists)
+    if without.lists < lists_needed(as_is.lists):
+        return {}, lists
+    pairs = {name: (as_is.values.get(name), without.values.get(name)) for name in parts.metrics}
+    return pairs, lists
 
 
-def measured(parts: Parts, case: AuditCase | None) -> Measured:
-    """The metrics of a case; none where there is nothing that could be evaluated."""
+def measure_case(parts: Parts, case: AuditCase | None) -> Measured:
+    """Evaluate a case; without a case there are no values."""
     if case is None:
         return Measured()
     profile = parts.profile.replace(**case.switches)
     weights = parts.weights if case.weights == "given" else None
     try:
-        found = evaluate(
+        evaluation = evaluate(
             _predictions(parts, case), _truth(parts, case), parts.metrics, profile,
             train=_train(parts), items=parts.catalogue, users=parts.evaluated,
-            weights=None if weights is None else _keyed(parts, sound_weights(weights)),
+            weights=None if weights is None else _add_keys(parts, sound_weights(weights)),
             list_key=USER if parts.key == USER or isinstance(case.lists, ScoreRows) else "list",
         )  # fmt: skip
-    except NothingToEvaluate:  # its words name codes
-        about = f"no {parts.key} of the predictions has truth, or no row is left of one of them."
+    except NothingToEvaluate:  # its message would name codes instead of ids
+        about = f"no {parts.key} of the predictions has truth, or one of the two has no rows left."
         return Measured(failures=dict.fromkeys(parts.metrics, about))
     except RectitudeError as error:
         return Measured(failures=dict.fromkeys(parts.metrics, error.found))
-    return _numbers(found)
+    return _measured(evaluation)
 
 
 def _predictions(parts: Parts, case: AuditCase) -> object:
-    """Ranked lists with what has ordered them so far, the scores, or some rows of logits."""
+    """Return the predictions of a case: ranked lists, scores, or some rows of logits."""
     lists: Any = case.lists
     if isinstance(lists, ScoreRows):
-        return lists.chosen(parts.keys.labels(case.truth["list"].to_numpy()).to_numpy())
+        return lists.choose(parts.keys.labels(case.truth["list"].to_numpy()).to_numpy())
     if not isinstance(lists, pl.DataFrame):
         return lists
-    keyed = _keyed(parts, lists)
+    keyed = _add_keys(parts, lists)
     columns = [name for name in ("list", USER, "item", "rank", "score") if name in keyed.columns]
-    given = parts.lists is not None and parts.order == "given"
-    return Lists(keyed.select(columns), ordered=given, users=case.handed)
+    in_given_order = parts.lists is not None and parts.order == "given"
+    return Lists(keyed.select(columns), ordered=in_given_order, users=case.handed)
 
 
 def _truth(parts: Parts, case: AuditCase) -> object:
     if isinstance(case.lists, ScoreRows):
         return parts.items.labels(case.truth["item"].to_numpy()).to_numpy()
-    return _keyed(parts, case.truth)
+    return _add_keys(parts, case.truth)
 
 
-def _keyed(parts: Parts, frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with the key of lists, and with their users, where all of them are known."""
+def _add_keys(parts: Parts, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with the list key, and with users if all of them are known."""
     if parts.key == USER:
         return frame.rename({"list": USER}) if USER not in frame.columns else frame.drop("list")
     return frame if parts.owned else frame.drop(USER, strict=False)
 
 
 def _train(parts: Parts) -> pl.DataFrame | None:
-    """Training data, unless it is unknown whose lists there are; of items without a column dense
-    scores cannot say anything."""
+    """Return the training data, or None if the users of some lists are unknown.
+
+    With dense scores, only items with a column are kept.
+    """
     if parts.train is None or not parts.owned:
         return None
-    return parts.trained()
+    return parts.scored_train()
 
 
-def _numbers(found: Evaluation) -> Measured:
-    results = found.results
+def _measured(evaluation: Evaluation) -> Measured:
+    results = evaluation.results
     return Measured(
-        {name: one.value for name, one in results.items() if math.isfinite(one.value)},
-        {name: one.ties for name, one in results.items() if one.ties is not None},
-        {name: error.found for name, error in found.failures.items()},
-        max((one.counted or 0 for one in results.values()), default=0),
+        {name: result.value for name, result in results.items() if math.isfinite(result.value)},
+        {name: result.ties for name, result in results.items() if result.ties is not None},
+        {name: error.found for name, error in evaluation.failures.items()},
+        max((result.counted or 0 for result in results.values()), default=0),
     )

@@ -1,7 +1,7 @@
-"""What an audit says: `Finding`, one thing that was looked at, and `Audit`, all of them.
+"""The result of an audit: `Finding` for one check, and `Audit` for all of them.
 
-As text it says what was found, worst first, and what that does; then what was fine, and what was
-not checked.
+Printed, it shows the findings, worst first, with their effects; then the checks that passed, and
+the checks that were skipped.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import polars as pl
+
 from rectitude.errors import unknown_name
-from rectitude.render import Grid, number
+from rectitude.render import Grid, Printable, Tabular, number
 
 if TYPE_CHECKING:
     from rectitude.auditing.parts import Compared
@@ -24,28 +26,30 @@ SEVERITIES: tuple[Severity, ...] = ("serious", "notice", "fine")
 """worst first"""
 Pair = tuple[float | None, float | None]
 WIDTH = 100
+FEW_LISTS = 30
+"""Fewer lists than this say little about the others, unless they are most of them."""
 _NONE = "none"
 _NAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a check says: how many, how bad, and what to evaluate to see what it does."""
+class CheckResult:
+    """What a check returns: a count, a severity, and what to evaluate to measure the effect."""
 
     count: int
     of: int
     about: str
-    """what was counted, in words that follow the count"""
+    """what was counted; the text follows the count, as in '3 of 10 lists are empty'"""
     severity: Severity = "serious"
     example: str = ""
     compare: Compared = None
-    """as it is, and without what was found; None where there is nothing that could be evaluated"""
+    """the case as is, and without the finding; None if nothing can be evaluated"""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of an audit, or one thing that was checked and found fine."""
+    """The result of one check; its severity is "fine" if nothing is wrong."""
 
     name: str
     severity: Severity
@@ -54,11 +58,12 @@ class Finding:
     about: str
     example: str = ""
     effect: Mapping[str, Pair] = field(default_factory=dict)
-    """metric -> its value as it is, and without what was found; None where it has no value"""
+    """metric -> its value as is, and without the finding; None if it has no value. Empty if nothing
+    was measured, or if too few lists are left without the finding; see `lists_needed`"""
     lists: tuple[int, int] | None = None
-    """how many lists these values are over, as it is and without; None if nothing was measured"""
+    """how many lists count as is, and without the finding; None if nothing was measured"""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """metric -> the worst and the best value that equal scores allow"""
+    """metric -> the worst and the best value that ties allow"""
     advice: str = ""
 
     def __str__(self) -> str:
@@ -66,16 +71,29 @@ class Finding:
         return f"{self.count:,} of {self.of:,} {self.about}{example}"
 
     @property
+    def too_few(self) -> str:
+        """How many lists are left, if these are too few for an effect; otherwise empty."""
+        if self.effect or self.lists is None:
+            return ""
+        as_is, left = self.lists
+        remaining = f"only {left:,} of {as_is:,} lists" if left else f"none of {as_is:,} lists"
+        return f"{remaining} would be left{', too few to compare' if left else ''}"
+
+    @property
     def change(self) -> float:
-        """The largest change of a metric, as a share of its value; infinite where it has none."""
-        if any(one is None and two is not None for one, two in self.effect.values()):
+        """The largest relative change of a metric; infinite if it has no value as is."""
+        pairs = self.effect.values()
+        if any(as_is is None and without is not None for as_is, without in pairs):
             return float("inf")
-        pairs = [(one, two) for one, two in self.effect.values() if one is not None]
-        shares = [abs(two - one) / abs(one) for one, two in pairs if two is not None and one]
-        return max(shares, default=0.0)
+        changes = [
+            abs(without - as_is) / abs(as_is)
+            for as_is, without in pairs
+            if as_is and without is not None
+        ]
+        return max(changes, default=0.0)
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding for JSON."""
+        """Return the finding as a dict for JSON."""
         return {
             "name": self.name,
             "severity": self.severity,
@@ -84,8 +102,10 @@ class Finding:
             "about": self.about,
             "example": self.example,
             "effect": {
-                name: {"as_is": one, "without": two} for name, (one, two) in self.effect.items()
+                name: {"as_is": as_is, "without": without}
+                for name, (as_is, without) in self.effect.items()
             },
+            "too_few": self.too_few,
             "lists": None if self.lists is None else list(self.lists),
             "bounds": {
                 name: {"worst": low, "best": high} for name, (low, high) in self.bounds.items()
@@ -94,30 +114,39 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What an audit found; `audit["truth_in_train"]` is one finding, printing shows all."""
+def lists_needed(lists: int) -> float:
+    """Return how many lists must be left to compare a metric with its value over all lists.
+
+    A mean over a few chosen lists is no estimate for the others. A tenth of the lists must be left,
+    and at least 30, or half of them if there are fewer than 60.
+    """
+    return max(lists / 10, min(FEW_LISTS, lists / 2))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(Printable, Tabular):
+    """The result of an audit: `audit["truth_in_train"]` is one finding, printing shows all."""
 
     findings: tuple[Finding, ...]
-    """worst first; those that are fine stand last"""
+    """worst first; passed checks come last"""
     skipped: Mapping[str, str]
-    """what was not checked -> what it needs"""
+    """skipped check -> what it needs"""
     values: Mapping[str, float]
-    """the metrics as things are"""
+    """the metrics of the unchanged inputs"""
     failures: Mapping[str, str]
-    """metrics without a value, and why"""
+    """metrics without a value, and the reason"""
     profile: str
     relaxed: Mapping[str, tuple[Any, Any]]
-    """switches that were measured otherwise than asked, because they refuse what is to be counted:
-    what was asked, and what was done"""
+    """switches that were replaced because they would raise an error: the requested choice, and the
+    one that was used"""
     sizes: Mapping[str, int]
-    """part -> rows"""
+    """part -> number of rows"""
     measured_on: str
-    """what the effects were measured on, in words"""
+    """what the effects were measured on"""
     left_out: tuple[str, ...] = ()
-    """files of the folder that was audited which are no part of a split"""
+    """files of the audited folder that are not parts of a split"""
     name: str = ""
-    """of the split, if it is the first of several"""
+    """the name of the split, if several were audited"""
     others: Mapping[str, Audit] = field(default_factory=dict)
     """the audits of the other splits of a series"""
 
@@ -127,22 +156,22 @@ class Audit:
                 return finding
         raise unknown_name(
             "finding", name, [finding.name for finding in self.findings], where="this audit",
-            note=self.skipped.get(name, "") and f"not checked: {self.skipped[name]}.",
+            note=self.skipped.get(name, "") and f"the check was skipped: it {self.skipped[name]}.",
         )  # fmt: skip
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """The findings that make results wrong or void."""
-        return tuple(one for one in self.findings if one.severity == "serious")
+        """The findings that make results wrong or meaningless."""
+        return tuple(finding for finding in self.findings if finding.severity == "serious")
 
     @property
     def exit_code(self) -> int:
-        """1 if something serious was found or a metric has no value, in any split, else 0."""
-        found = self.serious or self.failures or any(one.exit_code for one in self.others.values())
-        return int(bool(found))
+        """1 if any split has a serious finding or a metric without a value, otherwise 0."""
+        in_others = any(audit.exit_code for audit in self.others.values())
+        return int(bool(self.serious or self.failures or in_others))
 
     def as_dict(self) -> dict[str, Any]:
-        """The audit for JSON."""
+        """Return the audit as a dict for JSON."""
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -153,83 +182,90 @@ class Audit:
             "failures": dict(self.failures),
             "profile": self.profile,
             "relaxed": {
-                switch: {"asked": asked, "measured": done}
-                for switch, (asked, done) in self.relaxed.items()
+                switch: {"asked": requested, "measured": used}
+                for switch, (requested, used) in self.relaxed.items()
             },
             "sizes": dict(self.sizes),
             "measured_on": self.measured_on,
             "left_out": list(self.left_out),
             "name": self.name,
-            "others": {name: one.as_dict() for name, one in self.others.items()},
+            "others": {name: audit.as_dict() for name, audit in self.others.items()},
         }
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row per finding, worst first; passed checks come last."""
+        names = ("name", "severity", "count", "of", "about", "example", "advice")
+        rows = [{name: getattr(finding, name) for name in names} for finding in self.findings]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def to_json(self) -> str:
-        """The audit as JSON text."""
+        """Return the audit as JSON text."""
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
-    def __str__(self) -> str:
-        return report(self)
+    def _shown(self) -> Iterator[str | Grid]:
+        return _shown(self)
 
 
-def report(audit: Audit) -> str:
-    """The whole report."""
-    found = [one for one in audit.findings if one.severity != "fine"]
-    lines = [*_heading(audit), ""]
-    if found:
-        lines += [Grid(_titles(audit), [_cells(audit, one) for one in found]).text(), ""]
+def _shown(audit: Audit) -> Iterator[str | Grid]:
+    """Yield the whole report."""
+    findings = [finding for finding in audit.findings if finding.severity != "fine"]
+    yield from (*_heading(audit), "")
+    if findings:
+        yield from (Grid(_titles(audit), [_cells(audit, finding) for finding in findings]), "")
     elif not audit.failures:
-        lines += ["Nothing was found.", ""]
-    lines += _unmeasured(audit)
-    lines += [line for one in found for line in _told(one)]
-    fine = [one.name for one in audit.findings if one.severity == "fine"]
-    lines += _wrapped(f"Fine: {', '.join(fine) or 'nothing'}.")
-    reasons: dict[str, list[str]] = {}
+        yield from ("No problems were found.", "")
+    yield from _describe_unmeasured(audit)
+    yield from (line for finding in findings for line in _describe_finding(finding))
+    passed = [finding.name for finding in audit.findings if finding.severity == "fine"]
+    yield from _wrap(f"Passed: {', '.join(passed) or 'none'}.")
+    names_of: dict[str, list[str]] = {}
     for name, reason in audit.skipped.items():
-        reasons.setdefault(reason, []).append(name)
-    for reason, names in reasons.items():
-        lines += _wrapped(f"Not checked, {reason}: {', '.join(names)}.")
-    lines += [line for name, one in audit.others.items() for line in _in_short(name, one)]
-    return "\n".join(lines)
+        names_of.setdefault(reason, []).append(name)
+    for reason, names in names_of.items():
+        yield from _wrap(f"Skipped ({reason}): {', '.join(names)}.")
+    for name, other in audit.others.items():
+        yield from _summarise(name, other)
 
 
 def _heading(audit: Audit) -> Iterator[str]:
     sizes = ", ".join(f"{name} {size:,}" for name, size in audit.sizes.items())
     yield f"rows: {sizes}"
     if audit.left_out:
-        yield from _wrapped(f"files of the folder left out: {_some(audit.left_out)}")
+        yield from _wrap(f"files of the folder that were not audited: {_some(audit.left_out)}")
     if audit.others:
-        yield f"split {audit.name}; {len(audit.others)} others at the end"
+        yield f"split {audit.name}; {len(audit.others)} more at the end"
     if audit.values:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in audit.values.items())
         yield f"{values}  (profile: {audit.profile})"
     for name, reason in audit.failures.items():
         yield f"{name} has no value: {reason}"
     yield f"effects are measured on {audit.measured_on}"
-    changed = [f"{name}={done}" for name, (_, done) in audit.relaxed.items()]
+    changed = [f"{name}={used}" for name, (_, used) in audit.relaxed.items()]
     if changed:
-        yield f"what would be refused is let through and counted: {', '.join(changed)}"
+        yield f"switches that would raise an error were relaxed: {', '.join(changed)}"
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first names of many."""
+    """Join the first names, and count the rest."""
     more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more
 
 
 def _titles(audit: Audit) -> list[str]:
-    pairs = [title for name in _metrics(audit) for title in (name, "without")]
+    pairs = [title for name in _metrics(audit) for title in (name, "if fixed")]
     return ["finding", "severity", "count", "of", *pairs]
 
 
 def _metrics(audit: Audit) -> list[str]:
-    """The metrics on which an effect was measured."""
-    return list(dict.fromkeys(name for one in audit.findings for name in one.effect))
+    """Return the metrics on which an effect was measured."""
+    return list(dict.fromkeys(name for finding in audit.findings for name in finding.effect))
 
 
-def _cells(audit: Audit, one: Finding) -> list[str]:
-    pairs = [_pair(one.effect.get(name)) for name in _metrics(audit)]
+def _cells(audit: Audit, finding: Finding) -> list[str]:
+    pairs = [_pair(finding.effect.get(name)) for name in _metrics(audit)]
     values = [value for pair in pairs for value in pair]
-    return [one.name, one.severity, f"{one.count:,}", f"{one.of:,}", *values]
+    counts = [f"{finding.count:,}", f"{finding.of:,}"]
+    return [finding.name, finding.severity, *counts, *values]
 
 
 def _pair(pair: Pair | None) -> tuple[str, str]:
@@ -239,40 +275,42 @@ def _pair(pair: Pair | None) -> tuple[str, str]:
     return before, after
 
 
-def _unmeasured(audit: Audit) -> Iterator[str]:
-    """That metrics have no value, which is as serious as a finding; why stands in the heading."""
+def _describe_unmeasured(audit: Audit) -> Iterator[str]:
+    """Report metrics without a value like a serious finding; the heading has the reasons."""
     if audit.failures:
         failed, of = len(audit.failures), len(audit.failures) + len(audit.values)
-        yield "without a value (serious)"
+        yield "no value (serious)"
         yield f"  {failed} of {of} metrics have no value (first: {next(iter(audit.failures))})."
-        yield "  Advice: see above why; ask for metrics that what was handed over allows."
+        yield "  Advice: see the reasons above; choose metrics that these inputs allow."
         yield ""
 
 
-def _told(one: Finding) -> Iterator[str]:
-    """A finding in words: what, what it does, what to do."""
-    yield f"{one.name} ({one.severity})"
-    yield from _wrapped(f"{one}.", "  ")
-    effect = "; ".join(_changed(name, pair) for name, pair in one.effect.items())
+def _describe_finding(finding: Finding) -> Iterator[str]:
+    """Describe a finding, its effect, and what to do."""
+    yield f"{finding.name} ({finding.severity})"
+    yield from _wrap(f"{finding}.", "  ")
+    effect = "; ".join(_describe_change(name, pair) for name, pair in finding.effect.items())
     if effect:
-        yield from _wrapped(f"Effect{_over(one)}: {effect}.", "  ")
+        yield from _wrap(f"Effect{_describe_lists(finding)}: {effect}.", "  ")
+    if finding.too_few:
+        yield from _wrap(f"Effect: not measured, because {finding.too_few}.", "  ")
     bounds = "; ".join(
-        f"{name} {low:.4f} to {high:.4f}" for name, (low, high) in one.bounds.items()
+        f"{name} {low:.4f} to {high:.4f}" for name, (low, high) in finding.bounds.items()
     )
     if bounds:
-        yield from _wrapped(f"Worst and best: {bounds}.", "  ")
-    yield from _wrapped(f"Advice: {one.advice}", "  ")
+        yield from _wrap(f"Worst and best value: {bounds}.", "  ")
+    yield from _wrap(f"Advice: {finding.advice}", "  ")
     yield ""
 
 
-def _over(one: Finding) -> str:
-    """How many lists the values are over, where it is not the same number."""
-    if one.lists is None or one.lists[0] == one.lists[1]:
+def _describe_lists(finding: Finding) -> str:
+    """Say how many lists count before and after, if the number changes."""
+    if finding.lists is None or finding.lists[0] == finding.lists[1]:
         return ""
-    return f" on {one.lists[0]:,} lists, and without on {one.lists[1]:,}"
+    return f" ({finding.lists[0]:,} lists as is, {finding.lists[1]:,} if fixed)"
 
 
-def _changed(name: str, pair: Pair) -> str:
+def _describe_change(name: str, pair: Pair) -> str:
     before, after = pair
     shown = " -> ".join(_pair(pair))
     if before is None or after is None:
@@ -283,16 +321,16 @@ def _changed(name: str, pair: Pair) -> str:
     return f"{name} {shown}{share}"
 
 
-def _in_short(name: str, audit: Audit) -> list[str]:
-    """The findings of another split of a series, in one paragraph."""
-    found = [one for one in audit.findings if one.severity != "fine"]
-    told = [f"{one.name} ({one.severity}) {one.count:,} of {one.of:,}" for one in found]
+def _summarise(name: str, audit: Audit) -> list[str]:
+    """Summarise the findings of another split in one paragraph."""
+    findings = [finding for finding in audit.findings if finding.severity != "fine"]
+    described = [f"{f.name} ({f.severity}) {f.count:,} of {f.of:,}" for f in findings]
     failed = [f"{metric} has no value" for metric in audit.failures]
-    return _wrapped(f"Split {name}: {', '.join([*told, *failed]) or 'nothing was found'}.")
+    return _wrap(f"Split {name}: {', '.join([*described, *failed]) or 'no problems were found'}.")
 
 
-def _wrapped(words: str, indent: str = "") -> list[str]:
+def _wrap(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(
-        words, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ",
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip

@@ -1,5 +1,26 @@
-"""The command line: `rectitude VERB`, one file per verb."""
+"""The command line: `rectitude COMMAND`, one module per command.
 
-from rectitude.cli.app import main
+This module imports nothing at the top, so that an interruption is noticed while the rest is loaded.
+"""
 
-__all__ = ["main"]
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; without `argv`, the command of this process."""
+    try:
+        if argv is None:
+            from rectitude.cli.interruption import end_soon
+
+            end_soon()
+        from rectitude.cli.app import main as run
+
+        return run(argv)
+    except KeyboardInterrupt:
+        from rectitude.cli.interruption import report
+
+        return report()

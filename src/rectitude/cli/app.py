@@ -1,22 +1,25 @@
-"""The application: its verbs, how its errors are shown, and its exit codes.
+"""The command-line application: its commands, its error messages and its exit codes.
 
-    0    done
-    1    some metric failed, conformance was found wanting, nothing fits, or an audit found
-         something serious
-    2    bad use or bad input; nothing was written
+    0    success
+    1    a metric failed, a profile disagrees with its framework, no definition matches, or an
+         audit found something serious
+    2    wrong usage or bad input; nothing was written
     130  interrupted
-    141  nobody reads the output any more
+    141  the reader of the output closed the pipe
 
-Nothing heavier than typer is imported here or at the top of a verb, so that `--help` is instant.
+This module and the command modules import nothing heavier than typer at the top, which keeps
+`--help` fast.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -33,48 +36,68 @@ from rectitude.cli import (
     evaluate,
     explain,
     identify,
+    interruption,
     metrics,
     profiles,
     report,
     robustness,
     run,
+    sample,
     split,
     trace,
 )
-from rectitude.cli.options import gathered, reported
-from rectitude.cli.output import reading_told
-from rectitude.errors import RectitudeError, unknown_name
+from rectitude.cli.options import hint_at_switch, report_error, spell_out
+from rectitude.cli.output import report_formats, say
+from rectitude.errors import RectitudeError, UnknownName, unknown_name
 
-BAD_USE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+BAD_USE, BROKEN_PIPE = 2, 141
+PANIC = "PanicException"
+"""what Polars raises if it gives up: no `Exception`, and Polars loads too slowly to name it"""
 USAGE_ERROR: Any = typer.BadParameter.__base__
-"""typer brings its own click or uses the installed one; this is the class in either"""
+"""the base class of usage errors, from the click inside typer or from the installed one"""
+
+
+_CUTOFF = "cutoffs are part of a metric's name: --metrics ndcg@10, or --metrics ndcg --cutoffs 10"
+_HINTS = {
+    **dict.fromkeys(
+        ("--k", "-k", "--topk", "--top-k", "--top_k", "--at", "--cutoff", "--K"), _CUTOFF
+    ),
+    **dict.fromkeys(("--qrels", "--test", "--ground-truth", "--labels"), "name it with --truth"),
+    **dict.fromkeys(("--run", "--recs", "--preds"), "name the files without an option"),
+}
+"""Options that other tools have, and what to write instead."""
 
 
 @dataclass
 class Settings:
-    """What the options before the verb say."""
+    """The global options, which come before the command."""
 
     debug: bool = False
 
 
-class Verbs(TyperGroup):
-    """The verbs; an unknown one is answered with the nearest."""
+class Commands(TyperGroup):
+    """The commands; an unknown name is answered with similar ones."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb of that name."""
+        """Return the command that the arguments name."""
         if args[0] not in self.commands:
             raise unknown_name("command", args[0], self.commands)
         return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=Commands,
     add_completion=True,
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (
+for module in (
     run,
     evaluate,
     compare,
@@ -91,63 +114,124 @@ for verb in (
     candidates,
     convert,
     conformance,
+    sample,
     demo,
 ):
-    app.command(verb.NAME, epilog=verb.EXAMPLE)(verb.run)
+    sentence = inspect.cleandoc(module.run.__doc__ or "").partition("\n\n")[0]
+    app.command(module.NAME, short_help=sentence, epilog=module.EXAMPLE)(module.run)
 
 
-@app.callback(epilog="\b\nStart here:\n  rectitude demo\n  rectitude evaluate --help")
+@app.callback(
+    epilog="\b\nStart here:\n  rectitude demo\n  rectitude sample\n  rectitude evaluate --help"
+)
 def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", envvar="RECTITUDE_DEBUG", help="Show where an error arose.")
+        bool,
+        typer.Option("--debug", envvar="RECTITUDE_DEBUG", help="Show the traceback of an error."),
     ] = False,
 ) -> None:
-    """Recommender and ranker evaluation where every number says what it counted."""
+    """Evaluate recommenders and rankers. Every number comes with its definition."""
     context.obj.debug = debug
     if version:
-        typer.echo(f"rectitude {__version__}")
+        say(f"rectitude {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), err=True)
+        say(context.get_help(), where="stderr")
         raise typer.Exit(BAD_USE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     settings = Settings()
-    given = sys.argv[1:] if argv is None else argv
-    command = typer.main.get_command(app)
+    words = sys.argv[1:] if argv is None else argv
     try:
-        arguments = gathered(given)
-        with reading_told(given[0] if given else ""):  # an error comes last
-            code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
+        return _run_command(words, settings)
     except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    except SystemExit as ended:
-        # With standalone_mode=False typer exits by itself only after completing a word for the
-        # shell, or after a broken pipe.
-        return BROKEN_PIPE if ended.code else 0
-    except Exception as error:
+        return interruption.report()
+    except SystemExit as system_exit:
+        # With standalone_mode=False, typer exits by itself only after a shell completion or a
+        # broken pipe.
+        return BROKEN_PIPE if system_exit.code else 0
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         if settings.debug:
-            traceback.print_exc()
-        reported(*_explained(error))
+            say(traceback.format_exc(), where="stderr", end="")
+        report_error(*_explain_error(error, words))
         return BAD_USE
+
+
+def _run_command(words: Sequence[str], settings: Settings) -> int:
+    command, arguments = typer.main.get_command(app), spell_out(words)
+    # An error is printed after the formats and warnings.
+    with report_formats(words[0] if words else ""), warnings.catch_warnings():
+        warnings.showwarning = cast("Any", _print_warning)
+        _warn_of_little_memory()
+        code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
+        if code == interruption.INTERRUPTED:  # what typer makes of an interruption
+            raise KeyboardInterrupt
     return int(code or 0)
 
 
-def _explained(error: Exception) -> tuple[str, str]:
-    """The kind of an error and its message; those of typer and Python also say what to do."""
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning without the place in the source that it comes from."""
+    say(f"warning: {message}", where="stderr")
+
+
+_ENOUGH_BYTES = 2 << 30
+
+
+def _warn_of_little_memory() -> None:
+    """Warn of a limit on memory that Polars may exceed: it then ends the process, and no error of
+    ours can be printed."""
+    if resource is None:
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= limit < _ENOUGH_BYTES:
+        warnings.warn(
+            f"this process may use {limit / 1e9:.1f} GB of address space (ulimit -v). Polars "
+            "reserves more than it uses, and ends the process if that is not enough: if so, raise "
+            "the limit, or set POLARS_MAX_THREADS=1.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+_MEMORY_ADVICE = (
+    "end other programs, raise the limit of this process (ulimit -v), or evaluate in batches."
+)
+
+
+def _explain_error(error: BaseException, words: Sequence[str]) -> tuple[str, str]:
+    """Return the kind and the message of an error; usage errors and bugs also get advice."""
     kind, message = type(error).__name__, str(error)
     if isinstance(error, RectitudeError | OSError):
         return kind, message
+    if isinstance(error, MemoryError):
+        return kind, f"{message or 'there is not enough memory.'}\n  {_MEMORY_ADVICE}"
+    if kind == PANIC:
+        return kind, f"{message}\n  Polars gave up; a file is probably damaged: write it again."
     if not isinstance(error, USAGE_ERROR):
-        return kind, f"{message}\n  this is a fault of rectitude; --debug shows where it arose."
+        return kind, f"{message}\n  this is a bug in rectitude; --debug shows the traceback."
     context: Any = error.ctx
     if kind == "NoSuchOption":
-        known = [name for option in context.command.params for name in option.opts]
-        where = f"{context.command_path!r}"
-        return kind, str(unknown_name("option", error.option_name, known, where))
+        return kind, str(_explain_option(context, error.option_name, words))
     path = "rectitude" if context is None else context.command_path
     return kind, f"{error.format_message()}\n  see: {path} --help"
+
+
+def _explain_option(context: Any, name: str, words: Sequence[str]) -> RectitudeError:
+    """Return the error for an option that a command lacks, with what to write instead."""
+    options = [name for option in context.command.params for name in option.opts]
+    hint = ""
+    if {"--truth", "--metrics"} <= {*options}:
+        hint = _HINTS.get(name, "")
+    if "--convention" in options:
+        hint = hint or hint_at_switch(name, words)
+    if context.info_name == split.NAME:
+        hint = split.hint_at_parameter(name, words)
+    if hint:
+        return UnknownName(f"{context.command_path!r} has no option {name!r}.", "", hint)
+    return unknown_name("option", name, options, f"{context.command_path!r}")

@@ -1,4 +1,4 @@
-"""`rectitude audit`: what is wrong with a split and predictions, and what does it do?"""
+"""`rectitude audit`: find faults in a split and predictions, and measure their effect."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Files, ranked_lists, source, with_files
-from rectitude.cli.options import Conventions, convention_of, labelled
-from rectitude.errors import BadName
+from rectitude.cli.inputs import Files, open_lists, refuse_score_options, source, with_files
+from rectitude.cli.options import Conventions, convention_of, label_paths
+from rectitude.errors import BadArgument
 
 NAME = "audit"
 EXAMPLE = """\b
@@ -22,10 +22,11 @@ Examples:
   rectitude audit --logits logits.npy --targets targets.npy"""
 
 
-_WITHOUT = ("candidates", "ranking")
+_UNUSED_FILES = ("candidates", "ranking")
+"""Options for files that an audit does not use."""
 
 
-@partial(with_files, without=_WITHOUT)
+@partial(with_files, without=_UNUSED_FILES)
 def run(
     *,
     predictions: Annotated[
@@ -33,52 +34,57 @@ def run(
     ] = None,
     split: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="A folder of parts, of ours or of another framework."),
+        typer.Option(
+            metavar="DIR", help="A folder with a split, from rectitude or another framework."
+        ),
     ] = None,
     validation: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What the model was chosen by.")
+        str | None, typer.Option(metavar="FILE", help="Validation data, used to choose the model.")
     ] = None,
     folds: Annotated[
-        list[str] | None, typer.Option(metavar="FILE ...", help="The truths of several folds.")
+        list[str] | None, typer.Option(metavar="FILE ...", help="The ground truth of each fold.")
     ] = None,
     metrics: Annotated[
-        list[str] | None, typer.Option(metavar="NAME ...", help="What effects are measured by.")
+        list[str] | None, typer.Option(metavar="NAME ...", help="Metrics that measure the effects.")
     ] = None,
     convention: Conventions = None,
     files: Files,
 ) -> int:
-    """Check a split and predictions, and measure what each finding does to the metrics.
+    """Check a split and predictions, and measure how each finding affects the metrics.
 
-    Exits 1 if something serious was found, or a metric has no value. Without predictions, effects
-    are measured on the most popular items of the training data.
+    Exit code 1 if the audit finds something serious or a metric has no value. Without predictions,
+    effects are measured on lists of the most popular items in the training data.
     """
     from rectitude.auditing import audit
 
-    given = files.given()
+    arguments = files.as_arguments()
     if split is not None and files.train is not None:
-        raise BadName("--split and --train were given.", "one of them.")
+        raise BadArgument("--split and --train were both given.", "only one of them.")
     lists, truth = _predictions(files, predictions or [])
-    found = audit(
-        split or given["train"], truth, lists, validation=source(validation),
-        items=given["items"], users=given["users"], weights=given["weights"],
+    result = audit(
+        split or arguments["train"], truth, lists, validation=source(validation),
+        items=arguments["items"], users=arguments["users"], weights=arguments["weights"],
         list_key=files.list_key,
         metrics=metrics, convention=convention_of(convention or ()),
-        folds=_folds(folds), columns=given["columns"],
+        folds=_folds(folds), columns=arguments["columns"],
     )  # fmt: skip
-    files.deliver(found)
-    return found.exit_code
+    files.deliver(result)
+    return result.exit_code
 
 
-def _folds(words: list[str] | None) -> dict[str, Any] | None:
-    """The truths of the folds by their labels."""
-    return {label: source(file) for label, file in labelled(words).items()} if words else None
+def _folds(paths: list[str] | None) -> dict[str, Any] | None:
+    """Return the truth of each fold by label."""
+    return {label: source(file) for label, file in label_paths(paths).items()} if paths else None
 
 
 def _predictions(files: Files, lists: list[str]) -> tuple[Any, Any]:
-    """The predictions that were named, None if there are none, and the truth."""
+    """Return the predictions, or None if there are none, and the truth."""
     if len(lists) > 1:
-        raise BadName(f"{len(lists)} predictions were named.", "one.")
+        raise BadArgument(
+            f"{len(lists)} prediction files were given: {', '.join(lists)}.", "one file."
+        )
     dense = files.scores or files.logits
     if not dense and (not lists or files.truth is None):
-        return (ranked_lists(lists[0]) if lists else None), source(files.truth)
-    return files.one_opened(lists[0] if lists else None)
+        refuse_score_options(files)
+        return (open_lists(lists[0]) if lists else None), source(files.truth)
+    return files.open_one(lists[0] if lists else None)

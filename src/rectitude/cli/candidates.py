@@ -1,4 +1,4 @@
-"""`rectitude candidates`: which items models choose among, kept in a file for all of them."""
+"""`rectitude candidates`: choose the candidate items and save them for all models."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.inputs import Columns, source
-from rectitude.cli.options import Json, file_option, named_format, roles, valued, values
-from rectitude.errors import BadName
+from rectitude.cli.options import Json, file_option, roles, split_format, value_option, values
+from rectitude.cli.output import say
+from rectitude.errors import BadArgument
 
 if TYPE_CHECKING:
-    from rectitude.candidates.value import Candidates
+    from rectitude.candidate_sets.value import Candidates
     from rectitude.data.log import Log
     from rectitude.splits.split import Split
 
@@ -30,76 +31,89 @@ Examples:
 def run(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="DIR", help="What rectitude split wrote.", show_default=False),
+        typer.Argument(
+            metavar="DIR", help="A folder that rectitude split wrote.", show_default=False
+        ),
     ] = None,
     *,
-    train: Annotated[str | None, file_option("What was learnt from, in place of a folder.")] = None,
-    truth: Annotated[str | None, file_option("What is to be found.")] = None,
-    fold_in: Annotated[str | None, file_option("What is shown of the evaluated users.")] = None,
+    train: Annotated[str | None, file_option("Training data, instead of a folder.")] = None,
+    truth: Annotated[str | None, file_option("The ground truth.")] = None,
+    fold_in: Annotated[str | None, file_option("Known interactions of the test users.")] = None,
     how: Annotated[
-        str | None, valued("NAME", "full, train_items, given or sampled (the default).")
+        str | None, value_option("NAME", "Kind: full, train_items, given or sampled (the default).")
     ] = None,
-    protocol: Annotated[str | None, valued("NAME", "As this framework draws them.")] = None,
+    protocol: Annotated[
+        str | None, value_option("NAME", "Draw them as this framework does.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE ...", help="Settings, such as count=100."),
     ] = None,
     items: Annotated[
-        str | None, file_option("The catalogue, if it is more than the split.")
+        str | None, file_option("The catalogue, if it has more items than the split.")
     ] = None,
-    given: Annotated[str | None, file_option("The candidates of --how given: user, item.")] = None,
-    seed: Annotated[int, valued("N", "For what is random.")] = 0,
+    given: Annotated[str | None, file_option("The candidates for --how given: user, item.")] = None,
+    seed: Annotated[int, value_option("N", "The random seed.")] = 0,
     columns: Columns = None,
     output: Annotated[
-        Path | None, file_option("Write them there (.parquet), for evaluate.")
+        Path | None, file_option("Save them to this file (.parquet), for evaluate.")
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Choose the items that compete, once for all models that are compared.
+    """Choose the candidate items once, for all models to be compared.
 
-    Prints how many there are, their hash, and what was met on the way. The file that is written
-    holds all of it: `rectitude evaluate --candidates` repeats the hash, and what sampling does.
+    Prints how many there are, their hash, and the ledger. The output file contains all of this:
+    `rectitude evaluate --candidates` reports the same hash, and says if candidates were sampled.
     """
-    from rectitude.candidates.protocols import candidates_of
+    from rectitude.candidate_sets.protocols import candidates as make_candidates
 
-    kind = _kind(how, protocol)
-    options = _options(kind, settings or [], {"source": source(given), "items": source(items)})
-    options |= {} if kind in _TAKES else {"seed": seed}
-    named = roles(columns or ())
-    made = candidates_of(_split(folder, train, truth, fold_in, named), kind, **options)
+    kind = _choose_kind(how, protocol)
+    options = _settings(kind, settings or [], {"source": source(given), "items": source(items)})
+    options |= {} if kind in _SETTINGS else {"seed": seed}
+    column_names = roles(columns or ())
+    split = _split(folder, train, truth, fold_in, column_names)
+    candidates = make_candidates(split, kind, **options)
     if output is not None:
-        made.save(output)
-    typer.echo(json.dumps(_described(made), indent=1) if as_json else f"{made}\n{made.ledger}")
+        candidates.save(output)
+    if as_json:
+        say(json.dumps(_describe(candidates), indent=1))
+    else:
+        say(f"{candidates}\n{candidates.ledger}")
     return 0
 
 
-def _kind(how: str | None, protocol: str | None) -> str:
-    from rectitude.candidates.protocols import PROTOCOLS
+def _choose_kind(how: str | None, protocol: str | None) -> str:
+    """Return the kind of candidates: a protocol, or a way to choose them."""
+    from rectitude.candidate_sets.protocols import PROTOCOLS
     from rectitude.errors import unknown_name
 
     if protocol is None:
         return how or "sampled"
     if how is not None:
-        raise BadName("--how and --protocol were both given.", "one of them.")
+        raise BadArgument("--how and --protocol were both given.", "only one of them.")
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
     return protocol
 
 
-_TAKES = {"full": ("items",), "train_items": (), "given": ("source",)}
-"""What kinds that draw nothing look at."""
+_SETTINGS = {"full": ("items",), "train_items": (), "given": ("source",)}
+"""The settings that kinds without random draws use."""
 
 
-def _options(kind: str, settings: list[str], files: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a kind; an error for those that it does not look at."""
-    given = {name: file for name, file in files.items() if file is not None}
-    options = values(settings, "--set", "count=100") | given
+def _settings(kind: str, settings: list[str], files: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a kind; refuse those that it does not use."""
+    tables = {name: file for name, file in files.items() if file is not None}
+    options = values(settings, "--set", "count=100") | tables
     if kind == "given" and "source" not in options:
-        raise BadName("--how given was given without --given.", "the file of the candidates.")
-    takes = _TAKES.get(kind, [name for name in options if name != "source"])
-    for name in [name for name in options if name not in takes]:
+        raise BadArgument(
+            "--how given was used without --given.", "the file of the candidates: --given FILE."
+        )
+    used = _SETTINGS.get(kind, [name for name in options if name != "source"])
+    for name in [name for name in options if name not in used]:
         option = {"source": "--given", "items": "--items"}.get(name, f"--set {name}")
-        raise BadName(f"{option} was given, and {kind} candidates do not look at it.")
+        raise BadArgument(
+            f"{option} was given, but {kind} candidates do not use it.", "", f"leave out {option}."
+        )
     return options
 
 
@@ -114,28 +128,33 @@ def _split(
     from rectitude.splits.folds import of_parts
 
     if (folder is None) == (train is None and truth is None):
-        raise BadName("candidates need a split.", "a folder, or --train and --truth, not both.")
+        found = "no split was given." if folder is None else "two splits were given."
+        raise BadArgument(found, "a folder, or --train and --truth, not both.")
     if folder is not None:
-        found = open_parts(folder)
-        if isinstance(found, list):
-            raise BadName(f"{folder} holds {len(found)} splits.", "the folder of one of them.")
-        return found
+        split = open_parts(folder)
+        if isinstance(split, list):
+            raise BadArgument(
+                f"{folder} contains {len(split)} splits.", "the folder of one of them."
+            )
+        return split
     if train is None or truth is None:
-        raise BadName("one part of the split was given.", "both --train and --truth.")
+        option = "--truth" if train is None else "--train"
+        raise BadArgument(f"only {option} was given.", "both --train and --truth.")
     files = {"train": train, "truth": truth, "fold_in": fold_in}
     return of_parts({part: _log(file, columns) for part, file in files.items() if file})
 
 
-def _log(word: str, columns: dict[str, str]) -> Log:
+def _log(file_argument: str, columns: dict[str, str]) -> Log:
     from rectitude.data.log import open_log
     from rectitude.data.table import Interactions
 
-    form, file = named_format(word)
+    form, file = split_format(file_argument)
     return open_log(Interactions(file, **columns, format=form or None))
 
 
-def _described(made: Candidates) -> dict[str, Any]:
+def _describe(candidates: Candidates) -> dict[str, Any]:
     return {
-        "settings": dict(made.settings), "seed": made.seed, "hash": made.hash,
-        "rows": made.frame.height, "users": len(made.owners), "ledger": made.ledger.as_dict(),
+        "settings": dict(candidates.settings), "seed": candidates.seed, "hash": candidates.hash,
+        "rows": candidates.frame.height, "users": len(candidates.owners),
+        "ledger": candidates.ledger.as_dict(),
     }  # fmt: skip

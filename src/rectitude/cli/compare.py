@@ -1,4 +1,4 @@
-"""`rectitude compare`: is one model better than another, or could it be chance?"""
+"""`rectitude compare`: is one model better than another, or could the difference be chance?"""
 
 from __future__ import annotations
 
@@ -11,12 +11,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Files, ranked_lists, source, with_files, with_groups
-from rectitude.cli.options import Conventions, convention_of, named_format, stem, valued
-from rectitude.errors import BadName, UnreadableFile
+from rectitude.cli.inputs import (
+    Files,
+    open_lists,
+    refuse_score_options,
+    source,
+    with_files,
+    with_groups,
+)
+from rectitude.cli.options import (
+    Conventions,
+    Cutoffs,
+    KeepFormulas,
+    convention_of,
+    cutoffs_of,
+    split_format,
+    stem,
+    value_option,
+)
+from rectitude.errors import BadArgument, UnreadableFile
 
 if TYPE_CHECKING:
     from rectitude.comparison.compare import Comparison
+    from rectitude.render import Formulas
 
 NAME = "compare"
 EXAMPLE = """\b
@@ -31,7 +48,7 @@ Examples:
 
 
 class CompareForm(StrEnum):
-    """How a comparison is shown."""
+    """The output formats of a comparison."""
 
     TABLE = "table"
     MARKDOWN = "markdown"
@@ -44,8 +61,8 @@ Models = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME=]FILE,...",
-        help="Models: evaluations that evaluate --output NAME.zip wrote, ranked lists, or folders "
-        "of either; several files of one model are its runs.",
+        help="Models: evaluations saved by evaluate --output NAME.zip, ranked lists, or folders "
+        "of either. Several files of one model are its runs.",
     ),
 ]
 _CORRECTIONS = "none, bonferroni, holm, benjamini_hochberg, benjamini_yekutieli"
@@ -53,182 +70,217 @@ _CORRECTIONS = "none, bonferroni, holm, benjamini_hochberg, benjamini_yekutieli"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """How differences are tested, as options say."""
+    """How differences are tested, according to the options."""
 
-    test: Annotated[str, valued("NAME", "t, wilcoxon, mann_whitney, kruskal or sign_flip.")] = "t"
-    correct: Annotated[str, valued("NAME", f"One of {_CORRECTIONS}.")] = "holm"
-    interval: Annotated[str, valued("NAME", "t, or by bootstrap: percentile or bca.")] = "t"
-    alpha: Annotated[float, typer.Option(help="What a corrected p must be below.")] = 0.05
-    resamples: Annotated[int, typer.Option(help="How many draws or flips.")] = 10_000
-    seed: Annotated[int, typer.Option(help="What draws come from.")] = 0
+    test: Annotated[
+        str, value_option("NAME", "t, wilcoxon, mann_whitney, kruskal or sign_flip.")
+    ] = "t"
+    correct: Annotated[str, value_option("NAME", f"One of {_CORRECTIONS}.")] = "holm"
+    interval: Annotated[str, value_option("NAME", "t, or bootstrap: percentile or bca.")] = "t"
+    alpha: Annotated[float, typer.Option(help="Significance level for corrected p-values.")] = 0.05
+    resamples: Annotated[int, typer.Option(help="How many bootstrap resamples or sign flips.")] = (
+        10_000
+    )
+    seed: Annotated[int, typer.Option(help="The random seed.")] = 0
     margin: Annotated[
-        float | None, typer.Option(help="Ask whether models are equivalent within this.")
+        float | None, typer.Option(help="Test whether models differ by less than this.")
     ] = None
 
-    def given(self) -> dict[str, Any]:
-        """The method, as `compare` takes it."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+    def as_arguments(self) -> dict[str, Any]:
+        """Return the method as arguments of `compare`."""
+        return {option.name: getattr(self, option.name) for option in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """How a comparison is shown, as options say."""
+class OutputOptions:
+    """How a comparison is printed, according to the options."""
 
-    form: Annotated[CompareForm, typer.Option("--format", help="How it is shown.")] = (
+    form: Annotated[CompareForm, typer.Option("--format", help="The output format.")] = (
         CompareForm.TABLE
     )
-    table: Annotated[str | None, valued("NAME", "models or differences: that table alone.")] = None
+    table: Annotated[
+        str | None, value_option("NAME", "Print one table: models or differences.")
+    ] = None
     show: Annotated[
         list[str] | None,
-        typer.Option(metavar="interval|points|relative ...", help="More beside each number."),
+        typer.Option(
+            metavar="interval|points|relative ...", help="Extra columns next to each value."
+        ),
     ] = None
-    words: Annotated[bool, typer.Option("--words", help="Say each difference in words.")] = False
+    words: Annotated[bool, typer.Option("--words", help="Describe each difference in words.")] = (
+        False
+    )
+    keep_formulas: KeepFormulas = False
 
-    def require_place(self, as_json: bool) -> None:
-        """Refuse what a format has no place for."""
-        given = {"--table": self.table, "--show": self.show, "--words": self.words}
-        asked = [option for option, value in given.items() if value]
+    def require_support(self, as_json: bool) -> None:
+        """Refuse options that the output format does not support."""
+        options = {"--table": self.table, "--show": self.show, "--words": self.words}
+        options["--keep-formulas"] = self.keep_formulas
+        used = [option for option, value in options.items() if value]
         if as_json and self.form is not CompareForm.TABLE:
-            asked = [f"--format {self.form}"]
-        if as_json and asked:
-            raise BadName(f"--json and {asked[0]} were given.", "one of them; JSON holds all.")
-        refused = {CompareForm.TABLE: (), CompareForm.CSV: ("--show", "--words")}.get(
-            self.form, ("--words",)
-        )
-        for option in [option for option in asked if option in refused]:
-            raise BadName(f"{option} has no place in {self.form} output.", "another --format.")
+            used = [f"--format {self.form}"]
+        if as_json and used:
+            raise BadArgument(
+                f"--json and {used[0]} were both given.",
+                "only one of them; JSON contains everything.",
+            )
+        refused = {
+            CompareForm.TABLE: ("--keep-formulas",),
+            CompareForm.CSV: ("--show", "--words"),
+        }.get(self.form, ("--words", "--keep-formulas"))
+        for option in [option for option in used if option in refused]:
+            raise BadArgument(
+                f"{option} is not available in {self.form} output.", "another --format."
+            )
 
-    def shown(self, found: Comparison) -> str:
-        """The comparison as it was asked for."""
+    def render(self, comparison: Comparison) -> str:
+        """Return the comparison in the chosen format."""
         from rectitude.comparison.result import BOTH
 
-        parts: Any = BOTH if self.table is None else (self.table,)
+        tables: Any = BOTH if self.table is None else (self.table,)
         extra: Any = [column for word in self.show or () for column in word.split(",")]
         if self.form is CompareForm.CSV:
-            return found.to_csv("differences" if self.table is None else parts[0])
+            formulas: Formulas = "kept" if self.keep_formulas else "quoted"
+            return comparison.to_csv("differences" if self.table is None else tables[0], formulas)
         if self.form is not CompareForm.TABLE:
-            written: str = getattr(found, f"to_{self.form}")(parts, extra)
-            return written
-        return found.to_text(parts, extra) + (f"\n\n{found.words()}" if self.words else "")
+            text: str = getattr(comparison, f"to_{self.form}")(tables, extra)
+            return text
+        words = f"\n\n{comparison.words()}" if self.words else ""
+        return comparison.to_text(tables, extra) + words
 
 
 def _compare(
     named: Models = None,
     *,
     metrics: Annotated[
-        list[str] | None, typer.Option(metavar="NAME ...", help='Such as mrr or "ndcg@{5,10}".')
+        list[str] | None,
+        typer.Option(metavar="NAME ...", help='Metrics, such as mrr or "ndcg@{5,10}".'),
     ] = None,
+    cutoffs: Cutoffs = None,
     convention: Conventions = None,
     baseline: Annotated[
-        str | None, valued("NAME", "The model that others are compared with.")
+        str | None, value_option("NAME", "The model to compare the others with.")
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option("--slice", metavar="BY", help="On slices too: gender, activity:4, a+b."),
+        typer.Option(
+            "--slice", metavar="BY", help="Also compare on slices: gender, activity:4, a+b."
+        ),
     ] = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(metavar="users|truth|convention ...", help="What may differ between models."),
     ] = None,
     method: Method,
-    look: Look,
+    look: OutputOptions,
     files: Files,
 ) -> int:
-    """Compare models user by user: differences, intervals, tests.
+    """Compare models user by user: differences, confidence intervals, significance tests.
 
-    Each model is compared with the baseline, or with every other; p-values are corrected for all
-    tests together. A model is called by the name of its file or folder, unless NAME= says.
+    Each model is compared with the baseline or, without a baseline, with every other model.
+    p-values are corrected for all tests together. A model has the name of its file or folder,
+    unless NAME= gives another.
     """
     from rectitude.comparison.compare import compare
 
-    look.require_place(files.as_json)
-    models, truth = _opened(named or (), files)
-    wanted: Any = allow or ()
-    found = compare(
+    look.require_support(files.as_json)
+    models, truth = _open_models(named or (), files)
+    allowed: Any = allow or ()
+    comparison = compare(
         models, truth, metrics, convention_of(convention) if convention else None,
-        baseline=baseline, by=_single(by or ()), allow=wanted, **method.given(), **files.given(),
+        cutoffs=cutoffs_of(cutoffs), baseline=baseline, by=_choose_slicing(by or ()), allow=allowed,
+        **method.as_arguments(), **files.as_arguments(),
     )  # fmt: skip
-    files.write(found.to_json() if files.as_json else look.shown(found))
+    files.write(comparison.to_json() if files.as_json else look.render(comparison))
     return 0
 
 
-run = with_files(with_groups(_compare, method=Method, look=Look))
+run = with_files(with_groups(_compare, method=Method, look=OutputOptions))
 
 
-def _single(by: Sequence[str]) -> str | None:
-    """The one slicing that was asked for."""
+def _choose_slicing(by: Sequence[str]) -> str | None:
+    """Return the slicing to compare on, if any; refuse several."""
     if len(by) > 1:
-        raise BadName(
+        raise BadArgument(
             f"--slice was given {len(by)} times.",
-            f"one slicing; --slice {'+'.join(by)} crosses them.",
+            f"one --slice; --slice {'+'.join(by)} crosses them.",
         )
     return by[0] if by else None
 
 
-def _opened(named: Sequence[str], files: Files) -> tuple[dict[str, Any], Any]:
-    """The models by name, and the truth if there is one."""
+def _open_models(named: Sequence[str], files: Files) -> tuple[dict[str, Any], Any]:
+    """Return the models by name, and the truth if there is one."""
     if not (named or files.scores or files.logits):
-        raise BadName(
-            "no model was named.",
-            "two or more: rectitude compare a.csv b.csv --truth test.csv, or --scores, --logits.",
+        raise BadArgument(
+            "no model was given.",
+            "two or more files, or --scores or --logits.",
+            "for example: rectitude compare a.csv b.csv --truth test.csv",
         )
     if not named:
-        return files.opened(())
+        return files.open(())
     if files.scores or files.logits:
         kind = "--scores" if files.scores else "--logits"
-        raise BadName(f"files and {kind} were given.", "one of them.")
+        raise BadArgument(f"files and {kind} were both given.", "only one of them.")
+    refuse_score_options(files)
     models = models_of(named)
-    single = {name: of[0] if len(of) == 1 else of for name, of in models.items()}
-    return single, source(files.truth)
+    unpacked = {name: runs[0] if len(runs) == 1 else runs for name, runs in models.items()}
+    return unpacked, source(files.truth)
 
 
 def models_of(words: Sequence[str]) -> dict[str, list[Any]]:
-    """What each model is given as: `FILE`, `FOLDER`, or `NAME=FILE,FILE` for several runs; a file
-    may be a pattern such as `runs/a-*.zip`."""
-    given = [_parts(word) for word in words]
-    stems = Counter(_stem(files) for name, files in given if not name)
-    found: dict[str, list[Any]] = {}
-    for word, (name, files) in zip(words, given, strict=True):
-        own = name or (_stem(files) if stems[_stem(files)] == 1 else word)
-        if own in found:
-            raise BadName(f"{own} is named twice.", "each model once.")
-        found[own] = [_opened_model(file) for file in files]
-    return found
+    """Return the runs of each model by name.
+
+    A word is `FILE`, `FOLDER`, or `NAME=FILE,FILE` for several runs. A file may be a pattern such
+    as `runs/a-*.zip`.
+    """
+    parsed = [_parse_model(word) for word in words]
+    stems = Counter(_short_name(files) for name, files in parsed if not name)
+    models: dict[str, list[Any]] = {}
+    for word, (name, files) in zip(words, parsed, strict=True):
+        label = name or (_short_name(files) if stems[_short_name(files)] == 1 else word)
+        if label in models:
+            raise BadArgument(f"model {label} was given twice.", "each model once.")
+        models[label] = [_open_model(file) for file in files]
+    return models
 
 
-def _parts(word: str) -> tuple[str, list[str]]:
-    """The name of a model, if it has one, and its files."""
+def _parse_model(word: str) -> tuple[str, list[str]]:
+    """Return the name of a model, empty if it has none, and its files."""
     if Path(word).exists():
         return "", [word]
     name, equals, files = word.partition("=")
     if not equals or "/" in name:
         name, files = "", word
     elif not (name and files):
-        raise BadName(f"{word!r} names no model.", "NAME=FILE, such as a=run1.zip,run2.zip.")
-    every = [files] if Path(files).exists() else files.split(",")
-    return name, [file for part in every for file in _matching(part)]
+        raise BadArgument(
+            f"{word!r} lacks a name or a file.", "NAME=FILE, such as a=run1.zip,run2.zip."
+        )
+    patterns = [files] if Path(files).exists() else files.split(",")
+    return name, [file for pattern in patterns for file in _expand_pattern(pattern)]
 
 
-def _matching(part: str) -> list[str]:
-    """The files that a pattern stands for, by name."""
-    if Path(part).exists() or not any(sign in part for sign in "*?["):
-        return [part]
-    path = Path(part)
-    every = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
-    found = sorted(str(file) for file in every if not file.name.endswith(".lists.parquet"))
-    if not found:
-        raise UnreadableFile(f"no file matches {part}.", "a pattern of files that are there.")
-    return found
+def _expand_pattern(pattern: str) -> list[str]:
+    """Return the files that match a pattern, sorted by name."""
+    if Path(pattern).exists() or not any(sign in pattern for sign in "*?["):
+        return [pattern]
+    path = Path(pattern)
+    paths = Path(path.anchor).glob(str(path.relative_to(path.anchor)))
+    matches = sorted(str(file) for file in paths if not file.name.endswith(".lists.parquet"))
+    if not matches:
+        raise UnreadableFile(
+            f"no file matches {pattern}.", "a pattern that matches existing files."
+        )
+    return matches
 
 
-def _stem(files: Sequence[str]) -> str:
-    """A short name of a model: that of its first file without endings, or of its folder."""
-    path = Path(named_format(files[0])[1])
+def _short_name(files: Sequence[str]) -> str:
+    """Return the name of a model's folder, or of its first file without extensions."""
+    path = Path(split_format(files[0])[1])
     return path.resolve().name if path.is_dir() else stem(files[0])
 
 
-def _opened_model(file: str) -> Any:
-    """A file as `compare` takes it."""
+def _open_model(file: str) -> Any:
+    """Return a file in the form that `compare` takes."""
     if Path(file).is_dir() or Path(file).suffix.lower() in (".json", ".zip"):
         return file
-    return ranked_lists(file)
+    return open_lists(file)

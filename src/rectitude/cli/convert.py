@@ -1,4 +1,4 @@
-"""`rectitude convert`: predictions, truth or candidates from one format to another."""
+"""`rectitude convert`: convert predictions, truth or candidates to another format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import typer
 
 from rectitude.cli.inputs import Columns
 from rectitude.cli.options import Json, listing, pairs
-from rectitude.errors import BadName
+from rectitude.cli.output import say
+from rectitude.errors import BadArgument
 
 if TYPE_CHECKING:
     from rectitude.data.formats.convert import Conversion
@@ -34,56 +35,65 @@ def run(
         Path | None, typer.Argument(metavar="TO", help="The file to write.", show_default=False)
     ] = None,
     form: Annotated[
-        str, typer.Option("--from", metavar="FORMAT", help="Its format, if the guess is wrong.")
+        str, typer.Option("--from", metavar="FORMAT", help="Format of FROM; recognised by default.")
     ] = "",
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help="By default what the ending stands for.")
+        str,
+        typer.Option(
+            "--to", metavar="FORMAT", help="Format of TO; by default, from its extension."
+        ),
     ] = "",
     kind: Annotated[
-        str, typer.Option("--as", metavar="KIND", help="predictions, truth or candidates.")
+        str, typer.Option("--as", metavar="KIND", help="Content: predictions, truth or candidates.")
     ] = "",
     columns: Columns = None,
     formats: Annotated[bool, typer.Option("--formats", help="List all formats.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Convert a file, and say what was recognised and what could not be kept."""
+    """Convert a file, and report what was recognised and what could not be kept."""
     if formats:
-        cells = _formats()
+        cells = _list_formats()
         rows = [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
-        typer.echo(json.dumps(rows, indent=1) if as_json else listing(cells))
+        say(json.dumps(rows, indent=1) if as_json else listing(cells))
         return
     if source is None or target is None:
-        raise BadName("convert needs two files.", "rectitude convert FROM TO.",
-                      "see: rectitude convert --help")  # fmt: skip
+        raise BadArgument(
+            "convert needs two files.", "rectitude convert FROM TO.",
+            "see: rectitude convert --help",
+        )  # fmt: skip
     if kind and kind not in KINDS:
-        raise BadName(f"--as cannot be {kind!r}.", f"{', '.join(KINDS)}.")
+        raise BadArgument(f"--as is {kind!r}.", f"one of {', '.join(KINDS)}.")
     from rectitude.data.formats.convert import convert
 
-    asked: Any = kind or None
-    named = pairs(columns or (), "--columns", "user=visitor")
-    done = convert(source, target, form=form, to=to, kind=asked, columns=named)
-    told = {"from": str(source), "to": str(target), **asdict(done)}
-    typer.echo(json.dumps(told, indent=1) if as_json else _told(done, source, target))
+    chosen_kind: Any = kind or None
+    names = pairs(columns or (), "--columns", "user=visitor")
+    conversion = convert(source, target, form=form, to=to, kind=chosen_kind, columns=names)
+    if as_json:
+        facts = {"from": str(source), "to": str(target), **asdict(conversion)}
+        say(json.dumps(facts, indent=1))
+    else:
+        say(_describe_conversion(conversion, source, target))
 
 
-def _told(done: Conversion, source: Path, target: Path) -> str:
-    taken = [
+def _describe_conversion(conversion: Conversion, source: Path, target: Path) -> str:
+    columns = [
         f"{'user' if role == 'list' else role} = {name}"
-        for role, name in done.columns.items()
+        for role, name in conversion.columns.items()
         if name
     ]
+    size = f"{conversion.rows:,} rows, {conversion.lists:,} lists"
     lines = [
-        f"read {source} as {done.read}",
-        f"  {done.kind}: {done.why}",
-        *([f"  columns: {', '.join(taken)}"] if taken else []),
-        f"wrote {target} as {done.written}: {done.rows:,} rows, {done.lists:,} lists",
-        *(f"  note: {note}" for note in done.made),
-        *(f"  not kept: {note}" for note in done.lost),
+        f"read {source} as {conversion.read}",
+        f"  {conversion.kind}: {conversion.why}",
+        *([f"  columns: {', '.join(columns)}"] if columns else []),
+        f"wrote {target} as {conversion.written}: {size}",
+        *(f"  note: {note}" for note in conversion.made),
+        *(f"  not kept: {note}" for note in conversion.lost),
     ]
     return "\n".join(lines)
 
 
-def _formats() -> list[tuple[str, ...]]:
+def _list_formats() -> list[tuple[str, ...]]:
     from rectitude.data.formats.registry import FORMATS
 
     rows: list[tuple[str, ...]] = [("format", "what it is", "written with", "endings")]

@@ -1,4 +1,4 @@
-"""`rectitude demo`: a whole experiment on a made-up shop, and what to look at in it."""
+"""`rectitude demo`: run an experiment on a synthetic shop, and show what to look at."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.options import Json
+from rectitude.cli.output import say
 
 if TYPE_CHECKING:
     from rectitude.experiment.results import Run
@@ -27,47 +28,46 @@ METRIC = "ndcg@10"
 
 
 def run(
-    seed: Annotated[int, typer.Option(min=0, help="Which shop is made up.")] = 7,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the synthetic shop.")] = 7,
     folder: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the files go; a temporary one if none."),
+        typer.Option(metavar="DIR", help="Folder for the files; temporary by default."),
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """See it at work on made-up data."""
-    from rectitude.cli.output import watched
-    from rectitude.cli.run import LogForm
+    """Run an example experiment on synthetic data."""
     from rectitude.experiment.run import run as run_experiment
-    from rectitude.storage import make_folder, write_text
+    from rectitude.storage import made_folder, write_text
 
-    where = make_folder(folder or tempfile.mkdtemp(prefix="rectitude-demo-"))
     text = EXPERIMENT.read_text("utf-8").replace("seed = 7", f"seed = {seed}")
-    write_text(where / "demo.toml", text)
-    with watched(LogForm.AUTO) as watcher:
-        found = run_experiment(where / "demo.toml", watchers=[watcher])
+    with made_folder(folder or tempfile.mkdtemp(prefix="rectitude-demo-")) as demo_folder:
+        write_text(demo_folder / "demo.toml", text)
+    result = run_experiment(demo_folder / "demo.toml")
     if as_json:
-        typer.echo(json.dumps({"folder": str(found.folder), **found.results}, indent=1))
-        return found.exit_code
-    for title, words in _shown(found).items():
-        typer.echo(typer.style(f"{title}\n", bold=True) + f"{words}\n")
-    return found.exit_code
+        say(json.dumps({"folder": str(result.folder), **result.results}, indent=1))
+        return result.exit_code
+    for title, words in _render_sections(result).items():
+        typer.secho(f"{title}\n", bold=True)
+        say(f"{words}\n")
+    return result.exit_code
 
 
-def _shown(found: Run) -> dict[str, str]:
-    """What there is to see, by heading."""
-    results = found.results
+def _render_sections(result: Run) -> dict[str, str]:
+    """Return the text of each section by its heading."""
+    results = result.results
+    table = str(result).partition("\n\n")[2].partition("\n\n")[0]
     return {
-        "A shop that was made up, split at a moment in time": _parts(results),
-        "Six models, the same users (* best)": str(found).partition("\n\n")[2].partition("\n\n")[0],
-        "Could it be chance?": _differences(results["comparison"]),
-        "What the audit says of the split": _audit(results),
-        f"The same lists, another framework's {METRIC}": _explained(results["explanation"]),
-        "The report": f"{found.folder / 'report.html'}   (open it in a browser)",
-        "Try it": _commands(found.folder),
+        "A synthetic shop, split at a point in time": _describe_split(results),
+        "Six models on the same users (* best)": table,
+        "Could the differences be chance?": _describe_differences(results["comparison"]),
+        "What the audit says about the split": _describe_audit(results),
+        f"The same lists, another framework's {METRIC}": _describe_gap(results["explanation"]),
+        "The report": f"{result.folder / 'report.html'}   (open it in a browser)",
+        "Try next": _suggest_commands(result.folder),
     }
 
 
-def _parts(results: Mapping[str, Any]) -> str:
+def _describe_split(results: Mapping[str, Any]) -> str:
     parts = results["splits"][0]["parts"]
     lines = [
         f"{name:6}{size['rows']:>8,} rows  {size['users']:>6,} users  {size['items']:>6,} items"
@@ -76,46 +76,50 @@ def _parts(results: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _differences(comparison: Mapping[str, Any]) -> str:
-    """Each model against the baseline, in percentage points, with its interval."""
-    own = [one for one in comparison["differences"] if one["metric"] == METRIC]
+def _describe_differences(comparison: Mapping[str, Any]) -> str:
+    """Compare each model with the baseline, in percentage points with confidence intervals."""
+    rows = [row for row in comparison["differences"] if row["metric"] == METRIC]
     lines = [
-        f"{one['model']:18} {100 * one['difference']:+6.2f} points ({100 * one['low']:+.2f} to"
-        f" {100 * one['high']:+.2f}), corrected p {one['corrected']:.2g}"
-        for one in own
+        f"{row['model']:18} {100 * row['difference']:+6.2f} points ({100 * row['low']:+.2f} to"
+        f" {100 * row['high']:+.2f}), corrected p {row['corrected']:.2g}"
+        for row in rows
     ]
-    return "\n".join([f"{METRIC} against {comparison['baseline']}:", *lines])
+    return "\n".join([f"{METRIC} compared with {comparison['baseline']}:", *lines])
 
 
-def _audit(results: Mapping[str, Any]) -> str:
+def _describe_audit(results: Mapping[str, Any]) -> str:
     audit = results["splits"][0]["audit"]
-    found = [one for one in audit["findings"] if one["severity"] != "fine"]
-    lines = [f"- {one['count']:,} of {one['of']:,} {one['about']}" for one in found]
-    fine = len(audit["findings"]) - len(found)
+    faults = [finding for finding in audit["findings"] if finding["severity"] != "fine"]
+    lines = [f"- {fault['count']:,} of {fault['of']:,} {fault['about']}" for fault in faults]
+    fine = len(audit["findings"]) - len(faults)
     return "\n".join([*lines, f"  {fine} other checks found nothing wrong"])
 
 
-def _explained(explanation: Mapping[str, Any]) -> str:
+def _describe_gap(explanation: Mapping[str, Any]) -> str:
     first, second = explanation["first"], explanation["second"]
     head = (
         f"{explanation['model']}: {first['value']:.4f} under {first['label']}, "
-        f"{second['value']:.4f} under {second['label']}, because of"
+        f"{second['value']:.4f} under {second['label']}. The difference comes from"
     )
     lines = [f"  {part['share']:+.4f}  {part['label']}" for part in explanation["parts"]]
     return "\n".join([head, *lines])
 
 
-def _commands(folder: Path) -> str:
-    """What to try next, from the folder that holds the files."""
-    lists = "run/predictions/item-knn.parquet"
-    here = f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+def _suggest_commands(folder: Path) -> str:
+    """Return commands to try next with the lists and the truth of the run, starting in its
+    folder."""
+    import polars as pl
+
+    lists, truth = "predictions/ease.parquet", "--truth truth.parquet"
+    user = pl.read_parquet(folder / lists)["user"][0]
+    path_line = f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
     lines = [
-        *([] if shutil.which("rectitude") else [here]),
-        f"cd {shlex.quote(str(folder.parent))}",
-        "rectitude run demo.toml --dry-run",
-        "rectitude report run --figures figures",
-        f"rectitude metrics {METRIC} --convention daisyrec",
-        "rectitude profiles diff default elliot",
-        f"rectitude convert {lists} lists.csv",
+        *([] if shutil.which("rectitude") else [path_line]),
+        f"cd {shlex.quote(str(folder))}",
+        f"rectitude evaluate {lists} {truth} --train train.parquet",
+        f"rectitude evaluate {lists} {truth} --convention recbole,rectools,daisyrec",
+        f"rectitude explain {lists} {truth} --metric {METRIC} --first elliot --second daisyrec",
+        f"rectitude trace {lists} {truth} --metric {METRIC} --user {user}",
+        "rectitude report . --figures figures",
     ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`rectitude diagnose`: why is my NDCG what it is, and can it be compared with that one?"""
+"""`rectitude diagnose`: what makes up my NDCG, and can I compare it with a published one?"""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ def run(
     ] = None,
     reference_convention: Annotated[
         list[str] | None,
-        typer.Option(metavar="PROFILE|SWITCH=VALUE ...", help="How that value was computed."),
+        typer.Option(
+            metavar="PROFILE|SWITCH=VALUE ...", help="The convention of the published value."
+        ),
     ] = None,
     convention: Conventions = None,
     files: Files,
 ) -> int:
-    """Take NDCG apart, and compare it with a published value.
+    """Break NDCG down, and compare it with a published value.
 
-    The hit rate, NDCG over all lists and over those with a hit, with the ideal from the truth and
-    from the hits, where hits stand, and what follows from it in words.
+    Shows the hit rate, NDCG over all lists and over the lists with a hit, with the ideal from the
+    truth and from the hits, the ranks of the hits, and a verdict in words.
     """
     from rectitude.explanation.diagnose import diagnose
 
-    found, truth = files.one_opened(predictions)
-    under, theirs = convention_of(convention or ()), None
+    lists, truth = files.open_one(predictions)
+    ours, published = convention_of(convention or ()), None
     if reference_convention:
-        theirs = convention_of(reference_convention, "--reference-convention")
-    files.deliver(
-        diagnose(found, truth, at, under, reference, reference_convention=theirs, **files.given())
+        published = convention_of(reference_convention, "--reference-convention")
+    diagnosis = diagnose(
+        lists, truth, at, ours, reference, reference_convention=published, **files.as_arguments()
     )
+    files.deliver(diagnosis)
     return 0

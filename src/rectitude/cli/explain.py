@@ -1,4 +1,4 @@
-"""`rectitude explain`: why do two numbers of the same name differ?"""
+"""`rectitude explain`: why do two values of the same metric differ?"""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.inputs import Files, with_files
-from rectitude.cli.options import convention_of, reported
-from rectitude.errors import BadName, RectitudeError
+from rectitude.cli.options import convention_of, report_error
+from rectitude.errors import BadArgument, RectitudeError
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
@@ -28,14 +28,14 @@ Examples:
   rectitude explain a.json b.json --predictions recs.csv --truth test.csv --metric ndcg@10"""
 
 
-def _end(which: str) -> Any:
+def _convention_option(which: str) -> Any:
     words = f"The {which} convention: a profile, switches to change, or a saved evaluation (.json)."
     return typer.Option(metavar="PROFILE|SWITCH=VALUE ...", help=words)
 
 
 @with_files
 def run(
-    named: Annotated[
+    paths: Annotated[
         list[str] | None,
         typer.Argument(metavar="FILE", help="Ranked lists, or two saved evaluations (.json)."),
     ] = None,
@@ -44,81 +44,89 @@ def run(
         list[str] | None, typer.Option(metavar="FILE", help="Ranked lists: user, item, score.")
     ] = None,
     other: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Other predictions for the second number.")
+        str | None, typer.Option(metavar="FILE", help="Other predictions, for the second value.")
     ] = None,
-    metric: Annotated[str | None, typer.Option(metavar="NAME", help="Such as ndcg@10.")] = None,
-    first: Annotated[list[str] | None, _end("first")] = None,
-    second: Annotated[list[str] | None, _end("second")] = None,
-    seed: Annotated[int, typer.Option(help="For shares that are estimated.")] = 0,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The metric, such as ndcg@10.")
+    ] = None,
+    first: Annotated[list[str] | None, _convention_option("first")] = None,
+    second: Annotated[list[str] | None, _convention_option("second")] = None,
+    seed: Annotated[int, typer.Option(help="The random seed of estimated shares.")] = 0,
     files: Files,
 ) -> int:
-    """Say how the gap between two numbers is made up.
+    """Explain the gap between two values of a metric.
 
-    Every switch in which the two conventions differ gets its share, and the shares add up to the
-    gap; with each come the users whose value it changes. Two saved evaluations are compared by what
-    they record; with the predictions and the truth, their gaps are explained.
+    Every switch in which the two conventions differ gets a share of the gap, and the shares add up
+    to the gap. Each share lists the users whose value the switch changes. Two saved evaluations are
+    compared by what they record; with the predictions and the truth, their gaps are explained.
     """
-    saved = [file for file in named or () if file.endswith(".json")]
-    lists = [*(file for file in named or () if file not in saved), *(predictions or ())]
+    saved = [file for file in paths or () if file.endswith(".json")]
+    lists = [*(file for file in paths or () if file not in saved), *(predictions or ())]
     if saved and not (lists or files.scores or files.logits):
-        files.deliver(_compared(saved))
+        files.deliver(_compare_saved(saved))
         return 0
-    ends = _ends(saved, first, second, other)
-    metrics = _metrics(metric, ends)
-    given = {**_predictions(files, lists, other), **files.given(), "seed": seed}
-    explanations = _explained(ends, metrics, given)
+    sides = _load_sides(saved, first, second, other)
+    metrics = _choose_metrics(metric, sides)
+    arguments = {**_open_predictions(files, lists, other), **files.as_arguments(), "seed": seed}
+    explanations = _explain_metrics(sides, metrics, arguments)
     files.deliver(_Several(explanations) if len(metrics) > 1 else explanations[0])
     return 1 if len(explanations) < len(metrics) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Several:
-    """Explanations in a row."""
+    """The explanations of several metrics."""
 
     explanations: Sequence[Explanation]
 
     def to_json(self) -> str:
-        """All of them as JSON text."""
-        return json.dumps({"explanations": [one.as_dict() for one in self.explanations]}, indent=1)
+        """Return all of them as JSON text."""
+        stored = [explanation.as_dict() for explanation in self.explanations]
+        return json.dumps({"explanations": stored}, indent=1)
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.explanations))
 
 
-def _compared(saved: Sequence[str]) -> Differences:
+def _compare_saved(saved: Sequence[str]) -> Differences:
     from rectitude.explanation.explain.differences import differences
 
-    return differences(*_loaded(saved))
+    return differences(*_load_both(saved))
 
 
-def _loaded(saved: Sequence[str]) -> tuple[Evaluation, Evaluation]:
+def _load_both(saved: Sequence[str]) -> tuple[Evaluation, Evaluation]:
     from rectitude.aggregate.evaluation import Evaluation
 
     if len(saved) != 2:
-        raise BadName(f"evaluations that were named: {', '.join(saved)}.", "two, to be compared.")
+        number = (
+            "1 saved evaluation was" if len(saved) == 1 else f"{len(saved)} saved evaluations were"
+        )
+        raise BadArgument(f"{number} given: {', '.join(saved)}.", "two to compare.")
     return Evaluation.load(saved[0]), Evaluation.load(saved[1])
 
 
-def _ends(
+def _load_sides(
     saved: Sequence[str],
     first: Sequence[str] | None,
     second: Sequence[str] | None,
     other: str | None,
 ) -> tuple[object, object]:
-    """What the two numbers are taken under."""
+    """Return the convention or the saved evaluation behind each of the two values."""
     if saved and (first or second):
-        raise BadName("two saved evaluations and --first or --second were given.", "one of them.")
-    if saved:
-        return _loaded(saved)
-    if not (first or second or other):
-        raise BadName(
-            "there is nothing to compare.",
-            "--first and --second with different conventions, or --other predictions.",
+        raise BadArgument(
+            "saved evaluations and --first or --second were both given.", "only one of them."
         )
-    return _end_of(first or (), "--first"), _end_of(second or (), "--second")
+    if saved:
+        return _load_both(saved)
+    if not (first or second or other):
+        raise BadArgument(
+            "there is nothing to compare.",
+            "different conventions as --first and --second, or other predictions as --other.",
+        )
+    return _load_side(first or (), "--first"), _load_side(second or (), "--second")
 
 
-def _end_of(values: Sequence[str], option: str) -> object:
+def _load_side(values: Sequence[str], option: str) -> object:
     from rectitude.aggregate.evaluation import Evaluation
 
     if len(values) == 1 and values[0].endswith(".json"):
@@ -126,40 +134,45 @@ def _end_of(values: Sequence[str], option: str) -> object:
     return convention_of(values, option)
 
 
-def _metrics(metric: str | None, ends: tuple[object, object]) -> list[str]:
-    """The metric asked for, or all that two saved evaluations have in common."""
+def _choose_metrics(metric: str | None, sides: tuple[object, object]) -> list[str]:
+    """Return the given metric, or all metrics that two saved evaluations share."""
     from rectitude.aggregate.evaluation import Evaluation
     from rectitude.explanation.explain.differences import differences
 
-    one, two = ends
+    first, second = sides
     if metric is not None:
         return [metric]
-    if isinstance(one, Evaluation) and isinstance(two, Evaluation):
-        return [found.metric for found in differences(one, two).metrics]
-    raise BadName("no metric was named.", "--metric with a name such as ndcg@10.")
+    if isinstance(first, Evaluation) and isinstance(second, Evaluation):
+        return [difference.metric for difference in differences(first, second).metrics]
+    raise BadArgument("no metric was given.", "--metric with a name such as ndcg@10.")
 
 
-def _predictions(files: Files, lists: Sequence[str], other: str | None) -> dict[str, Any]:
-    """The predictions and the truth by the names that `explain` has for them."""
-    found, truth = files.opened(lists, other)
-    if len(found) > 2:
-        raise BadName(f"{len(found)} predictions were named.", "one, and another as --other.")
+def _open_predictions(files: Files, lists: Sequence[str], other: str | None) -> dict[str, Any]:
+    """Return the predictions and the truth as arguments of `explain`."""
+    opened, truth = files.open(lists, other)
+    if len(opened) > 2:
+        raise BadArgument(
+            f"{len(opened)} prediction files were given.",
+            "one; pass a second one with --other.",
+        )
     names = ("predictions", "other_predictions")
-    return {**dict(zip(names, found.values(), strict=False)), "truth": truth}
+    return {**dict(zip(names, opened.values(), strict=False)), "truth": truth}
 
 
-def _explained(
-    ends: tuple[object, object], metrics: Sequence[str], given: Mapping[str, Any]
+def _explain_metrics(
+    sides: tuple[object, object], metrics: Sequence[str], arguments: Mapping[str, Any]
 ) -> list[Explanation]:
-    """Each metric explained; of several, what fails is reported and left out."""
+    """Explain each metric; if there are several, report those that fail and leave them out."""
     from rectitude.explanation.explain import explain
 
     explanations = []
     for metric in metrics:
         try:
-            explanations.append(explain(metric=metric, first=ends[0], second=ends[1], **given))
+            explanations.append(
+                explain(metric=metric, first=sides[0], second=sides[1], **arguments)
+            )
         except RectitudeError as error:
             if len(metrics) == 1:
                 raise
-            reported(type(error).__name__, str(error))
+            report_error(type(error).__name__, str(error))
     return explanations

@@ -1,4 +1,4 @@
-"""`rectitude identify`: under which definition do my predictions give a reported value?"""
+"""`rectitude identify`: which definition of a metric gives a reported value?"""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def run(
     *,
     metric: MetricName,
     value: Annotated[
-        str, typer.Option(metavar="NUMBER", help="The reported value, with the decimals printed.")
+        str, typer.Option(metavar="NUMBER", help="The reported value, with all its decimals.")
     ],
     decimals: Annotated[
-        int | None, typer.Option(metavar="N", help="How many decimals count, if not those.")
+        int | None, typer.Option(metavar="N", help="How many decimals must match; all by default.")
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="How far a value may be off instead.")
+        float | None, typer.Option(metavar="NUMBER", help="How far a value may be off, instead.")
     ] = None,
     profiles: Profiles = None,
-    most: Annotated[int, typer.Option(help="How many assignments to try.")] = 10_000,
+    most: Annotated[int, typer.Option(help="The largest number of definitions to try.")] = 10_000,
     files: Files,
 ) -> int:
     """Find the definitions under which predictions give a reported value.
 
-    Every profile is tried, then profiles with one switch changed, with two, and so on. How many
-    values would fit by chance is said too. Exit code 1 if nothing fits.
+    Tries every profile, then profiles with one switch changed, with two, and so on. Also reports
+    how many values would match by chance. Exit code 1 if nothing matches.
     """
     from rectitude.explanation.identify import identify
 
-    found, truth = files.one_opened(predictions)
+    lists, truth = files.open_one(predictions)
     identification = identify(
-        found, truth, metric, value, decimals=decimals, tolerance=tolerance, most=most,
-        profiles=profiles_of(profiles), **files.given(),
+        lists, truth, metric, value, decimals=decimals, tolerance=tolerance, most=most,
+        profiles=profiles_of(profiles), **files.as_arguments(),
     )  # fmt: skip
     files.deliver(identification)
     return 0 if identification else 1

@@ -1,5 +1,7 @@
-"""The options that name what is evaluated, declared once for all verbs, and what they open:
-ranked lists, dense scores or logits by label, the truth, and tables beside them."""
+"""The options for input files, shared by all commands, and the code that opens the files.
+
+Inputs are ranked lists, dense scores or logits by label, the truth, and further tables.
+"""
 
 from __future__ import annotations
 
@@ -12,54 +14,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.options import Json, file_option, labelled, named_format, pairs, valued
-from rectitude.cli.output import told
-from rectitude.errors import BadName, UnreadableFile
+from rectitude.cli.options import Json, file_option, label_paths, pairs, split_format, value_option
+from rectitude.cli.output import log_reading, say
+from rectitude.errors import BadArgument, UnreadableFile, UnwritableFile
 
 if TYPE_CHECKING:
     from rectitude.data.table import What
 
-MetricName = Annotated[str, typer.Option("--metric", metavar="NAME", help="Such as ndcg@10.")]
+MetricName = Annotated[
+    str, typer.Option("--metric", metavar="NAME", help="The metric, such as ndcg@10.")
+]
 OneFile = Annotated[
     str | None, typer.Argument(metavar="FILE", help="Ranked lists: user, item, score.")
 ]
 Columns = Annotated[
-    list[str] | None, valued("ROLE=COLUMN ...", "Unusual columns, such as user=visitor.")
+    list[str] | None,
+    value_option("ROLE=COLUMN ...", "Columns with unusual names, such as user=visitor."),
 ]
 Profiles = Annotated[
-    list[str] | None, valued("NAME ...", "Only these profiles, not all that have the metric.")
+    list[str] | None,
+    value_option("NAME ...", "Only these profiles; by default, all that define the metric."),
 ]
 Truth = Annotated[
-    str | None, file_option("What was relevant: user, item, and a grade if there is one.")
+    str | None, file_option("The ground truth: user, item, and a grade if there is one.")
 ]
 ScoreFiles = Annotated[
-    list[str] | None, valued("FILE ...", "Dense scores, users x items (.npy or .npz).")
+    list[str] | None, value_option("FILE ...", "Dense scores, users x items (.npy or .npz).")
 ]
 LogitFiles = Annotated[
-    list[str] | None, valued("FILE ...", "Logits, rows x classes (.npy or .npz).")
+    list[str] | None, value_option("FILE ...", "Logits, rows x classes (.npy or .npz).")
 ]
-Targets = Annotated[str | None, file_option("The class of each row of logits (.npy).")]
+Targets = Annotated[str | None, file_option("The target class of each row of logits (.npy).")]
 Train = Annotated[
-    str | None, file_option("Training data: what is known, and masked in dense scores.")
+    str | None, file_option("Training data; a user's training items are masked in dense scores.")
 ]
 CandidateFile = Annotated[
-    str | None, file_option("What competes: user, item, or a file of rectitude candidates.")
+    str | None, file_option("Candidate items: user, item; or a file from rectitude candidates.")
 ]
 Ranking = Annotated[
-    str | None, file_option("An order to use in place of the scores' own: user, item, rank.")
+    str | None, file_option("A ranking to use instead of the scores: user, item, rank.")
 ]
 ScoreUsers = Annotated[str | None, file_option("The user of each row of scores, in order.")]
 ScoreItems = Annotated[str | None, file_option("The item of each column of scores.")]
-Padding = Annotated[str | None, valued("ITEM", "The item of a column that means nothing.")]
-Items = Annotated[str | None, file_option("The catalogue, with facts about items.")]
-Users = Annotated[str | None, file_option("The users to evaluate, with facts about them.")]
+Padding = Annotated[str | None, value_option("ITEM", "The padding item, whose column is ignored.")]
+Items = Annotated[str | None, file_option("The catalogue, with item attributes.")]
+Users = Annotated[str | None, file_option("The users to evaluate, with their attributes.")]
 Weights = Annotated[str | None, file_option("The weight of each list.")]
-ListKey = Annotated[str, valued("COLUMN", "What tells lists apart, such as session.")]
+ListKey = Annotated[
+    str, value_option("COLUMN", "The column that identifies a list, such as session.")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """What a verb made `with_files` looks at, and where its answer goes."""
+    """The input files of a command, and where its output goes; see `with_files`."""
 
     truth: Truth = None
     scores: ScoreFiles = None
@@ -77,24 +85,26 @@ class Files:
     list_key: ListKey = "user"
     columns: Columns = None
     as_json: Json = False
-    output: Annotated[Path | None, file_option("Write there instead of printing.")] = None
+    output: Annotated[Path | None, file_option("Write to this file instead of printing.")] = None
 
-    def opened(self, lists: Sequence[str], other: str | None = None) -> tuple[dict[str, Any], Any]:
-        """Predictions by label, and the truth; `other` are more predictions of the same kind."""
+    def open(self, lists: Sequence[str], other: str | None = None) -> tuple[dict[str, Any], Any]:
+        """Return predictions by label, and the truth; `other` is one more file of the same kind."""
         more = [] if other is None else [other]
-        named = [[*given, *more] if given else [] for given in (lists, self.scores, self.logits)]
+        kinds = [[*files, *more] if files else [] for files in (lists, self.scores, self.logits)]
         rest = (self.truth, self.targets, self.score_users, self.score_items)
-        return opened(CommandInputs(named[0], named[1], named[2], *rest, padding=self.padding))
+        return open_inputs(CommandInputs(kinds[0], kinds[1], kinds[2], *rest, padding=self.padding))
 
-    def one_opened(self, lists: str | None) -> tuple[Any, Any]:
-        """The predictions and the truth, for a verb that looks at one of them."""
-        found, truth = self.opened([] if lists is None else [lists])
-        if len(found) > 1:
-            raise BadName(f"{len(found)} predictions were named: {', '.join(found)}.", "one.")
-        return next(iter(found.values())), truth
+    def open_one(self, lists: str | None) -> tuple[Any, Any]:
+        """Return the predictions and the truth, for a command that takes one file."""
+        opened, truth = self.open([] if lists is None else [lists])
+        if len(opened) > 1:
+            raise BadArgument(
+                f"{len(opened)} prediction files were given: {', '.join(opened)}.", "one file."
+            )
+        return next(iter(opened.values())), truth
 
-    def given(self) -> dict[str, Any]:
-        """The rest, as `evaluate` takes it."""
+    def as_arguments(self) -> dict[str, Any]:
+        """Return the other files as arguments of `evaluate`."""
         return {
             "train": source(self.train), "items": source(self.items), "users": source(self.users),
             "weights": source(self.weights), "list_key": self.list_key,
@@ -102,65 +112,68 @@ class Files:
             "candidates": source(self.candidates), "ranking": source(self.ranking),
         }  # fmt: skip
 
-    def deliver(self, found: Any, form: str = "table") -> None:
-        """Print what was found, or write it where it should go; a form other than a table is what
-        `to_<form>` gives."""
-        text = found.to_json() if self.as_json else str(found)
-        self.write(getattr(found, f"to_{form}")() if form != "table" else text)
+    def deliver(self, result: Any, form: str = "table") -> None:
+        """Print a result or write it to the output file; a form other than a table is the text of
+        `result.to_<form>()`."""
+        text = result.to_json() if self.as_json else str(result)
+        self.write(getattr(result, f"to_{form}")() if form != "table" else text)
 
     def write(self, text: str) -> None:
-        """Print a text, or write it where it should go."""
+        """Print a text or write it to the output file."""
         from rectitude.storage import write_text
 
         text = text.rstrip("\n")
         if self.output is None:
-            typer.echo(text)
+            say(text)
         else:
             write_text(self.output, f"{text}\n")
 
 
-def with_files(verb: Callable[..., int], without: Sequence[str] = ()) -> Callable[..., int]:
-    """A verb with the options of `Files` beside its own; it gets them as `files`."""
-    own, every = (inspect.signature(one, eval_str=True).parameters for one in (verb, Files))
-    shared = {name: option for name, option in every.items() if name not in without}
+def with_files(command: Callable[..., int], without: Sequence[str] = ()) -> Callable[..., int]:
+    """Add the options of `Files` to a command, which receives them as `files`."""
+    options = inspect.signature(command, eval_str=True).parameters
+    file_options = inspect.signature(Files, eval_str=True).parameters
+    shared = {name: option for name, option in file_options.items() if name not in without}
 
-    @wraps(verb)
+    @wraps(command)
     def run(**values: Any) -> int:
         files = Files(**{name: values.pop(name) for name in shared})
         require_writable("--output", files.output)
-        return verb(**values, files=files)
+        return command(**values, files=files)
 
-    kept = [parameter for name, parameter in own.items() if name != "files"]
-    vars(run)["__signature__"] = inspect.Signature([*kept, *shared.values()])
+    others = [option for name, option in options.items() if name != "files"]
+    vars(run)["__signature__"] = inspect.Signature([*others, *shared.values()])
     return run
 
 
-def with_groups(verb: Callable[..., int], **groups: Callable[..., Any]) -> Callable[..., int]:
-    """A verb with the options of these classes beside its own; it gets one of each, by name."""
-    own = inspect.signature(verb, eval_str=True).parameters
-    options = {
+def with_groups(command: Callable[..., int], **groups: Callable[..., Any]) -> Callable[..., int]:
+    """Add the options of these classes to a command, which receives an instance of each by name."""
+    options = inspect.signature(command, eval_str=True).parameters
+    grouped = {
         name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()
     }
 
-    @wraps(verb)
+    @wraps(command)
     def run(**values: Any) -> int:
-        made = {n: groups[n](**{o: values.pop(o) for o in options[n]}) for n in groups}
-        return verb(**values, **made)
+        instances = {n: groups[n](**{o: values.pop(o) for o in grouped[n]}) for n in groups}
+        return command(**values, **instances)
 
-    kept = [option for name, option in own.items() if name not in groups]
-    more = [option for of in options.values() for option in of.values()]
-    vars(run)["__signature__"] = inspect.Signature([*kept, *more])
+    others = [option for name, option in options.items() if name not in groups]
+    more = [option for group in grouped.values() for option in group.values()]
+    vars(run)["__signature__"] = inspect.Signature([*others, *more])
     return run
 
 
 def require_writable(option: str, path: Path | None) -> None:
-    """Refuse what cannot be written before anything is computed."""
+    """Refuse a path that cannot be written before anything is computed."""
     if path is not None and (path.is_dir() or not path.parent.is_dir()):
-        raise BadName(f"{option} {path} cannot be written.", "a file in a folder that exists.")
+        raise UnwritableFile(
+            f"{option} {path} cannot be written.", "a file in a folder that exists."
+        )
 
 
 def profiles_of(named: Sequence[str] | None) -> list[str] | None:
-    """The profiles that an option names, with spaces or commas between them."""
+    """Return the profiles that an option names, separated by spaces or commas."""
     if named is None:
         return None
     return [name for word in named for name in word.split(",") if name]
@@ -168,7 +181,7 @@ def profiles_of(named: Sequence[str] | None) -> list[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class CommandInputs:
-    """The files that were named on the command line."""
+    """The input files given on the command line."""
 
     predictions: Sequence[str] = ()
     scores: Sequence[str] = ()
@@ -182,46 +195,46 @@ class CommandInputs:
     padding: str | None = None
 
 
-def opened(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
-    """Predictions by label, and the truth they are evaluated against."""
+def open_inputs(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
+    """Return predictions by label, and the truth to evaluate them against."""
     kinds = {
-        "--predictions": inputs.predictions, "--scores": inputs.scores, "--logits": inputs.logits,
+        "ranked lists": inputs.predictions, "--scores": inputs.scores, "--logits": inputs.logits,
     }  # fmt: skip
-    asked = [name for name, files in kinds.items() if files]
-    if len(asked) != 1:
-        raise BadName(
-            f"{' and '.join(asked)} were given." if asked else "nothing to evaluate was given.",
-            f"one of {', '.join(kinds)}.",
-            "see: rectitude evaluate --help",
+    used = [name for name, files in kinds.items() if files]
+    if len(used) != 1:
+        raise BadArgument(
+            f"{' and '.join(used)} were given together." if used else "no predictions were given.",
+            "one kind of predictions: files with ranked lists, --scores, or --logits.",
+            "" if used else "for example: recs.csv --truth test.csv",
         )
-    if asked == ["--logits"]:
-        return _logits(inputs)
-    _require("--truth", inputs.truth, asked[0])
-    _refuse({"--targets": inputs.targets, "--train-targets": inputs.train_targets}, asked[0])
+    if used == ["--logits"]:
+        return _open_logits(inputs)
+    _require("--truth", inputs.truth, used[0], "name the ground truth: --truth test.csv")
+    _refuse({"--targets": inputs.targets, "--train-targets": inputs.train_targets}, used[0])
     if inputs.baselines:
-        raise BadName("--baselines was given, and there are no logits.", "--logits and --targets.")
+        raise BadArgument("--baselines was given without --logits.", "--logits and --targets.")
     truth = source(inputs.truth)
-    if asked == ["--predictions"]:
-        _refuse(_of_scores(inputs), asked[0])
+    if used == ["ranked lists"]:
+        _refuse(_score_options(inputs), used[0])
         return {
-            label: ranked_lists(file) for label, file in labelled(inputs.predictions).items()
+            label: open_lists(file) for label, file in label_paths(inputs.predictions).items()
         }, truth
-    return _scores(inputs), truth
+    return _open_scores(inputs), truth
 
 
-def _scores(inputs: CommandInputs) -> dict[str, Any]:
+def _open_scores(inputs: CommandInputs) -> dict[str, Any]:
     from rectitude.predictions.scores import Scores
 
-    users = _ids(inputs.score_users, "users", "list")
-    items = _ids(inputs.score_items, "items", "item")
+    users = _read_ids(inputs.score_users, "users", "list")
+    items = _read_ids(inputs.score_items, "items", "item")
     return {
-        label: Scores(file, users=users, items=items, padding=_padding(inputs, file, items))
-        for label, file in labelled(inputs.scores).items()
+        label: Scores(file, users=users, items=items, padding=_parse_padding(inputs, file, items))
+        for label, file in label_paths(inputs.scores).items()
     }
 
 
-def _padding(inputs: CommandInputs, file: str, items: Any) -> Any:
-    """The padding item in the type of the items: a number where they are numbers."""
+def _parse_padding(inputs: CommandInputs, file: str, items: Any) -> Any:
+    """Return the padding item in the type of the items: a number if they are numbers."""
     if inputs.padding is None or not inputs.padding.isdecimal():
         return inputs.padding
     if items is None and Path(file).suffix == ".npz":
@@ -232,8 +245,8 @@ def _padding(inputs: CommandInputs, file: str, items: Any) -> Any:
     return inputs.padding if text else int(inputs.padding)
 
 
-def _ids(path: str | None, what: What, role: str) -> Any:
-    """The ids in a file, in order; as numbers where untyped text holds nothing else."""
+def _read_ids(path: str | None, what: What, role: str) -> Any:
+    """Return the ids in a file, in order; as numbers if untyped text contains nothing else."""
     from rectitude.data.ids import whole_numbers
     from rectitude.data.read import read
 
@@ -245,27 +258,38 @@ def _ids(path: str | None, what: What, role: str) -> Any:
     return ids if numbers is None else numbers
 
 
-def _logits(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
+def _open_logits(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
     from rectitude.predictions.logits import Logits
 
-    _require("--targets", inputs.targets, "--logits")
-    _refuse({"--truth": inputs.truth, **_of_scores(inputs)}, "--logits")
+    _require("--targets", inputs.targets, "--logits", "name the targets: --targets targets.npy")
+    _refuse({"--truth": inputs.truth, **_score_options(inputs)}, "--logits")
     targets = array(str(inputs.targets))
-    found: dict[str, Any] = {label: Logits(file) for label, file in labelled(inputs.logits).items()}
+    runs: dict[str, Any] = {
+        label: Logits(file) for label, file in label_paths(inputs.logits).items()
+    }
     if inputs.baselines:
-        opened_first = next(iter(found.values())).opened()
-        known = inputs.train_targets
-        learned = targets if known is None else array(known)
-        name = "majority" if known is not None else "majority of these targets"
-        found[name] = Logits.majority(learned, opened_first.columns, opened_first.rows)
-        found["random"] = Logits.random(opened_first.rows, opened_first.columns)
+        first = next(iter(runs.values())).open()
+        train_file = inputs.train_targets
+        train_targets = targets if train_file is None else array(train_file)
+        name = "majority" if train_file is not None else "majority of these targets"
+        runs[name] = Logits.majority(train_targets, first.columns, first.rows)
+        runs["random"] = Logits.random(first.rows, first.columns)
     elif inputs.train_targets is not None:
-        raise BadName("--train-targets serves the majority baseline.", "--baselines with it.")
-    return found, targets
+        raise BadArgument(
+            "--train-targets was given without --baselines and without --slices.",
+            "one of them: training targets are for the majority baseline, and for slices by "
+            "popularity.",
+        )
+    return runs, targets
 
 
-def _of_scores(inputs: CommandInputs) -> dict[str, object]:
-    """The options that belong to dense scores."""
+def refuse_score_options(files: Files) -> None:
+    """Raise an error for options of dense scores where there are none."""
+    _refuse(_score_options(files), "ranked lists")
+
+
+def _score_options(inputs: CommandInputs | Files) -> dict[str, object]:
+    """Return the options that apply only to dense scores."""
     return {
         "--score-users": inputs.score_users,
         "--score-items": inputs.score_items,
@@ -273,59 +297,60 @@ def _of_scores(inputs: CommandInputs) -> dict[str, object]:
     }
 
 
-def _require(option: str, value: str | None, kind: str) -> None:
+def _require(option: str, value: str | None, kind: str, advice: str) -> None:
     if value is None:
-        raise BadName(f"{kind} was given without {option}.", f"both {kind} and {option}.")
+        were = "were" if kind == "ranked lists" else "was"
+        found, expected = f"{kind} {were} given without {option}.", f"both {kind} and {option}."
+        raise BadArgument(found, expected, advice)
 
 
 def _refuse(options: Mapping[str, object], kind: str) -> None:
     for option, value in options.items():
         if value is not None:
-            raise BadName(f"{option} was given, and it does not go with {kind}.")
+            raise BadArgument(
+                f"{option} was given, but it does not apply to {kind}.", "", f"leave out {option}."
+            )
 
 
-def ranked_lists(word: str) -> Any:
-    """Ranked lists by their path, and by their format if the word names one."""
+def open_lists(word: str) -> Any:
+    """Return ranked lists by path, with their format if the word names one."""
     from rectitude.predictions.lists import Lists
 
-    form, file = named_format(word)
+    form, file = split_format(word)
     return Lists(file, format=form) if form else file
 
 
 def source(path: str | None) -> Any:
-    """A table by its path, and by its format if the word names one; a sparse matrix (.npz) or an
-    array (.npy) as such."""
+    """Return a table by path, with its format if the word names one; load arrays (.npy) and sparse
+    matrices (.npz)."""
     if path is None:
         return None
-    form, file = named_format(path)
+    form, file = split_format(path)
     if form:
         from rectitude.data.table import Interactions
 
         return Interactions(file, format=form)
     suffix = Path(path).suffix
     if suffix in (".npy", ".npz"):
-        what = "an array" if suffix == ".npy" else "csr"
-        told(f"read {Path(path).name} as {what} (its name ends in {suffix})")
+        form = "an array" if suffix == ".npy" else "csr"
+        log_reading(f"read {Path(path).name} as {form} (its name ends in {suffix})")
     if suffix == ".npy":
         return array(path)
     if suffix != ".npz":
         return path
-    from scipy.sparse import load_npz
+    from rectitude.data.matrices import load_sparse
 
-    try:
-        return load_npz(path)
-    except (OSError, ValueError, KeyError) as error:
-        raise UnreadableFile(
-            f"{path} cannot be read as a sparse matrix: {str(error).rstrip('.')}.",
-            "a file written by scipy.sparse.save_npz.",
-        ) from error
+    return load_sparse(path)
 
 
 def array(path: str) -> Any:
-    """The one array in a NumPy file."""
+    """Return the only array in a NumPy file."""
     from rectitude.data.matrices import load
 
     arrays = load(path)
     if len(arrays) != 1:
-        raise UnreadableFile(f"{path} holds {', '.join(sorted(arrays))}.", "one array.")
+        raise UnreadableFile(
+            f"{path} contains {len(arrays)} arrays: {', '.join(sorted(arrays))}.",
+            "a file with one array.",
+        )
     return next(iter(arrays.values()))

@@ -1,4 +1,4 @@
-"""`rectitude metrics`: which metrics there are, what one of them means, and how to read them."""
+"""`rectitude metrics`: list the metrics, explain one, or print a guide to reading them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.options import Conventions, Json, convention_of, listing
-from rectitude.errors import BadName
+from rectitude.cli.output import say
+from rectitude.errors import BadArgument
 
 if TYPE_CHECKING:
     from rectitude.metrics.registry import Metric
@@ -28,55 +29,69 @@ def run(
     name: Annotated[str | None, typer.Argument(help="A metric, such as ndcg or ndcg@10.")] = None,
     convention: Conventions = None,
     guide: Annotated[
-        bool, typer.Option("--guide", help="How to read and choose metrics of one target.")
+        bool, typer.Option("--guide", help="How to read and choose single-target metrics.")
     ] = False,
     as_json: Json = False,
 ) -> int:
     """List the metrics, explain one, or print the guide.
 
-    An explanation says how the metric is defined, how to read it and when to use it. The guide has
-    tables from rank and loss to value, what guessing gives, and which metric to use when.
+    An explanation gives the definition of a metric, how to read it and when to use it. The guide
+    shows values by rank and by loss, what guessing gives, and which metric to use when.
     """
     if guide:
-        return _guide(name, convention, as_json)
+        return _print_guide(name, convention, as_json)
     from rectitude.metrics import METRICS
     from rectitude.metrics.names import parse_all
     from rectitude.profiles import profile_of
 
     profile = profile_of(convention_of(convention or ()))
-    asked = [profile.resolve(one) for one in parse_all(list(METRICS) if name is None else name)]
+    names = parse_all(list(METRICS) if name is None else name)
+    requests = [profile.resolve(parsed) for parsed in names]
     if as_json:
-        typer.echo(json.dumps({"metrics": [_facts(one) for one in asked]}, indent=1))
+        say(json.dumps({"metrics": [_facts(request) for request in requests]}, indent=1))
     elif name is None:
-        typer.echo(_table([one.metric for one in asked]))
+        say(_table([request.metric for request in requests]))
     else:
-        typer.echo("\n\n".join(_explained(one) for one in asked))
+        say("\n\n".join(_explain_metric(request) for request in requests))
     return 0
 
 
-def _guide(name: str | None, convention: list[str] | None, as_json: bool) -> int:
+def _print_guide(name: str | None, convention: list[str] | None, as_json: bool) -> int:
     from rectitude.reports import guide
 
     if name is not None or convention:
-        raise BadName(
-            "--guide goes with no metric and no convention.",
-            "rectitude metrics --guide, with --json or without.",
+        raise BadArgument(
+            "--guide was given together with a metric or a convention.",
+            "rectitude metrics --guide, with or without --json.",
         )
     sections = guide.guide()
-    typer.echo(json.dumps(guide.as_dict(sections), indent=1) if as_json else guide.text(sections))
+    say(json.dumps(guide.as_dict(sections), indent=1) if as_json else guide.text(sections))
     return 0
 
 
 def _table(metrics: list[Metric]) -> str:
-    from rectitude.metrics.registry import handed_over
+    """Return the metrics by family, in columns."""
+    from rectitude.metrics.aliases import families
+    from rectitude.metrics.registry import describe_inputs, group_by_family
 
+    grouped = group_by_family(metrics)
     rows = [
-        [m.name, m.title, _range(m), _direction(m), _cutoff(m), handed_over(m)] for m in metrics
+        [m.name, m.title, _range(m), _direction(m), _cutoff(m), describe_inputs(m)]
+        for members in grouped.values()
+        for m in members
     ]
-    table = listing([["name", "title", "range", "better", "cutoff", "needs"], *rows])
+    lines = listing([["name", "title", "range", "better", "cutoff", "needs"], *rows]).splitlines()
+    place = 2  # after the heading and the rule
+    for family, members in grouped.items():
+        about = f": {families()[family][0]}" if family in families() else ""
+        lines[place:place] = ["", f"{family}{about}"]
+        place += len(members) + 2
+    table = "\n".join(lines)
     return (
-        f"{table}\n\nAsk for ndcg@10, ndcg@{{5,10}} or ndcg; rectitude metrics ndcg explains it, "
-        "rectitude metrics\n--guide says how to read and choose."
+        f"{table}\n\nWrite ndcg, ndcg@10 or ndcg@{{5,10}}; names of other frameworks, such as "
+        "HR@10, work, too.\n"
+        "rectitude metrics ndcg explains a metric;\n"
+        "rectitude metrics --guide shows how to read and choose metrics."
     )
 
 
@@ -95,65 +110,64 @@ def _direction(metric: Metric) -> str:
     return {"high": "higher", "low": "lower"}[metric.best]
 
 
-def _explained(asked: Asked) -> str:
+def _explain_metric(request: Asked) -> str:
     from rectitude.aggregate.definition import definition
-    from rectitude.metrics.registry import handed_over
+    from rectitude.metrics.aliases import other_names
+    from rectitude.metrics.registry import describe_inputs
 
-    metric = asked.metric
-    parts = [definition(asked), ""]
-    parts += [f"How to read it: {metric.reading}"] if metric.reading else []
-    parts += [f"When to use it: {metric.use}"] if metric.use else []
-    parts.append(f"Values: {_range(metric)}; {_direction(metric)} is better.")
-    parts += [f"Needs: {handed_over(metric)}; cutoff {_cutoff(metric)}."]
-    return "\n".join([*parts, *_choices(asked), *_numbers(asked)])
+    metric = request.metric
+    also = other_names(metric.name)
+    lines = [definition(request), ""]
+    lines.append(f"Family: {metric.family}." + (f" Also called {', '.join(also)}." if also else ""))
+    lines += [f"How to read it: {metric.reading}"] if metric.reading else []
+    lines += [f"When to use it: {metric.use}"] if metric.use else []
+    lines.append(f"Values: {_range(metric)}; {_direction(metric)} is better.")
+    lines += [f"Needs: {describe_inputs(metric)}; cutoff {_cutoff(metric)}."]
+    return "\n".join([*lines, *_list_choices(request), *_list_parameters(request)])
 
 
-def _choices(asked: Asked) -> list[str]:
-    """The metric's own switches with all their choices, the one in force marked."""
+def _list_choices(request: Asked) -> list[str]:
+    """Return lines for the switches of a metric and their choices, the current one marked."""
     from rectitude.convention import SWITCHES
 
-    lines = ["", "Switches (* in force):"] if asked.metric.switches else []
-    for switch in asked.metric.switches:
+    lines = ["", "Switches (* = current choice):"] if request.metric.switches else []
+    for switch in request.metric.switches:
         lines.append(f"  {switch}: {SWITCHES[switch].about}")
         for choice, words in SWITCHES[switch].choices.items():
-            mark = "*" if getattr(asked.convention, switch) == choice else " "
+            mark = "*" if getattr(request.convention, switch) == choice else " "
             lines.append(f"   {mark} {choice}: {words}")
     return lines
 
 
-def _numbers(asked: Asked) -> list[str]:
-    from rectitude.metrics.registry import written
+def _list_parameters(request: Asked) -> list[str]:
+    from rectitude.metrics.registry import format_parameter
 
-    name, numbers = asked.metric.name, asked.numbers
-    words = {key: (_kind(value), written(value)) for key, value in numbers.items()}
+    name, numbers = request.metric.name, request.numbers
+    texts = {key: format_parameter(value) for key, value in numbers.items()}
     return [
-        f"{kind}: {key} = {value}; set it as {name}[{key}={value}]."
-        for key, (kind, value) in words.items()
+        f"Parameter: {key} = {text}; set it as {name}[{key}={text}]." for key, text in texts.items()
     ]
 
 
-def _kind(value: float | str) -> str:
-    return "Text" if isinstance(value, str) else "Number"
-
-
-def _facts(asked: Asked) -> dict[str, Any]:
+def _facts(request: Asked) -> dict[str, Any]:
     from rectitude.aggregate.definition import definition
 
-    metric = asked.metric
+    metric = request.metric
     return {
-        "name": str(asked.name),
+        "name": str(request.name),
         "metric": metric.name,
         "title": metric.title,
         "about": metric.about,
-        "definition": definition(asked),
+        "definition": definition(request),
         "reading": metric.reading,
         "use": metric.use,
         "bounds": [bound if math.isfinite(bound) else None for bound in metric.bounds],
         "best": metric.best,
         "kind": metric.kind,
         "needs": list(metric.requires),
-        "cutoff": metric.cutoff,
-        "switches": {switch: getattr(asked.convention, switch) for switch in metric.switches},
-        "numbers": dict(asked.numbers),
+        "family": metric.family,
+        "cutoff": _cutoff(metric),
+        "switches": {switch: getattr(request.convention, switch) for switch in metric.switches},
+        "numbers": dict(request.numbers),
         "source": metric.cite,
     }

@@ -1,21 +1,21 @@
-"""What verbs write: results to files or to stdout, and how far they are to stderr.
+"""The output of commands: results go to files or stdout.
 
-Progress is a bar on a terminal, lines of JSON where they are asked for, and nothing elsewhere. Once
-the work is done, a line says for each file which format it was taken for, and why.
+Everything that commands print passes through `say`, which spells out control characters: names in
+data and files cannot control a terminal. At the end, one line per input file says on stderr which
+format was recognised, and why.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from rectitude.errors import make_visible
 from rectitude.storage import Write, write_all
 
 if TYPE_CHECKING:
@@ -23,38 +23,42 @@ if TYPE_CHECKING:
 
     from rectitude.aggregate.evaluation import Evaluation
 
-_WHERE = "rectitude.data.read"
-_SAYS_ITSELF = ("convert", "demo")
-Report = Callable[[int, int], None]
-Event = Mapping[str, Any]
+_READ_LOGGER = "rectitude.data.read"
+_WITHOUT_FORMATS = ("convert", "demo")
+"""Commands after which the formats are not reported: their own output is enough."""
+
+
+def say(text: str, *, where: Literal["stdout", "stderr"] = "stdout", end: str = "\n") -> None:
+    """Print a text with its control characters spelled out; only line breaks and tabs remain."""
+    typer.echo(make_visible(text) + end, err=where == "stderr", nl=False)
 
 
 def deliver(
     text: str, output: Path | None, per_list: Path | None, evaluations: Mapping[str, Evaluation]
 ) -> None:
-    """Print a text, or write it where it should go, and the values of every list if asked for."""
+    """Print a text or write it to a file; also write the values of every list if asked for."""
     files: dict[Path, Write] = {}
     if per_list is not None:
         files[per_list] = frame_writer(per_list, evaluations)
     if output is not None:
-        files[output] = lambda where: where.write_text(text, encoding="utf-8")
+        files[output] = lambda path: path.write_text(text, encoding="utf-8")
     if output is not None and output.suffix.lower() == ".zip":
         files[output] = _zip_writer(evaluations)
     write_all(files)
     if output is None:
-        typer.echo(text, nl=False)
+        say(text, end="")
 
 
 def frame_writer(path: Path, evaluations: Mapping[str, Evaluation]) -> Write:
-    """What writes the values of every list as the ending of the path says."""
-    if path.suffix != ".csv" and len(evaluations) == 1:  # Evaluation.load knows it again
+    """Return a function that writes the values of every list in the format of the extension."""
+    if path.suffix != ".csv" and len(evaluations) == 1:  # Evaluation.load can read it back
         return next(iter(evaluations.values())).stored().write_lists
-    frame = stacked(evaluations)
+    frame = stack_per_list(evaluations)
     return frame.write_csv if path.suffix == ".csv" else frame.write_parquet
 
 
-def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
-    """The values of every list; with several runs, under each other with the run's label first."""
+def stack_per_list(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
+    """Return the values of every list; several runs are stacked, with a column of their labels."""
     import polars as pl
 
     if len(evaluations) == 1:
@@ -67,169 +71,45 @@ def stacked(evaluations: Mapping[str, Evaluation]) -> pl.DataFrame:
 
 
 def _zip_writer(evaluations: Mapping[str, Evaluation]) -> Write:
-    """What writes evaluations with their values per list into one file."""
+    """Return a function that writes evaluations and their values per list to one zip file."""
     from rectitude.aggregate.stored import zip_writer
 
     single = len(evaluations) == 1
-    return zip_writer({"" if single else label: one.stored() for label, one in evaluations.items()})
+    stored = {"" if single else label: run.stored() for label, run in evaluations.items()}
+    return zip_writer(stored)
+
+
+def log_reading(line: str) -> None:
+    """Log that a file other than a table was read."""
+    logging.getLogger(_READ_LOGGER).info(line)
 
 
 @contextmanager
-def shown(what: str) -> Iterator[Report | None]:
-    """A function that is told how many rows are done and of how many; None if nobody watches.
-
-    The bar goes to stderr, so that results can be piped, and vanishes when the work is done.
-    """
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, rows: bar.update(task, completed=done, total=rows)
-
-
-def told(line: str) -> None:
-    """Say that a file was read which is no table."""
-    logging.getLogger(_WHERE).info(line)
-
-
-@contextmanager
-def reading_told(verb: str) -> Iterator[None]:
-    """Say afterwards what was read as what. Files are read side by side, so lines are sorted."""
-    kept, log = _Kept(), logging.getLogger(_WHERE)
-    before = log.level
-    log.addHandler(kept)
+def report_formats(command: str) -> Iterator[None]:
+    """Print the recognised format of each file at the end, sorted: files are read in parallel."""
+    handler, log = _Messages(), logging.getLogger(_READ_LOGGER)
+    level = log.level
+    log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
         yield
+    except KeyboardInterrupt:
+        handler.lines.clear()
+        raise
     finally:
-        log.removeHandler(kept)
-        log.setLevel(before)
-        for line in () if verb in _SAYS_ITSELF else sorted(kept.lines):
-            typer.secho(line, err=True, dim=True)
+        log.removeHandler(handler)
+        log.setLevel(level)
+        for line in () if command in _WITHOUT_FORMATS else sorted(handler.lines):
+            typer.secho(make_visible(line), err=True, dim=True)
 
 
-class _Kept(logging.Handler):
-    """The messages, each once."""
+class _Messages(logging.Handler):
+    """Collects log messages, each once."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
         self.lines: dict[str, None] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message."""
+        """Collect a message."""
         self.lines[record.getMessage()] = None
-
-
-@contextmanager
-def watched(how: str) -> Iterator[Callable[[Event], None]]:
-    """Whoever is told what happens; everything goes to stderr, so that results can be piped."""
-    if how == "json":
-        yield _Lines()
-    elif how == "auto" and sys.stderr.isatty():
-        with _bars() as bars:
-            yield bars
-    else:
-        yield lambda _: None
-
-
-class _Lines:
-    """Writes events as lines of JSON; of progress one a second."""
-
-    def __init__(self) -> None:
-        self.last = 0.0
-
-    def __call__(self, event: Event) -> None:
-        """Write an event."""
-        from rectitude.experiment.events import line
-
-        if event["event"] == "progress":
-            now = time.monotonic()
-            if now - self.last < 1 and event["done"] != event["of"]:
-                return
-            self.last = now
-        sys.stderr.write(f"{line(event)}\n")
-        sys.stderr.flush()
-
-
-@contextmanager
-def _bars() -> Iterator[Callable[[Event], None]]:
-    """A bar for what is being done, with rate and time left; a line for what is done."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(
-        *columns, console=Console(stderr=True, highlight=False), transient=True
-    ) as progress:
-        yield _Bars(progress)
-
-
-class _Bars:
-    """The bars of the stages that are being done: a search has one, and so has its trial."""
-
-    def __init__(self, progress: Any) -> None:
-        self.progress = progress
-        self.tasks: dict[str, Any] = {}
-
-    def __call__(self, event: Event) -> None:
-        """Show what happened."""
-        show = getattr(self, f"_{event['event'].replace(' ', '_')}", None)
-        if show is not None and event["stage"] != "run":
-            show(event)
-
-    def _started(self, event: Event) -> None:
-        name = event["stage"]
-        self.tasks[name] = self.progress.add_task(name, total=None, rate="")
-
-    def _progress(self, event: Event) -> None:
-        task, done, of = self.tasks[event["stage"]], event["done"], event["of"]
-        if of != self._total(task):  # what is counted now is something else: fitting, recommending
-            self.progress.reset(task, total=of)
-        speed = self._task(task).finished_speed or self._task(task).speed
-        self.progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
-
-    def _task(self, task: Any) -> Any:
-        return next(one for one in self.progress.tasks if one.id == task)
-
-    def _total(self, task: Any) -> Any:
-        return self._task(task).total
-
-    def _done(self, event: Event) -> None:
-        self._end(event, f"[green]done[/]    {event['stage']} [dim]{event['seconds']:.1f} s[/]")
-
-    def _cached(self, event: Event) -> None:
-        self.progress.console.print(f"[dim]kept    {event['stage']}[/]")
-
-    def _failed(self, event: Event) -> None:
-        from rich.markup import escape
-
-        said = escape(str(event["message"]).splitlines()[0] if event["message"] else "")
-        self._end(event, f"[red]failed[/]  {event['stage']} [dim]{said}[/]")
-
-    def _end(self, event: Event, line: str) -> None:
-        task = self.tasks.pop(event["stage"], None)
-        if task is not None:
-            self.progress.remove_task(task)
-        self.progress.console.print(line)

@@ -1,4 +1,4 @@
-"""`rectitude profiles`: whose conventions there are, what one sets, and how two differ."""
+"""`rectitude profiles`: list the profiles, show what one sets, or compare two."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.options import Json, listing
-from rectitude.errors import BadName, unknown_name
+from rectitude.cli.output import say
+from rectitude.errors import BadArgument, unknown_name
 
 if TYPE_CHECKING:
     from rectitude.profiles import Profile
@@ -25,7 +26,7 @@ Examples:
   rectitude profiles diff rectools comirec
   rectitude profiles diff rectools mine.toml --metric ndcg@10"""
 ACTIONS = {"list": 0, "show": 1, "diff": 2}
-"""what can be asked, and of how many profiles"""
+"""the actions, and how many profiles each takes"""
 
 
 def run(
@@ -38,79 +39,86 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """List the profiles, show what one of them sets, or say how two differ.
+    """List the profiles, show what one sets, or show how two differ.
 
-    A profile is named, or is a file of your own that ends in .toml.
+    PROFILE is the name of a profile, or your own .toml file.
     """
-    from rectitude.profiles import PROFILES, named
-    from rectitude.profiles.profile import compared
+    from rectitude.profiles import PROFILES, find_profile
+    from rectitude.profiles.profile import compare_profiles
 
-    action, names = _asked(words or ["list"])
+    action, names = _parse_action(words or ["list"])
     _require_diff(metric, action)
-    shown = [named(name) for name in (names or PROFILES)]
+    profiles = [find_profile(name) for name in (names or PROFILES)]
     if action == "diff":
-        differences = compared(shown[0], shown[1], metric)
-        typer.echo(_json_of(shown, differences) if as_json else _compared(shown, differences))
+        differences = compare_profiles(profiles[0], profiles[1], metric)
+        render = _differences_as_json if as_json else _describe_differences
+        say(render(profiles, differences))
     elif as_json:
-        typer.echo(json.dumps({"profiles": [_facts(one) for one in shown]}, indent=1))
+        say(json.dumps({"profiles": [_facts(profile) for profile in profiles]}, indent=1))
     else:
-        typer.echo(_table(shown) if action == "list" else _explained(shown[0]))
+        say(_table(profiles) if action == "list" else _explain_profile(profiles[0]))
     return 0
 
 
-def _asked(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The action and the profiles it is about."""
+def _parse_action(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the action and the names of its profiles."""
     action, *names = words
     if action not in ACTIONS:
         note = f"to see one profile: rectitude profiles show {action}"
         raise unknown_name("action", action, ACTIONS, where="'rectitude profiles'", note=note)
-    wanted = ACTIONS[action]
-    if len(names) != wanted:
-        raise BadName(
+    count = ACTIONS[action]
+    if len(names) != count:
+        raise BadArgument(
             f"profiles {action} was given {', '.join(names) or 'no profile'}.",
-            f"rectitude profiles {action}{' NAME' * wanted}.",
+            f"rectitude profiles {action}{' NAME' * count}.",
         )
     return action, names
 
 
 def _require_diff(metric: Sequence[str] | None, action: str) -> None:
     if metric and action != "diff":
-        raise BadName(f"--metric does not go with profiles {action}.", "profiles diff.")
+        raise BadArgument(
+            f"--metric does not apply to profiles {action}.", "--metric only with profiles diff."
+        )
 
 
 def _table(profiles: list[Profile]) -> str:
     rows = [
-        [one.name, one.framework, ", ".join(one.versions), str(len(_changed(one)))]
-        for one in profiles
-    ]
+        [
+            profile.name, profile.framework, ", ".join(profile.versions),
+            str(len(_find_changes(profile))),
+        ]
+        for profile in profiles
+    ]  # fmt: skip
     table = listing([["profile", "framework", "releases", "switches set"], *rows])
     return (
-        f"{table}\n\nrectitude profiles show NAME says what one sets, rectitude profiles diff NAME "
-        "NAME how two differ."
+        f"{table}\n\nrectitude profiles show NAME shows what a profile sets;\n"
+        "rectitude profiles diff NAME NAME shows how two differ."
     )
 
 
-def _changed(profile: Profile) -> dict[str, Any]:
-    """The switches that a profile sets otherwise than the default."""
+def _find_changes(profile: Profile) -> dict[str, Any]:
+    """Return the switches that a profile sets differently from the default."""
     from rectitude.convention import Convention
 
     differences = Convention().differences(profile.convention)
-    return {switch: theirs for switch, (_, theirs) in differences.items()}
+    return {switch: choice for switch, (_, choice) in differences.items()}
 
 
-def _explained(profile: Profile) -> str:
+def _explain_profile(profile: Profile) -> str:
     from rectitude.aggregate.definition import choice_in_words
 
     lines = [" ".join([f"{profile.name}:", profile.framework, ", ".join(profile.versions)])]
     lines += [f"  {profile.about}"] if profile.about else []
-    changed = _changed(profile)
+    changed = _find_changes(profile)
     lines += ["", "Switches that differ from the default:"] if changed else []
-    lines += [f"  {one}: {choice_in_words(one, profile.convention)}" for one in changed]
+    lines += [f"  {switch}: {choice_in_words(switch, profile.convention)}" for switch in changed]
     if profile.padding is not None:
-        lines += ["", f"Never recommended from dense scores: item {profile.padding}"]
-    lines += _section("Single metrics:", profile.metrics)
-    lines += _section("In brackets, as in ndcg[name]@10:", profile.variants)
-    lines += _section("Names with another meaning there, refused here:", profile.absent)
+        lines += ["", f"Padding item, never recommended from dense scores: {profile.padding}"]
+    lines += _section("Settings of individual metrics:", profile.metrics)
+    lines += _section("Names of the framework, and the name used here:", profile.names)
+    lines += _section("Variants, in brackets as in ndcg[name]@10:", profile.variants)
+    lines += _section("Names refused, because they mean something else there:", profile.absent)
     lines += _section("Known differences:", profile.known_differences)
     return "\n".join(line.rstrip() for line in lines)
 
@@ -118,74 +126,84 @@ def _explained(profile: Profile) -> str:
 def _section(title: str, entries: Mapping[str, str | Mapping[str, Any]]) -> list[str]:
     if not entries:
         return []
-    return ["", title, *(line for name, one in entries.items() for line in _said(name, one))]
+    return [
+        "",
+        title,
+        *(line for name, entry in entries.items() for line in _describe_entry(name, entry)),
+    ]
 
 
-def _said(name: str, entry: str | Mapping[str, Any]) -> list[str]:
-    """What a profile says of a name, with the sentence of every switch it sets."""
+def _describe_entry(name: str, entry: str | Mapping[str, Any]) -> list[str]:
+    """Return lines for the settings of a name, with a description of every choice."""
     from rectitude.convention import SWITCHES
 
     if isinstance(entry, str):
         return [f"  {name}: {entry}"]
-    settings = ", ".join(f"{key} = {value}" for key, value in entry.items()) or "as usual"
+    settings = ", ".join(f"{key} = {value}" for key, value in entry.items()) or "default settings"
     choices = [(SWITCHES[key].choices, value) for key, value in entry.items() if key in SWITCHES]
-    sentences = [f"      {value}: {known[value]}" for known, value in choices if value in known]
-    return [f"  {name}: {settings}", *sentences]
+    descriptions = [f"      {value}: {texts[value]}" for texts, value in choices if value in texts]
+    return [f"  {name}: {settings}", *descriptions]
 
 
-def _compared(profiles: Sequence[Profile], differences: Sequence[ProfileDifference]) -> str:
-    """What differs for most metrics, then what is otherwise for single ones."""
-    one, other = (profile.name for profile in profiles)
+def _describe_differences(
+    profiles: Sequence[Profile], differences: Sequence[ProfileDifference]
+) -> str:
+    """Describe what differs for most metrics, then what differs for individual metrics."""
+    first, second = (profile.name for profile in profiles)
     if all(difference.same for difference in differences):
-        return f"{one} and {other} mean the same by every metric name that both have."
-    common = _common(differences)
-    lines = [f"{one} and {other}"]
+        return f"{first} and {second} define all metrics that they share identically."
+    common = _find_common(differences)
+    lines = [f"{first} and {second}"]
     if common:
-        lines += ["", f"Of {len(differences)} metrics that both have, where nothing else is said:"]
-        lines += _pairs(common)
+        lines += ["", f"For the {len(differences)} metrics that they share, unless listed below:"]
+        lines += _describe_pairs(common)
     plain = []
     for difference in differences:
-        own = [*_renamed(difference), *_pairs(_own(difference, common))]
-        own += [f"  {s}: the same in both" for s in common if s not in difference.switches]
-        lines += ["", f"{difference.name}:", *own] if own else []
-        plain += [] if own else [difference.name]
+        special = [*_describe_rename(difference)]
+        special += _describe_pairs(_find_special(difference, common))
+        special += [f"  {s}: the same in both" for s in common if s not in difference.switches]
+        lines += ["", f"{difference.name}:", *special] if special else []
+        plain += [] if special else [difference.name]
     rest = "Nothing else differs for" if common else "The same in both:"
     closing = textwrap.fill(f"{rest} {', '.join(plain)}.", 100)
     return "\n".join([*lines, *(["", closing] if plain else [])])
 
 
-def _common(differences: Sequence[ProfileDifference]) -> dict[str, Any]:
-    """The switches in which most metrics differ, and in the same way; none of a single metric."""
-    times = Counter(pair for difference in differences for pair in difference.switches.items())
-    several = len(differences) > 1
-    return {s: pair for (s, pair), many in times.items() if several and 2 * many > len(differences)}
+def _find_common(differences: Sequence[ProfileDifference]) -> dict[str, Any]:
+    """Return the switches that differ in the same way for most of several metrics."""
+    counts = Counter(pair for difference in differences for pair in difference.switches.items())
+    size = len(differences)
+    return {s: pair for (s, pair), count in counts.items() if size > 1 and 2 * count > size}
 
 
-def _own(difference: ProfileDifference, common: Mapping[str, Any]) -> dict[str, Any]:
+def _find_special(difference: ProfileDifference, common: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the switches and parameters of a metric that differ, but not as in most metrics."""
     pairs = difference.switches
-    own = {switch: pair for switch, pair in pairs.items() if common.get(switch) != pair}
-    return {**own, **difference.numbers}
+    special = {switch: pair for switch, pair in pairs.items() if common.get(switch) != pair}
+    return {**special, **difference.numbers}
 
 
-def _renamed(difference: ProfileDifference) -> list[str]:
-    one, other = difference.metric
-    return [] if one == other else [f"  another metric: {one} | {other}"]
+def _describe_rename(difference: ProfileDifference) -> list[str]:
+    first, second = difference.metric
+    return [] if first == second else [f"  different metrics: {first} | {second}"]
 
 
-def _pairs(pairs: Mapping[str, Any]) -> list[str]:
-    """Each switch with both choices and their sentences."""
+def _describe_pairs(pairs: Mapping[str, Any]) -> list[str]:
+    """Return lines for each switch, with both choices and their descriptions."""
     from rectitude.convention import SWITCHES
-    from rectitude.explanation.explain.result import shown
+    from rectitude.explanation.explain.result import format_choice
 
     lines = []
     for name, both in pairs.items():
-        lines.append(f"  {name}: {' | '.join(map(shown, both))}")
-        known = SWITCHES[name].choices if name in SWITCHES else {}
-        lines += [f"      {value}: {known[value]}" for value in both if value in known]
+        lines.append(f"  {name}: {' | '.join(map(format_choice, both))}")
+        texts = SWITCHES[name].choices if name in SWITCHES else {}
+        lines += [f"      {value}: {texts[value]}" for value in both if value in texts]
     return lines
 
 
-def _json_of(profiles: Sequence[Profile], differences: Sequence[ProfileDifference]) -> str:
+def _differences_as_json(
+    profiles: Sequence[Profile], differences: Sequence[ProfileDifference]
+) -> str:
     facts = {
         "profiles": [profile.name for profile in profiles],
         "metrics": [difference.as_dict() for difference in differences],
@@ -200,9 +218,9 @@ def _facts(profile: Profile) -> dict[str, Any]:
         "versions": list(profile.versions),
         "about": profile.about,
         "convention": profile.convention.as_dict(),
-        "differs": sorted(_changed(profile)),
+        "differs": sorted(_find_changes(profile)),
         "padding": profile.padding,
-        "metrics": {name: dict(own) for name, own in profile.metrics.items()},
+        "metrics": {name: dict(settings) for name, settings in profile.metrics.items()},
         "variants": dict(profile.variants),
         "absent": dict(profile.absent),
         "known_differences": dict(profile.known_differences),

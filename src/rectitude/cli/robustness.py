@@ -21,7 +21,7 @@ Examples:
 def run(
     named: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Ranked lists of one model each."),
+        typer.Argument(metavar="FILE", help="Ranked lists, one file per model."),
     ] = None,
     *,
     metric: MetricName,
@@ -29,19 +29,22 @@ def run(
     base: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PROFILE|SWITCH=VALUE ...", help="The convention that the others are held to."
+            metavar="PROFILE|SWITCH=VALUE ...", help="The convention to compare the others with."
         ),
     ] = None,
     files: Files,
 ) -> int:
-    """Say under which conventions the order of models changes.
+    """Show under which conventions the order of models changes.
 
-    The models are ordered under a base convention, under every profile that defines the metric, and
+    Orders the models under a base convention, under every profile that defines the metric, and
     under every convention that differs from the base in one switch.
     """
     from rectitude.explanation.robustness import robustness
 
-    models, truth = files.opened(named or ())
-    under = convention_of(base or (), "--base")
-    files.deliver(robustness(models, truth, metric, profiles_of(profiles), under, **files.given()))
+    models, truth = files.open(named or ())
+    convention = convention_of(base or (), "--base")
+    result = robustness(
+        models, truth, metric, profiles_of(profiles), convention, **files.as_arguments()
+    )
+    files.deliver(result)
     return 0

@@ -1,4 +1,4 @@
-"""`rectitude run`: an experiment from one file to its results."""
+"""`rectitude run`: run an experiment from one file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.options import Json, flag, listing
-from rectitude.errors import BadName
+from rectitude.cli.output import say
+from rectitude.errors import BadArgument, UnwritableFile
 
 if TYPE_CHECKING:
     from rectitude.experiment.results import Run
@@ -19,34 +20,36 @@ if TYPE_CHECKING:
 NAME = "run"
 EXAMPLE = """\b
 Examples:
-  rectitude run --init                          writes experiment.toml, which runs as it is
-  rectitude run experiment.toml --dry-run       what would be done, and what is there already
-  rectitude run experiment.toml                 runs it, or goes on where a run was interrupted
-  rectitude run experiment.toml --only ease     does what this model needs, and no more
+  rectitude run --init                          writes a sample experiment.toml
+  rectitude run experiment.toml --dry-run       shows what would be done, and what is cached
+  rectitude run experiment.toml                 runs it, or resumes an interrupted run
+  rectitude run experiment.toml --only ease     does only what this model needs
   rectitude run --schema > experiment.schema.json"""
 STARTER = "experiment.toml"
 
 
 class LogForm(StrEnum):
-    """How it is told what happens."""
+    """How progress is shown."""
 
     AUTO = "auto"
     JSON = "json"
     QUIET = "quiet"
 
 
-File = Annotated[Path | None, typer.Argument(metavar="FILE", help="An experiment: TOML or YAML.")]
-Folder = Annotated[Path | None, typer.Option(metavar="DIR", help="Where everything is written.")]
-DryRun = Annotated[bool, flag("--dry-run", "Print the stages; do nothing.")]
+File = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="An experiment, in TOML or YAML.")
+]
+Folder = Annotated[Path | None, typer.Option(metavar="DIR", help="The folder for all output.")]
+DryRun = Annotated[bool, flag("--dry-run", "Print the stages without running them.")]
 Only = Annotated[
     list[str] | None,
-    typer.Option(metavar="STAGE|MODEL ...", help="Do these and what they need, no others."),
+    typer.Option(metavar="STAGE|MODEL ...", help="Run only these, and what they need."),
 ]
-Resume = Annotated[bool, flag("--resume/--fresh", "Go on from what is there, or do all again.")]
-NoPlugins = Annotated[bool, flag("--no-plugins", "Run no code that the file names.")]
-Told = Annotated[LogForm, typer.Option(help="Bars on a terminal, JSON lines, or nothing.")]
-Init = Annotated[bool, flag("--init", "Write a commented file to start from.")]
-Schema = Annotated[bool, flag("--schema", "Print the JSON schema of the file.")]
+Resume = Annotated[bool, flag("--resume/--fresh", "Reuse cached stages, or run everything again.")]
+NoPlugins = Annotated[bool, flag("--no-plugins", "Do not run code that the file names.")]
+Log = Annotated[LogForm, typer.Option(help="Progress: bars on a terminal, JSON lines, or none.")]
+Init = Annotated[bool, flag("--init", "Write a commented example to start from.")]
+Schema = Annotated[bool, flag("--schema", "Print the JSON schema of experiments.")]
 
 
 def run(
@@ -57,46 +60,45 @@ def run(
     only: Only = None,
     resume: Resume = True,
     no_plugins: NoPlugins = False,
-    log: Told = LogForm.AUTO,
+    log: Log = LogForm.AUTO,
     init: Init = False,
     schema: Schema = False,
     as_json: Json = False,
 ) -> int:
     """Run an experiment: data, split, models, evaluation, comparison, report.
 
-    What is done once is kept in the run's folder by a fingerprint of all that it depends on, so
-    that a run that was interrupted goes on, and one that is repeated does only what has changed.
-    Exits 1 if a model or metric failed; the others still have their numbers.
+    Each stage is cached in the run's folder under a fingerprint of everything it depends on. An
+    interrupted run can resume, and a repeated run redoes only what has changed. Exit code 1 if a
+    model or metric failed; the others still have their numbers.
     """
     if schema:
         return _print_schema()
     if init:
         return _write_starter(file or Path(STARTER))
     if file is None:
-        raise BadName("no experiment was named.", "rectitude run FILE, or --init to write one.")
+        raise BadArgument("no experiment was given.", "rectitude run FILE, or --init to write one.")
     plugins: Any = "off" if no_plugins else "on"
     if dry_run:
         return _print_plan(file, folder, only or (), plugins, as_json)
-    from rectitude.cli.output import watched
     from rectitude.experiment.run import run as run_experiment
 
-    with watched(log) as watcher:
-        found = run_experiment(
-            file, folder=folder, only=only or (), start="resume" if resume else "fresh",
-            plugins=plugins, watchers=[watcher],
-        )  # fmt: skip
-    _print_results(found, as_json)
-    return found.exit_code
+    shown: Any = log.value
+    result = run_experiment(
+        file, folder=folder, only=only or (), start="resume" if resume else "fresh",
+        plugins=plugins, progress=shown,
+    )  # fmt: skip
+    _print_results(result, as_json)
+    return result.exit_code
 
 
-def _print_results(found: Run, as_json: bool) -> None:
+def _print_results(result: Run, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"folder": str(found.folder), **found.results}, indent=1))
+        say(json.dumps({"folder": str(result.folder), **result.results}, indent=1))
         return
-    report, results = (found.folder / name for name in ("report.html", "results.json"))
-    typer.echo(f"{found}\n\n{report if report.exists() else results}")
-    if any(one["traceback"] for one in found.failures):
-        typer.echo(f"tracebacks of what failed: {results}")
+    report, results = (result.folder / name for name in ("report.html", "results.json"))
+    say(f"{result}\n\n{report if report.exists() else results}")
+    if any(failure["traceback"] for failure in result.failures):
+        say(f"tracebacks of the failures: {results}")
 
 
 def _print_plan(file: Path, folder: Path | None, only: Any, plugins: Any, as_json: bool) -> int:
@@ -104,11 +106,9 @@ def _print_plan(file: Path, folder: Path | None, only: Any, plugins: Any, as_jso
 
     stages = plan(file, folder=folder, only=only, plugins=plugins)
     if as_json:
-        typer.echo(
-            json.dumps([{"stage": name, "state": state} for name, state in stages], indent=1)
-        )
+        say(json.dumps([{"stage": name, "state": state} for name, state in stages], indent=1))
     else:
-        typer.echo(listing([["stage", "state"], *map(list, stages)]))
+        say(listing([["stage", "state"], *map(list, stages)]))
     return 0
 
 
@@ -124,7 +124,9 @@ def _write_starter(file: Path) -> int:
     from rectitude.storage import write_text
 
     if file.exists():
-        raise BadName(f"{file} is there already.", "a new name: rectitude run --init other.toml")
+        raise UnwritableFile(
+            f"{file} already exists.", "a new name: rectitude run --init other.toml"
+        )
     write_text(file, starter_text())
-    typer.echo(f"{file} is written; run it: rectitude run {file}")
+    say(f"wrote {file}; to run it: rectitude run {file}")
     return 0

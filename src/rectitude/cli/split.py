@@ -1,4 +1,4 @@
-"""`rectitude split`: interactions into train, truth and what goes with them."""
+"""`rectitude split`: split interactions into training data, validation and truth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rectitude.cli.inputs import Columns
-from rectitude.cli.options import Json, named_format, roles, value, values
+from rectitude.cli.options import Json, roles, split_format, value, value_after, values
+from rectitude.cli.output import say
 
 if TYPE_CHECKING:
     from rectitude.splits.split import Split
@@ -28,10 +29,11 @@ def run(
     source: Annotated[str, typer.Argument(metavar="FILE", help="Interactions: user, item, time.")],
     *,
     how: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A way of splitting; leave_last by default.")
+        str | None, typer.Option(metavar="NAME", help="How to split; leave_last by default.")
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(metavar="NAME", help="As this framework does, in its own words.")
+        str | None,
+        typer.Option(metavar="NAME", help="Split as this framework does, with its settings."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -42,66 +44,89 @@ def run(
         typer.Option(
             "--validate",
             metavar="SHARE|NAME=VALUE ...",
-            help="Split train again: how=leave_last n=1.",
+            help="Split off validation data, such as how=leave_last n=1.",
         ),
     ] = None,
     unknown: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE ...", help="users, items, seen: keep, drop or error."),
+        typer.Option(
+            metavar="NAME=VALUE ...",
+            help="What to do with truth rows of unknown users=, unknown items= and seen= pairs: "
+            "keep, drop or error. known=train (default) or all; least=N training rows of a known "
+            "user.",
+        ),
     ] = None,
     recipe: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Steps that prepare the log first (.toml).")
+        str | None, typer.Option(metavar="FILE", help="Preparation steps to apply first (.toml).")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="For what is random.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="The random seed.")] = 0,
     columns: Columns = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write parts, ledger and fingerprint there.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write parts, ledger and fingerprint to this folder."),
     ] = None,
     form: Annotated[
         str,
         typer.Option(
             "--format",
             metavar="NAME",
-            help="Of the parts: parquet, csv, or as recbole, elliot, warprec, recpack read them.",
+            help="File format: parquet, csv, recbole, elliot, warprec or recpack.",
         ),
     ] = "parquet",
     as_json: Json = False,
 ) -> int:
-    """Split interactions into what is learnt from and what is to be found.
+    """Split interactions into training data and ground truth.
 
-    Prints where every row went. With --output the parts are written there too, all or none.
+    Prints how many rows went to each part. With --output, also writes the parts, all or none.
     """
     from rectitude.data.table import Interactions
-    from rectitude.splits.files import described, write
+    from rectitude.splits.files import describe_split, write
     from rectitude.splits.run import split
 
-    named = roles(columns or ())
+    column_names = roles(columns or ())
     options: dict[str, Any] = {
         "protocol": protocol, "recipe": recipe, "seed": seed,
-        "validation": _validation(validation or ()),
+        "validation": _parse_validation(validation or ()),
         "unknown": values(unknown or (), "--unknown", "users=drop") or None,
     }  # fmt: skip
     options |= values(settings or (), "--set", "n=1")
-    taken, file = named_format(source)
-    log = Interactions(file, **named, format=taken) if named or taken else source
-    found = split(log, how, **options)
-    notes = () if output is None else write(found, output, form)  # type: ignore[arg-type]
-    several = found if isinstance(found, list) else [found]
-    facts = [described(one) for one in several]
-    shown = facts if isinstance(found, list) else facts[0]
-    texts = [_text(one, fact) for one, fact in zip(several, facts, strict=True)]
+    source_form, file = split_format(source)
+    log: Any = source
+    if column_names or source_form:
+        log = Interactions(file, **column_names, format=source_form)
+    result = split(log, how, **options)
+    notes = () if output is None else write(result, output, form)  # type: ignore[arg-type]
+    splits = result if isinstance(result, list) else [result]
+    facts = [describe_split(single) for single in splits]
+    stored = facts if isinstance(result, list) else facts[0]
+    texts = [_render(single, fact) for single, fact in zip(splits, facts, strict=True)]
     texts += ["\n".join(f"note: {note}" for note in notes)] if notes else []
-    typer.echo(json.dumps(shown, indent=1) if as_json else "\n\n".join(texts))
+    say(json.dumps(stored, indent=1) if as_json else "\n\n".join(texts))
     return 0
 
 
-def _text(split: Split, facts: Mapping[str, Any]) -> str:
-    said = [f"{entry}" for entry in split.ledger.warnings()]
-    how = f"{facts['how']}, fingerprint {facts['fingerprint']}"
-    return "\n".join([how, str(split), *said])
+def hint_at_parameter(option: str, words: Sequence[str]) -> str:
+    """Return how a parameter of a split is set that was typed as an option; empty if it is none."""
+    from rectitude.splits.run import SPLITTERS
+    from rectitude.splits.split import parameters
+    from rectitude.splits.synonyms import PARAMETERS
+
+    name = option.strip("-").replace("-", "_")
+    known = {parameter for how in SPLITTERS for parameter in parameters(how)}
+    ours = name if name in known else next(iter(PARAMETERS.get(name, ())), "")
+    given = value_after(option, words)
+    if not ours or ours == "validation":
+        return f"write --validate {given}" if ours else ""
+    if ours == "seed":
+        return f"write --seed {given}"
+    return f"parameters of a split go to --set: --set {ours}={given}"
 
 
-def _validation(words: Sequence[str]) -> float | Mapping[str, Any] | None:
+def _render(split: Split, facts: Mapping[str, Any]) -> str:
+    return f"{facts['how']}, fingerprint {facts['fingerprint']}\n{split}"
+
+
+def _parse_validation(words: Sequence[str]) -> float | Mapping[str, Any] | None:
     if len(words) == 1 and "=" not in words[0]:
         return float(value(words[0]))
     return values(words, "--validate", "how=leave_last") or None

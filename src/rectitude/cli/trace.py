@@ -1,4 +1,4 @@
-"""`rectitude trace`: how does the value of one list come about?"""
+"""`rectitude trace`: how is the value of one list computed?"""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def run(
     *,
     metric: MetricName,
     user: Annotated[
-        str, typer.Option(metavar="ID", help="The user, or with --list-key the key of the list.")
+        str, typer.Option(metavar="ID", help="The user, or the key of the list with --list-key.")
     ],
     convention: Conventions = None,
     files: Files,
 ) -> int:
     """Follow one metric through one list, step by step.
 
-    The list with what every rank adds, whether the list counts, what is divided by what. The value
+    Shows the list, what every rank adds, whether the list counts, and the final division. The value
     is the one that `rectitude evaluate --per-list` writes.
     """
     from rectitude.explanation.trace import trace
 
-    found, truth = files.one_opened(predictions)
-    under = convention_of(convention or ())
-    files.deliver(trace(found, truth, metric, user, under, **files.given()))
+    lists, truth = files.open_one(predictions)
+    switches = convention_of(convention or ())
+    files.deliver(trace(lists, truth, metric, user, switches, **files.as_arguments()))
     return 0

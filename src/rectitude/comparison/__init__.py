@@ -1,1 +1,1 @@
-"""Comparison: is one model better than another, by how much, and could it be chance?"""
+"""Comparison: is one model better than another, by how much, and is the difference significant?"""

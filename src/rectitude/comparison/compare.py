@@ -1,11 +1,11 @@
-"""`compare`: is one model better than another, by how much, and could it be chance?
+"""`compare`: is one model better than another, by how much, and is the difference significant?
 
-The notes of a comparison say what a reader should know before trusting it.
+The notes of a comparison warn about anything that limits how far its results can be trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, get_args
 
@@ -21,43 +21,60 @@ from rectitude.comparison.effects import (
     require_margin,
     superiority,
 )
-from rectitude.comparison.opening import ALL, Making, runs_of
+from rectitude.comparison.opening import ALL, EvaluationSettings, open_runs
 from rectitude.comparison.pairing import (
     Allowed,
     Pair,
     Runs,
     cube,
+    find_shared_metrics,
     over_runs,
     pairs,
     require_comparable,
-    shared_metrics,
     users_means,
 )
 from rectitude.comparison.result import Comparison, Difference
 from rectitude.comparison.significance import (
+    ABSENT,
+    ALIASES,
+    MEANT,
     Correction,
+    CorrectionAlias,
     Interval,
     Outcome,
     Test,
+    TestAlias,
     all_flips,
     constant,
-    corrected,
+    correct_p,
     interval,
     require_values,
+    run_test,
     sign_flips,
-    tested,
 )
-from rectitude.errors import BadName, NothingToEvaluate, UndefinedValue, unknown_name
-from rectitude.evaluation.axes import named, parse_slicing
-from rectitude.evaluation.inputs import Arguments
+from rectitude.data.read import collect_rows
+from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue, unknown_name
+from rectitude.evaluation.axes import name_axes, parse_slicing
+from rectitude.evaluation.inputs import Arguments, Progress
+from rectitude.evaluation.plan import answer_keywords
+from rectitude.memory import require_memory
 from rectitude.metrics import METRICS, Metric
+from rectitude.metrics.names import Names
 from rectitude.render import number
 
 __all__ = ["Comparison", "Difference", "compare"]
 _FEW = 20
-"""fewer users show little"""
+"""with fewer users, only large differences can be significant"""
 _FEW_TO_DRAW = 100
-"""bootstrap intervals of fewer are too narrow where most values are 0: 95% ones of 50 hold 92%"""
+"""with fewer users and mostly zero values, bootstrap intervals are too narrow: at 50 users, a 95%
+interval covers the true mean 92% of the time"""
+
+
+class CompareArguments(Arguments, total=False):
+    """The arguments of `evaluate` that `compare` passes on."""
+
+    intervals: bool
+    progress: Progress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,308 +91,330 @@ class _Method:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """What is compared of all users, or of one slice."""
+class _Subset:
+    """Everything needed to compare the models on all users, or on one slice."""
 
     runs: Runs
     kinds: Mapping[str, Metric]
     pairs: Sequence[Pair]
     users: Mapping[tuple[str, str], Floats]
-    """the users' means of each metric and model whose number is their mean"""
+    """by metric and model: the users' values, if the reported number is their mean"""
     scales: Mapping[str, float]
     values: Mapping[str, Mapping[str, float]]
     deviations: Mapping[str, Mapping[str, float]]
     notes: Sequence[str]
 
 
-def compare(
+@answer_keywords
+def compare(  # noqa: PLR0913  one parameter per choice
     models: Mapping[str, object] | Sequence[object],
     truth: object = None,
-    metrics: str | Iterable[str] | None = None,
+    metrics: Names | None = None,
     convention: object = None,
     *,
+    cutoffs: object = None,
     baseline: str | None = None,
     by: Any = None,
-    test: Test = "t",
-    correct: Correction = "holm",
+    test: Test | TestAlias = "t",
+    correct: Correction | CorrectionAlias = "holm",
     interval: Interval = "t",
     alpha: float = 0.05,
     resamples: int = 10_000,
     seed: int = 0,
     margin: float | None = None,
     allow: Collection[Allowed] = (),
-    **given: Unpack[Arguments],
+    **given: Unpack[CompareArguments],
 ) -> Comparison:
     """Compare models user by user.
 
-    `models` are evaluations by name, files and folders that hold stored ones, or predictions, which
-    are evaluated against the truth first with whatever `evaluate` takes; a list of any of these
-    stands for several runs (seeds, folds) of one model. Each model is compared with the baseline,
-    or with every other, on all users and, with `by`, on each slice; `correct` regards all of these
-    tests together. `margin` asks whether models are equivalent within that difference. Other users,
-    truths or conventions are refused unless `allow` names them.
+    `models` maps names to evaluations, to files or folders with stored evaluations, or to
+    predictions. Predictions are first evaluated against the truth; all further arguments of
+    `evaluate` are accepted for this. A list of any of these means several runs (seeds, folds) of
+    one model. Each model is compared with the baseline, or every model with every other, on all
+    users and, with `by`, on each slice. `correct` corrects the p-values of all these tests
+    together. `margin` additionally tests whether models are equivalent within that difference.
+    Models with different users, truths or conventions raise an error unless `allow` names the
+    difference.
 
     >>> lists = {"good": {1: ["a"], 2: ["b"]}, "poor": {1: ["x", "a"], 2: ["x", "y", "b"]}}
     >>> compare(lists, {1: ["a"], 2: ["b"]}, "mrr").of("mrr", "poor").better
     0
     """
-    method = _Method(test, correct, interval, alpha, resamples, seed, margin)
+    tested, corrected = (ALIASES.get(name, name) for name in (test, correct))
+    method = _Method(tested, corrected, interval, alpha, resamples, seed, margin)
     _require_method(method, allow)
-    making = Making(truth, metrics, convention, by, given)
-    every, notes = runs_of(models, making)
-    known = every[ALL]
-    if baseline is not None and baseline not in known:
-        raise unknown_name("model", baseline, known, where="this comparison")
-    parts = _parts(every, notes, baseline, allow)
-    return _compared(parts, notes, baseline, method, by)
+    arguments = {name: collect_rows(value) for name, value in given.items()}
+    making = EvaluationSettings(collect_rows(truth), metrics, convention, by, arguments, cutoffs)
+    runs_by_slice, notes = open_runs(models, making)
+    names = runs_by_slice[ALL]
+    if baseline is not None and baseline not in names:
+        raise unknown_name("model", baseline, names, where="this comparison")
+    subsets = _open_subsets(runs_by_slice, notes, baseline, allow)
+    return _compare_subsets(subsets, notes, baseline, method, by)
 
 
 def _require_method(method: _Method, allow: Collection[str]) -> None:
-    known = {"test": Test, "correct": Correction, "interval": Interval}
-    for name, choices in known.items():
+    options = {"test": Test, "correct": Correction, "interval": Interval}
+    for name, choices in options.items():
         if getattr(method, name) not in get_args(choices):
-            raise unknown_name(name, getattr(method, name), get_args(choices), where="compare")
+            chosen = getattr(method, name)
+            typed = str(chosen).lower()
+            reason, meant = ABSENT.get(typed, ""), repr(MEANT[typed]) if typed in MEANT else ""
+            raise unknown_name(name, chosen, get_args(choices), "compare", reason, meant)
     for kind in allow:
         if kind not in get_args(Allowed):
-            raise unknown_name("thing to allow", kind, get_args(Allowed), where="compare")
+            raise unknown_name("allowed difference", kind, get_args(Allowed), where="compare")
     if not 0 < method.alpha < 0.5:
-        raise BadName(f"alpha is {method.alpha}.", "a share such as 0.05.")
+        raise BadArgument(f"alpha is {method.alpha}.", "a number between 0 and 0.5, such as 0.05.")
     if method.resamples < 100:
-        raise BadName(f"there are {method.resamples} resamples.", "at least 100.")
+        raise BadArgument(f"resamples is {method.resamples}.", "a whole number of at least 100.")
+    require_memory(16 * method.resamples, f"a sample of {method.resamples:,} means")
     if method.seed < 0:
-        raise BadName(f"the seed is {method.seed}.", "a whole number from 0.")
+        raise BadArgument(f"seed is {method.seed}.", "a whole number of at least 0.")
     require_margin(method.margin)
 
 
-def _parts(
-    every: Mapping[str, Runs], notes: list[str], baseline: str | None, allow: Collection[Allowed]
-) -> dict[str, _Part]:
-    """All users, and the slices that can be compared; a note on each of the others."""
-    parts = {}
-    for label, runs in every.items():
+def _open_subsets(
+    runs_by_slice: Mapping[str, Runs],
+    notes: list[str],
+    baseline: str | None,
+    allow: Collection[Allowed],
+) -> dict[str, _Subset]:
+    """Return all users and each slice that can be compared, and add a note on every other slice."""
+    subsets = {}
+    for label, runs in runs_by_slice.items():
         try:
-            parts[label] = _part(runs, baseline, allow)
+            subsets[label] = _open_subset(runs, baseline, allow)
         except (NothingToEvaluate, UndefinedValue) as error:
             if label == ALL:
                 raise
             notes.append(f"slice {label} is left out: {error.found}")
-    return parts
+    return subsets
 
 
-def _part(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Part:
-    """Values that belong together, or an error that says why they do not."""
-    names, notes = shared_metrics(runs)
+def _open_subset(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Subset:
+    """Pair the values of the models, or raise an error if they cannot be compared."""
+    names, notes = find_shared_metrics(runs)
     values = cube(runs, names)
     notes += require_comparable(values, runs, names, allow)
-    paired = pairs(values, [*runs], names, baseline)
-    for one in paired:
-        require_values(one.one, one.other)
+    model_pairs = pairs(values, [*runs], names, baseline)
+    for pair in model_pairs:
+        require_values(pair.values, pair.baseline_values)
     first = next(iter(runs.values()))[0].results
     scales = {n: 100.0 if first[n].convention.get("scale") == "percent" else 1.0 for n in names}
     numbers = {name: {model: over_runs(runs, model, name) for model in runs} for name in names}
-    return _Part(
-        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=paired,
+    return _Subset(
+        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=model_pairs,
         users=users_means(values, numbers, scales), scales=scales,
-        values={name: {m: one[0] for m, one in of.items()} for name, of in numbers.items()},
-        deviations={name: {m: one[1] for m, one in of.items()} for name, of in numbers.items()},
+        values={name: {m: pair[0] for m, pair in row.items()} for name, row in numbers.items()},
+        deviations={name: {m: pair[1] for m, pair in row.items()} for name, row in numbers.items()},
         notes=notes,
     )  # fmt: skip
 
 
-def _compared(
-    parts: Mapping[str, _Part],
+def _compare_subsets(
+    subsets: Mapping[str, _Subset],
     notes: Sequence[str],
     baseline: str | None,
     method: _Method,
     by: object,
 ) -> Comparison:
-    """The comparison of all users, with those of slices; all tests are one family."""
-    paired = [pair for part in parts.values() for pair in part.pairs]
-    kinds = [part.kinds[pair.metric] for part in parts.values() for pair in part.pairs]
-    means = [users for part in parts.values() for users in part.users.values()]
-    ends = _intervals([*(pair.difference for pair in paired), *means], method)
-    found = iter(_differences(paired, kinds, ends[: len(paired)], method))
-    rest = iter(ends[len(paired) :])
-    made: dict[str, Comparison] = {}
-    for label, part in parts.items():
-        own = [*part.notes, *(notes if label == ALL else ()), *_cautions(part, len(paired), method)]
-        known = made[ALL].notes if label != ALL else ()
-        made[label] = replace(
-            _comparison(part, [next(found) for _ in part.pairs], baseline, method),
-            slice="" if label == ALL else _slice_name(label, by),
-            tests=len(paired),
-            notes=tuple(note for note in own if note not in known),
-            intervals=_by_metric(part, rest),
+    """Compare the models on all users and on each slice; all tests are corrected together."""
+    pairs = [pair for subset in subsets.values() for pair in subset.pairs]
+    kinds = [subset.kinds[pair.metric] for subset in subsets.values() for pair in subset.pairs]
+    means = [users for subset in subsets.values() for users in subset.users.values()]
+    ends = _compute_intervals([*(pair.difference for pair in pairs), *means], method)
+    differences = iter(_compute_differences(pairs, kinds, ends[: len(pairs)], method))
+    ends_of_means = iter(ends[len(pairs) :])
+    comparisons: dict[str, Comparison] = {}
+    for label, subset in subsets.items():
+        cautions = _list_cautions(subset, len(pairs), method)
+        subset_notes = [*subset.notes, *(notes if label == ALL else ()), *cautions]
+        earlier = comparisons[ALL].notes if label != ALL else ()
+        comparisons[label] = replace(
+            _build_comparison(subset, [next(differences) for _ in subset.pairs], baseline, method),
+            slice="" if label == ALL else _name_slice(label, by),
+            tests=len(pairs),
+            notes=tuple(note for note in subset_notes if note not in earlier),
+            intervals=_group_intervals(subset, ends_of_means),
         )
-    whole = made.pop(ALL)
-    return replace(whole, slices=made)
+    whole = comparisons.pop(ALL)
+    return replace(whole, slices=comparisons)
 
 
-def _slice_name(label: str, by: object) -> str:
-    """The slice with what it is a slice by, which a slice called "all" has already."""
-    slicing = by if isinstance(by, str) else named(parse_slicing(by))
+def _name_slice(label: str, by: object) -> str:
+    """Return the label of a slice preceded by its axis; a slice called "all" has that already."""
+    slicing = by if isinstance(by, str) else name_axes(parse_slicing(by))
     return f"{slicing}: {label.removeprefix(f'{slicing}: ')}"
 
 
-def _comparison(
-    part: _Part, found: Sequence[Difference], baseline: str | None, method: _Method
+def _build_comparison(
+    subset: _Subset, differences: Sequence[Difference], baseline: str | None, method: _Method
 ) -> Comparison:
-    many = len(next(iter(part.runs.values())))
+    run_count = len(next(iter(subset.runs.values())))
     return Comparison(
-        values=part.values, deviations=part.deviations if many > 1 else {}, intervals={},
-        best={name: kind.best for name, kind in part.kinds.items()}, differences=tuple(found),
-        baseline=baseline, test=method.test, correction=method.correct, tests=len(found),
+        values=subset.values, deviations=subset.deviations if run_count > 1 else {}, intervals={},
+        best={name: kind.best for name, kind in subset.kinds.items()},
+        differences=tuple(differences),
+        baseline=baseline, test=method.test, correction=method.correct, tests=len(differences),
         interval=method.interval, alpha=method.alpha, resamples=method.resamples, seed=method.seed,
-        runs=many, margin=method.margin,
+        runs=run_count, margin=method.margin,
     )  # fmt: skip
 
 
-def _by_metric(part: _Part, ends: Iterator[Floats]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The intervals of the models' numbers, taken in the order of the users' means."""
-    found: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in part.values}
-    for metric, model in part.users:
-        low, high = (part.scales[metric] * float(end) for end in next(ends))
-        found[metric][model] = low, high
-    return found
+def _group_intervals(
+    subset: _Subset, ends: Iterator[Floats]
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return the confidence intervals of the models' numbers by metric and model."""
+    intervals: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in subset.values}
+    for metric, model in subset.users:
+        low, high = (subset.scales[metric] * float(end) for end in next(ends))
+        intervals[metric][model] = low, high
+    return intervals
 
 
-def _differences(
-    paired: Sequence[Pair], kinds: Sequence[Metric], ends: Sequence[Floats], method: _Method
+def _compute_differences(
+    pairs: Sequence[Pair], kinds: Sequence[Metric], ends: Sequence[Floats], method: _Method
 ) -> list[Difference]:
-    """Everything about each pair; p-values are corrected together."""
-    outcomes = _tested(paired, method)
-    p = corrected(np.array([one.p for one in outcomes]), method.correct)
-    rows = zip(paired, outcomes, p.tolist(), ends, kinds, strict=True)
-    found = [_difference(*row, method.alpha) for row in rows]
+    """Describe the difference of each pair, with p-values corrected together."""
+    outcomes = _test_pairs(pairs, method)
+    p = correct_p(np.array([outcome.p for outcome in outcomes]), method.correct)
+    rows = zip(pairs, outcomes, p.tolist(), ends, kinds, strict=True)
+    differences = [_describe_difference(*row, method.alpha) for row in rows]
     if method.margin is None:
-        return found
-    apart = np.array([equivalence(one.difference, method.margin) for one in paired])
-    margins = corrected(apart, method.correct).tolist()
-    return [replace(one, equivalence=p) for one, p in zip(found, margins, strict=True)]
+        return differences
+    equivalences = np.array([equivalence(pair.difference, method.margin) for pair in pairs])
+    corrected = correct_p(equivalences, method.correct).tolist()
+    return [replace(row, equivalence=p) for row, p in zip(differences, corrected, strict=True)]
 
 
-def _difference(
+def _describe_difference(
     pair: Pair, outcome: Outcome, p: float, ends: Floats, kind: Metric, alpha: float
 ) -> Difference:
-    difference, base = pair.difference, float(pair.other.mean())
+    difference, baseline_mean = pair.difference, float(pair.baseline_values.mean())
     mean = float(difference.mean())
-    good = difference if kind.best == "high" else -difference
+    gain = difference if kind.best == "high" else -difference
     deviation = 0.0 if constant(difference) else float(difference.std(ddof=1))
     spread = None if np.isnan(pair.by_run).any() else components(pair.by_run)
     return Difference(
         metric=pair.metric, model=pair.model, baseline=pair.baseline, users=len(difference),
-        unit="pp" if kind.bounds == (0.0, 1.0) else "",
+        unit="fraction" if kind.bounds == (0.0, 1.0) else "",
         difference=mean, low=float(ends[0]), high=float(ends[1]),
-        relative=100 * mean / abs(base) if base else None,
+        relative=100 * mean / abs(baseline_mean) if baseline_mean else None,
         statistic=None if np.isnan(outcome.statistic) else outcome.statistic, p=outcome.p,
         corrected=p, deviation=deviation, effect=cohens_dz(difference),
-        rank_biserial=rank_biserial(difference), superiority=superiority(good),
-        better=int((good > 0).sum()), worse=int((good < 0).sum()),
+        rank_biserial=rank_biserial(difference), superiority=superiority(gain),
+        better=int((gain > 0).sum()), worse=int((gain < 0).sum()),
         detectable=detectable(deviation, len(difference), alpha),
         spread=spread,
     )  # fmt: skip
 
 
-def _tested(paired: Sequence[Pair], method: _Method) -> list[Outcome]:
-    """The test of each pair; a sign flip is one of all pairs of as many users."""
+def _test_pairs(pairs: Sequence[Pair], method: _Method) -> list[Outcome]:
+    """Test each pair; sign flips test all pairs with the same number of users at once."""
     if method.test != "sign_flip":
-        return [tested(method.test, one.one, one.other) for one in paired]
-    columns = [one.difference for one in paired]
-    found = _by_length(columns, lambda d: sign_flips(d, method.resamples, method.seed))
-    return [Outcome(np.nan, float(p)) for p in found]
+        return [run_test(method.test, pair.values, pair.baseline_values) for pair in pairs]
+    columns = [pair.difference for pair in pairs]
+    p_values = _apply_by_length(columns, lambda d: sign_flips(d, method.resamples, method.seed))
+    return [Outcome(np.nan, float(p)) for p in p_values]
 
 
-def _intervals(columns: Sequence[Floats], method: _Method) -> list[Floats]:
+def _compute_intervals(columns: Sequence[Floats], method: _Method) -> list[Floats]:
     how: Any = method.interval
-    return _by_length(
+    return _apply_by_length(
         columns, lambda d: interval(d, how, method.alpha, method.resamples, method.seed)
     )
 
 
-def _by_length(columns: Sequence[Floats], function: Callable[[Floats], Floats]) -> list[Any]:
-    """A function of columns, called once for all that are as long."""
-    found: dict[int, Any] = {}
-    lengths = [len(one) for one in columns]
+def _apply_by_length(columns: Sequence[Floats], function: Callable[[Floats], Floats]) -> list[Any]:
+    """Apply a function to columns, with one call for all columns of the same length."""
+    results: dict[int, Any] = {}
+    lengths = [len(column) for column in columns]
     for length in dict.fromkeys(lengths):
-        places = [place for place, size in enumerate(lengths) if size == length]
-        chosen = np.column_stack([columns[place] for place in places])
-        found |= dict(zip(places, function(chosen), strict=True))
-    return [found[place] for place in range(len(columns))]
+        positions = [position for position, size in enumerate(lengths) if size == length]
+        chosen = np.column_stack([columns[position] for position in positions])
+        results |= dict(zip(positions, function(chosen), strict=True))
+    return [results[position] for position in range(len(columns))]
 
 
-def _cautions(part: _Part, tests: int, method: _Method) -> list[str]:
-    """What a reader should know before trusting the differences."""
+def _list_cautions(subset: _Subset, tests: int, method: _Method) -> list[str]:
+    """Return warnings that a reader needs before trusting the differences."""
     return [
-        *_same_models(part.pairs),
-        *_single_differences(part, method.test),
-        *_too_few(part.pairs, tests, method),
+        *_note_same_models(subset.pairs),
+        *_note_single_differences(subset, method.test),
+        *_note_too_few(subset.pairs, tests, method),
     ]
 
 
-def _same_models(paired: Sequence[Pair]) -> list[str]:
-    """Models that differ for no user, in no metric."""
-    moved: dict[tuple[str, str], bool] = {}
-    for one in paired:
-        names = one.model, one.baseline
-        moved[names] = moved.get(names, False) or bool(one.difference.any())
+def _note_same_models(pairs: Sequence[Pair]) -> list[str]:
+    """Return a note on each pair of models with equal values for every user and metric."""
+    changed: dict[tuple[str, str], bool] = {}
+    for pair in pairs:
+        names = pair.model, pair.baseline
+        changed[names] = changed.get(names, False) or bool(pair.difference.any())
     return [
         f"{model} and {baseline} have the same values for every user: are they the same model?"
-        for (model, baseline), any_moved in moved.items()
-        if not any_moved
+        for (model, baseline), any_changed in changed.items()
+        if not any_changed
     ]
 
 
-def _single_differences(part: _Part, test: str) -> list[str]:
-    """Differences without spread, and numbers that are no means of users."""
+def _note_single_differences(subset: _Subset, test: str) -> list[str]:
+    """Return notes on differences without variance, and on numbers that are not means of users."""
     notes = []
-    for one in part.pairs:
-        told = f"{one.metric} of {one.model} and {one.baseline}"
-        mean = float(one.difference.mean())
-        if mean and constant(one.difference):
-            p = ": t has nothing to divide by, and p is that of sign flips" if test == "t" else ""
-            notes.append(f"{told}: all users differ by the same{p}.")
-        values, scale = part.values[one.metric], part.scales[one.metric]
-        apart = values[one.model] - values[one.baseline]
-        if not abs(scale * mean - apart) <= 1e-6 * scale:
+    for pair in subset.pairs:
+        subject = f"{pair.metric} of {pair.model} and {pair.baseline}"
+        mean = float(pair.difference.mean())
+        if mean and constant(pair.difference):
+            p = "; t is undefined, so p comes from sign flips" if test == "t" else ""
+            notes.append(f"{subject}: the difference is the same for all users{p}.")
+        values, scale = subset.values[pair.metric], subset.scales[pair.metric]
+        gap = values[pair.model] - values[pair.baseline]
+        if not abs(scale * mean - gap) <= 1e-6 * scale:
             notes.append(
-                f"{told}: their numbers differ by {number(apart)}, and by {scale * mean:.4f} in "
-                "the mean of the users compared, which is tested."
+                f"{subject}: the reported numbers differ by {number(gap)}, but the test uses the "
+                f"mean difference of the users compared, {scale * mean:.4f}."
             )
     return notes
 
 
-def _too_few(paired: Sequence[Pair], tests: int, method: _Method) -> list[str]:
-    """Where so few users or draws cannot say much."""
+def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[str]:
+    """Return notes on too few users or resamples."""
     test, resamples = method.test, method.resamples
-    users = min(len(one.one) for one in paired)
-    notes = [f"{users} users are few: a difference must be large to show."] if users < _FEW else []
+    users = min(len(pair.values) for pair in pairs)
+    notes = (
+        [f"with {users} users, only large differences can be significant."] if users < _FEW else []
+    )
     if method.interval != "t" and users < _FEW_TO_DRAW:
-        notes.append(f"intervals by bootstrap of {users} users tend to be too narrow; t is safer.")
-    least = min(_least(one, test, resamples) for one in paired)
-    if least >= method.alpha:
-        many = max(_moved(one) for one in paired) if test == "wilcoxon" else users
-        who = "users that differ" if test == "wilcoxon" else "users"
         notes.append(
-            f"{test} of {many} {who} cannot have a p below {least:.4f}: nothing can be apart."
+            f"bootstrap intervals of only {users} users tend to be too narrow; t is safer."
         )
-    elif tests * least >= method.alpha and test == "sign_flip":
+    smallest = min(_smallest_p(pair, test, resamples) for pair in pairs)
+    if smallest >= method.alpha:
+        count = max(_count_changed(pair) for pair in pairs) if test == "wilcoxon" else users
+        unit = "users with a difference" if test == "wilcoxon" else "users"
         notes.append(
-            f"{resamples:,} flips cannot have a p below {least:.4f}, which may not be small enough "
-            f"for {tests} tests: more resamples can."
+            f"{test} cannot give a p-value below {smallest:.4f} ({unit}: {count}): no difference "
+            "can be significant."
+        )
+    elif tests * smallest >= method.alpha and test == "sign_flip":
+        notes.append(
+            f"{resamples:,} sign flips cannot give a p-value below {smallest:.4f}, which may be "
+            f"too large for {tests} tests: increase resamples."
         )
     return notes
 
 
-def _least(one: Pair, test: str, resamples: int) -> float:
-    """The smallest p that a test of so many users can have."""
+def _smallest_p(pair: Pair, test: str, resamples: int) -> float:
+    """Return the smallest p-value that the test can give with this many users."""
     if test == "wilcoxon":
-        return min(1.0, 2.0 ** (1 - _moved(one)))
+        return min(1.0, 2.0 ** (1 - _count_changed(pair)))
     if test != "sign_flip":
         return 0.0
-    users = len(one.one)
+    users = len(pair.values)
     return 2.0 ** (1 - users) if all_flips(users, resamples) else 1 / (resamples + 1)
 
 
-def _moved(one: Pair) -> int:
-    """How many users differ."""
-    return int(np.count_nonzero(one.difference))
+def _count_changed(pair: Pair) -> int:
+    """Count the users with a difference."""
+    return int(np.count_nonzero(pair.difference))

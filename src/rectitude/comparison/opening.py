@@ -1,15 +1,17 @@
-"""What is compared: evaluations, files that hold them, or predictions to evaluate first; and slices
-of evaluations that exist already, by columns of the users' table."""
+"""Open what is compared: evaluations, files that contain them, or predictions to evaluate first.
+
+Stored evaluations can be sliced by columns of the users' table.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile, is_zipfile
 
 import numpy as np
 
@@ -21,15 +23,19 @@ from rectitude.aggregate.evaluation import (
     Result,
     from_dict,
 )
-from rectitude.aggregate.stored import DOCUMENT, read_zip
+from rectitude.aggregate.evaluations import FORMAT_VERSION
+from rectitude.aggregate.stored import holds_documents, read_zip
 from rectitude.arrays import Integers
 from rectitude.comparison.pairing import Runs
+from rectitude.data.formats.folders import find_partitions
 from rectitude.data.ids import Column
+from rectitude.data.ledger import list_warnings
 from rectitude.data.read import read
 from rectitude.data.table import Table
 from rectitude.errors import (
-    BadName,
+    BadArgument,
     MissingNeed,
+    NotComparable,
     NothingToEvaluate,
     UnreadableFile,
     nearest,
@@ -40,90 +46,101 @@ from rectitude.evaluation.axes import (
     Axis,
     CodedAxis,
     Slicing,
-    crossed,
+    cross_axes,
     entries,
-    labelled,
-    named,
+    label_units,
+    name_axes,
     parse_slicing,
 )
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.evaluation.slices import slices
+from rectitude.evaluation.swapped import side_of
 from rectitude.judge.attributes import Attributes
-from rectitude.metrics.names import parse
+from rectitude.metrics.names import Names, parse_all, read_cutoffs
+from rectitude.predictions.logits import Logits
+from rectitude.predictions.scores import Embeddings, Scores
+from rectitude.profiles import profile_of
+from rectitude.storage import (
+    read_stored,
+    real_path,
+    require_format,
+    require_readable,
+    short_name,
+)
 
 ALL = "all"
 
 
-def parted(
-    evaluation: Evaluation, by: Any, given: Mapping[str, Any], model: str
+def slice_evaluation(
+    evaluation: Evaluation, by: Any, arguments: Mapping[str, Any], model: str
 ) -> dict[str, Evaluation]:
-    """The evaluation, and one of each slice of its users, whose numbers are means of lists."""
-    slicing = _slicing(evaluation, parse_slicing(by), given, model)
-    found = {ALL: evaluation}
+    """Return the evaluation and that of each slice of its users, with means over their lists."""
+    slicing = _assign_slices(evaluation, parse_slicing(by), arguments, model)
+    evaluations = {ALL: evaluation}
     for label, members in zip(slicing.labels, slicing.members, strict=True):
         if len(members):
-            own = f"{slicing.name}: {label}" if label == ALL else label
-            found[own] = _only(evaluation, members)
-    return found
+            name = f"{slicing.name}: {label}" if label == ALL else label
+            evaluations[name] = _select_lists(evaluation, members)
+    return evaluations
 
 
-def _slicing(
-    evaluation: Evaluation, axes: tuple[Axis, ...], given: Mapping[str, Any], model: str
+def _assign_slices(
+    evaluation: Evaluation, axes: tuple[Axis, ...], arguments: Mapping[str, Any], model: str
 ) -> Slicing:
-    """Which lists belong to which slice, as `evaluate` has it of users."""
-    users, table = given.get("users"), None
+    """Assign lists to slices, in the same way as `evaluate` does for slices of users."""
+    users, table = arguments.get("users"), None
     if users is not None:
-        table = read(users, "users", hints=given.get("columns"))
+        table = read(users, "users", hints=arguments.get("columns"))
     owners = Column(evaluation.per_list()["user"], f"the evaluation {model}")
-    coded = [_coded(axis, owners, table, model) for axis in axes]
-    return crossed(named(axes), "lists", coded)
+    coded = [_code_axis(axis, owners, table, model) for axis in axes]
+    return cross_axes(name_axes(axes), "lists", coded)
 
 
-def _coded(axis: Axis, owners: Column, table: Table | None, model: str) -> CodedAxis:
+def _code_axis(axis: Axis, owners: Column, table: Table | None, model: str) -> CodedAxis:
     column = axis.name.removeprefix("users.")
-    known = [] if table is None else [name for name in table.frame.columns if name != "list"]
-    if table is None or column not in known or axis.name in OWN:
-        there = f": {', '.join(known)}" if known else ""
+    columns = [] if table is None else [name for name in table.frame.columns if name != "list"]
+    if table is None or column not in columns or axis.name in OWN:
+        choices = f": {', '.join(columns)}" if columns else ""
         raise MissingNeed(
-            f"{model} is evaluated already, and slices by {axis} need what it was made of.",
-            f"a column of users= (--users){there}; or predictions and truth.",
+            f"{model} is a stored evaluation, which cannot be sliced by {axis}.",
+            f"a column of users= (--users){choices}; or predictions and truth.",
         )
     entry, row, size = entries(owners, Column.of(table, "list"), "user")
-    return labelled(axis, Attributes("user", table, row, size), column, entry)
+    return label_units(axis, Attributes("user", table, row, size), column, entry)
 
 
-def _only(evaluation: Evaluation, members: Integers) -> Evaluation:
-    """The evaluation of some lists."""
+def _select_lists(evaluation: Evaluation, members: Integers) -> Evaluation:
+    """Return the evaluation restricted to some lists."""
     results, failures = {}, dict(evaluation.failures)
     for name, result in evaluation.results.items():
         if result.values is not None and result.convention.get("average") == "micro":
-            told = "values of lists do not tell a micro average of some of them"
-            failures[name] = MissingNeed(f"{told}.", "predictions and truth.")
+            reason = "a micro average of some lists cannot be computed from values per list"
+            failures[name] = MissingNeed(f"{reason}.", "predictions and truth.")
         elif result.values is not None:
             values = np.full(len(result.values), np.nan)
             values[members] = result.values[members]
             results[name] = replace(result, values=values, interval=None, ties=None)
         else:
             results[name] = result
-    part = replace(evaluation, results=results, failures=failures)
-    return replace(part, results={name: _numbered(part, name) for name in results})
+    subset = replace(evaluation, results=results, failures=failures)
+    return replace(subset, results={name: _renumber(subset, name) for name in results})
 
 
-def _numbered(part: Evaluation, name: str) -> Result:
-    """The mean of the lists that are left, or of their users, in place of the number of all."""
-    result = part.results[name]
+def _renumber(subset: Evaluation, name: str) -> Result:
+    """Replace the value of a result by the mean of the remaining lists, or of their users."""
+    result = subset.results[name]
     if result.values is None:
         return result
-    values, weights = result.values, None if part.lists is None else part.lists.weights
+    values, weights = result.values, None if subset.lists is None else subset.lists.weights
     if result.convention.get("unit") == "user":
-        alone = replace(part, results={name: result})
-        values, weights = alone.per_user()[name].fill_null(np.nan).to_numpy(), None
-    there = np.isfinite(values)
-    share = np.ones(len(there)) if weights is None else weights
-    whole = float(share[there].sum())
+        single = replace(subset, results={name: result})
+        values, weights = single.per_user()[name].fill_null(np.nan).to_numpy(), None
+    finite = np.isfinite(values)
+    weight = np.ones(len(finite)) if weights is None else weights
+    total = float(weight[finite].sum())
     scale = 100.0 if result.convention.get("scale") == "percent" else 1.0
-    value = scale * float(values[there] @ share[there]) / whole if whole else float("nan")
-    return replace(result, value=value, counted=int(there.sum()))
+    value = scale * float(values[finite] @ weight[finite]) / total if total else float("nan")
+    return replace(result, value=value, counted=int(finite.sum()))
 
 
 Sliced = Mapping[str, Evaluation]
@@ -131,171 +148,317 @@ Sliced = Mapping[str, Evaluation]
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
-    """How predictions are evaluated, and parted into slices."""
+class EvaluationSettings:
+    """How predictions are evaluated and sliced."""
 
     truth: object
-    metrics: str | Iterable[str] | None
+    metrics: Names | None
     convention: object
     by: Any
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
+    cutoffs: object = None
 
-    def made(self, model: str, one: object) -> Sliced:
-        """A run of a model."""
-        if isinstance(one, Evaluation):
-            kept_ones = _chosen(one, self.metrics, model)
-            return parted(kept_ones, self.by, self.given, model) if self.by else {ALL: kept_ones}
-        if self.truth is None:
-            _require_file(one)
-            raise MissingNeed(
-                f"{model} is no evaluation, and there is no truth to evaluate it by.",
-                "evaluations, or predictions with truth= (--truth).",
+    def make(self, model: str, source: object) -> Sliced:
+        """Evaluate one run of a model, or take its evaluation."""
+        if isinstance(source, Evaluation):
+            evaluation = _choose_metrics(source, self.metrics, self.cutoffs, model)
+            return (
+                slice_evaluation(evaluation, self.by, self.arguments, model)
+                if self.by
+                else {ALL: evaluation}
             )
-        asked: tuple[Any, ...] = (one, self.truth, self.metrics, self.convention)
+        if self.truth is None:
+            _require_file(source)
+            raise MissingNeed(
+                f"{model} is not an evaluation, and there is no truth to evaluate it against.",
+                "evaluations, or predictions together with truth= (--truth).",
+            )
+        profile = profile_of(self.convention)
+        inputs: tuple[Any, ...] = (source, self.truth, self.metrics, profile)
         if self.by:
-            return slices(*asked, by=self.by, **self.given)
-        return {ALL: evaluate(*asked, **self.given)}
+            return slices(*inputs, by=self.by, cutoffs=self.cutoffs, **self.arguments)
+        return {ALL: evaluate(*inputs, cutoffs=self.cutoffs, **self.arguments)}
 
 
-def runs_of(models: Any, making: Making) -> tuple[dict[str, Runs], list[str]]:
-    """The evaluations of each model, as many for each, by slice; and notes on slices left out."""
-    every = _named(models)
-    _require_same_number({name: len(of) for name, of in every.items()})
+def open_runs(models: Any, making: EvaluationSettings) -> tuple[dict[str, Runs], list[str]]:
+    """Return the evaluations of each model by slice, notes on slices that are left out, and the
+    warnings of the evaluations."""
+    _require_models(models, making.truth)
+    sources = _name_models(models)
+    _require_same_number({name: len(runs) for name, runs in sources.items()})
     if making.convention is not None:
-        _require_predictions(every)
-    made = {name: [making.made(name, one) for one in of] for name, of in every.items()}
-    labels = dict.fromkeys(label for of in made.values() for run in of for label in run)
-    found: dict[str, Runs] = {}
+        _require_predictions(sources)
+    sliced = {name: [making.make(name, run) for run in runs] for name, runs in sources.items()}
+    labels = dict.fromkeys(label for runs in sliced.values() for run in runs for label in run)
+    by_slice: dict[str, Runs] = {}
     notes = []
     for label in labels:
-        lacking = [name for name, of in made.items() if any(label not in run for run in of)]
-        if lacking:
-            notes.append(f"slice {label} is left out: {', '.join(lacking)} cannot be evaluated.")
+        missing = [n for n, runs in sliced.items() if any(label not in run for run in runs)]
+        if missing:
+            notes.append(f"slice {label} is left out: {', '.join(missing)} cannot be evaluated.")
             continue
-        found[label] = {name: [run[label] for run in of] for name, of in made.items()}
-    return found, notes
+        by_slice[label] = {name: [run[label] for run in runs] for name, runs in sliced.items()}
+    ledgers = {name: [run.ledger for run in runs] for name, runs in by_slice[ALL].items()}
+    return by_slice, [*notes, *list_warnings(ledgers)]
 
 
-def _named(models: Any) -> dict[str, list[object]]:
-    """What each model is given as, run by run."""
+def _require_models(models: object, truth: object) -> None:
+    """Raise an error for a table in place of the models, as in `compare(truth, [a, b])`."""
+    alone = _is_table(models)
+    one_file = isinstance(models, str | os.PathLike)
+    several = _are_tables(truth) or ((alone or one_file) and _are_paths(truth))
+    if several:
+        found, advice = "truth contains several tables.", "swap the two: rt.compare([a, b], truth)."
+    elif alone:
+        found = f"models is a single table ({type(models).__name__})."
+        advice = "for the numbers of one model, use rt.evaluate(predictions, truth)."
+    elif _is_one_model(models):
+        found = f"models is the predictions of one model ({type(models).__name__})."
+        advice = "for the numbers of one model, use rt.evaluate(predictions, truth)."
+    else:
+        return
+    expected = "several models first, {name: predictions} or a list, and then one truth."
+    raise BadArgument(found, expected, advice)
+
+
+def _is_table(source: object) -> bool:
+    """Return whether a source is a single table or its wrapper, and no dict, list or path."""
+    named = hasattr(source, "columns") or hasattr(source, "tocsr") or side_of(source) is not None
+    return named or isinstance(source, Scores | Logits | Embeddings)
+
+
+def _is_one_model(source: object) -> bool:
+    """Return whether a source is a matrix, or lists of ids or numbers by item for each user."""
+    if isinstance(source, np.ndarray):
+        return source.ndim < 3 and source.dtype != object
+    if not isinstance(source, Mapping | list | tuple) or not source:
+        return False
+    lists = [*source.values()] if isinstance(source, Mapping) else [*source]
+    return any(map(_has_size, lists)) and all(map(_is_list_of_one_user, lists))
+
+
+def _has_size(source: object) -> bool:
+    return isinstance(source, Sized) and len(source) > 0
+
+
+def _is_list_of_one_user(source: object) -> bool:
+    """Return whether a source is ids, or numbers by item; text may also be the path of a run."""
+    if isinstance(source, Mapping):
+        return all(isinstance(number, Real) for number in source.values())
+    if isinstance(source, np.ndarray):
+        return source.ndim == 1 and source.dtype != object
+    if not isinstance(source, list | tuple | set | frozenset):
+        return False
+    return all(isinstance(item, Real) or _is_plain_word(item) for item in source)
+
+
+def _is_plain_word(item: object) -> bool:
+    return isinstance(item, str) and not {*item} & {*"./\\*"} and not Path(item).exists()
+
+
+def _are_tables(source: object) -> bool:
+    """Return whether a source is a list or dict of tables, or a list of dicts by user."""
+    if not isinstance(source, Mapping | list | tuple) or not source:
+        return False
+    if isinstance(source, Mapping):
+        return all(map(_is_table, source.values()))
+    return all(map(_is_by_user, source)) or all(map(_is_table, source))
+
+
+def _is_by_user(source: object) -> bool:
+    """Return whether a source is a dict of lists or dicts, one for each user."""
+    if not isinstance(source, Mapping) or not source:
+        return False
+    return all(isinstance(value, Mapping | list | tuple) for value in source.values())
+
+
+def _are_paths(source: object) -> bool:
+    """Return whether a source is a list or dict of paths."""
+    if not isinstance(source, Mapping | list | tuple) or not source:
+        return False
+    paths = source.values() if isinstance(source, Mapping) else source
+    return all(isinstance(path, str | os.PathLike) for path in paths)
+
+
+def _name_models(models: Any) -> dict[str, list[object]]:
+    """Return the sources of each model by name, one per run."""
     if isinstance(models, str | os.PathLike):
         models = [models]
     if not isinstance(models, Mapping):
-        models = {str(place): one for place, one in enumerate(models, 1)}
-    found = {str(name): _several(given) for name, given in models.items()}
-    if len(found) == 1:  # one file may hold several models
-        ((name, given),) = models.items()
-        inside = None if isinstance(given, list | tuple) else stored(given)
-        found = {name: found[name]} if inside is None else {n: [e] for n, e in inside.items()}
-    if len(found) < 2:
-        raise NothingToEvaluate(f"there is {len(found)} model.", "at least two to compare.")
-    return found
+        models = dict(zip(_label_models([*models]), models, strict=True))
+    sources = {str(name): _list_runs(source) for name, source in models.items()}
+    if len(sources) == 1:  # one file may contain several models
+        ((name, source),) = models.items()
+        evaluations = None if isinstance(source, list | tuple) else load_evaluations(source)
+        sources = (
+            {name: sources[name]}
+            if evaluations is None
+            else {n: [e] for n, e in evaluations.items()}
+        )
+    if len(sources) < 2:
+        raise NothingToEvaluate(f"models to compare: {len(sources)}.", "at least two.")
+    return sources
 
 
-def _several(given: object) -> list[object]:
-    """The runs that one model is given as: a list, a folder, a file that holds several, or one."""
-    if isinstance(given, list | tuple):
-        return [one for each in given for one in _several(each)]
-    inside = stored(given)
-    if inside is not None:
-        return [*inside.values()]
-    if isinstance(given, str | os.PathLike) and Path(given).is_dir():
-        return _in_folder(Path(given))
-    return [given]
+def _label_models(models: Sequence[object]) -> list[str]:
+    """Name models after their file or their own name; by number if they have none of their own."""
+    names = [_find_name(model) for model in models]
+    taken = Counter(names)
+    return [
+        name if name and taken[name] == 1 else str(number) for number, name in enumerate(names, 1)
+    ]
 
 
-def stored(given: object) -> dict[str, Evaluation] | None:
-    """The evaluations that a file or folder holds, by name; None if it holds none."""
-    if not isinstance(given, str | os.PathLike):
+def _find_name(model: object) -> str:
+    """Return the name of a file, a folder or a run of ranx; empty if there is none."""
+    if isinstance(model, str | os.PathLike):
+        return "" if "*" in os.fspath(model) else short_name(model)
+    is_run = hasattr(model, "run") and hasattr(model, "to_dict")
+    return str(getattr(model, "name", None) or "") if is_run else ""
+
+
+def _list_runs(source: object) -> list[object]:
+    """Return the runs of a model, given as a list, a folder, a file with several, or just one."""
+    if isinstance(source, list | tuple) and not _holds_rows(source):
+        return [run for entry in source for run in _list_runs(entry)]
+    evaluations = load_evaluations(source)
+    if evaluations is not None:
+        return [*evaluations.values()]
+    if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+        folder = Path(source)
+        return [source] if find_partitions(folder) else _list_predictions(folder)
+    return [source]
+
+
+def _holds_rows(source: Sequence[object]) -> bool:
+    """Whether a list is the predictions of one run: named tuples, or rows or lists with numbers."""
+    return bool(source) and all(
+        isinstance(row, list | tuple)
+        and (hasattr(row, "_fields") or any(isinstance(value, Real) for value in row))
+        for row in source
+    )
+
+
+def load_evaluations(source: object) -> dict[str, Evaluation] | None:
+    """Load the evaluations in a file or folder, by name; None if there are none."""
+    if not isinstance(source, str | os.PathLike):
         return None
-    path = Path(given)
+    return _load_evaluations(Path(source), frozenset())
+
+
+def _load_evaluations(path: Path, inside: frozenset[Path]) -> dict[str, Evaluation] | None:
+    """Load the evaluations in a file or folder; `inside` are the folders that it lies in, which a
+    link may lead back to."""
     if path.is_dir():
-        inside = [(one, stored(one)) for one in sorted(path.iterdir()) if one.name[0] != "."]
-        return _flat([(one, held) for one, held in inside if held]) or None
+        folders = inside | {real_path(path)}
+        loaded = [
+            (entry, _load_evaluations(entry, folders))
+            for entry in sorted(path.iterdir())
+            if entry.name[0] != "." and real_path(entry) not in folders
+        ]
+        return (
+            _name_evaluations(
+                [(entry, evaluations) for entry, evaluations in loaded if evaluations]
+            )
+            or None
+        )
     if not path.is_file():
         return None
-    reader = {".json": _from_json, ".zip": _from_zip}.get(path.suffix.lower())
-    return None if reader is None else reader(path)
-
-
-def _from_json(path: Path) -> dict[str, Evaluation] | None:
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except ValueError:
+    reader = {".json": _load_json, ".zip": _load_zip}.get(path.suffix.lower())
+    if reader is None:
         return None
-    form = document.get("format") if isinstance(document, Mapping) else None
-    if form == FORMAT_OF_SEVERAL:
-        return {name: from_dict(one, str(path)) for name, one in document["evaluations"].items()}
-    return {path.stem: Evaluation.load(path)} if form == FORMAT else None
+    require_readable(path)
+    return reader(path)
 
 
-def _flat(inside: Sequence[tuple[Path, Mapping[str, Evaluation]]]) -> dict[str, Evaluation]:
-    """Evaluations of several files, by file, and by name where a file holds several."""
+def _load_json(path: Path) -> dict[str, Evaluation] | None:
+    try:
+        document = read_stored(path, "evaluation", EXPECTED)
+    except UnreadableFile:  # reading it as predictions will raise a better error
+        return None
+    kind = document.get("format") if isinstance(document, Mapping) else None
+    if kind == FORMAT_OF_SEVERAL:
+        stored = require_format(document, str(path), "evaluations", FORMAT_VERSION)["evaluations"]
+        return {name: from_dict(one, f"{path}: {name}") for name, one in stored.items()}
+    return {path.stem: Evaluation.load(path)} if kind == FORMAT else None
+
+
+def _name_evaluations(
+    loaded: Sequence[tuple[Path, Mapping[str, Evaluation]]],
+) -> dict[str, Evaluation]:
+    """Name the evaluations of several files by file, or by file and name if a file has several."""
     return {
-        f"{path.name}/{name}" if len(held) > 1 else path.name: one
-        for path, held in inside
-        for name, one in held.items()
+        f"{path.name}/{name}" if len(evaluations) > 1 else path.name: evaluation
+        for path, evaluations in loaded
+        for name, evaluation in evaluations.items()
     }
 
 
-def _from_zip(path: Path) -> dict[str, Evaluation] | None:
-    if not is_zipfile(path):
+def _load_zip(path: Path) -> dict[str, Evaluation] | None:
+    if not holds_documents(path):
         return None
-    with ZipFile(path) as archive:
-        if not any(name.endswith(DOCUMENT) for name in archive.namelist()):
-            return None
     return {
         name or path.stem: from_dict(document, str(path), lists)
         for name, (document, lists) in read_zip(path, EXPECTED).items()
     }
 
 
-def _in_folder(folder: Path) -> list[object]:
-    """The files of predictions in a folder, by name: one for each seed or fold."""
-    files = [one for one in sorted(folder.iterdir()) if one.is_file() and one.name[0] != "."]
+def _list_predictions(folder: Path) -> list[object]:
+    """Return the prediction files in a folder, sorted by name: one per seed or fold."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name[0] != "."]
     if not files:
         raise NothingToEvaluate(
-            f"{folder} holds no file.", "stored evaluations or predictions, one for each run."
+            f"{folder} contains no file.", "stored evaluations or predictions, one file per run."
         )
-    return [str(one) for one in files]
+    return [str(path) for path in files]
 
 
-def _require_file(given: object) -> None:
-    """Say that a file does not exist rather than that it is no evaluation."""
-    if isinstance(given, str | os.PathLike) and not Path(given).exists():
-        folder = Path(given).parent
-        close = nearest(Path(given).name, [one.name for one in folder.glob("*")])
+def _require_file(source: object) -> None:
+    """Raise an error if a path does not exist, which is clearer than "not an evaluation"."""
+    if isinstance(source, str | os.PathLike) and not Path(source).exists():
+        folder = Path(source).parent
+        close = nearest(Path(source).name, [path.name for path in folder.glob("*")])
         advice = f"did you mean {close}?" if close else "check the name and the current folder."
-        raise UnreadableFile(f"{given} does not exist.", advice=advice)
+        raise UnreadableFile(f"{source} does not exist.", advice=advice)
 
 
 def _require_same_number(counts: Mapping[str, int]) -> None:
     if len(set(counts.values())) > 1 or not min(counts.values()):
-        told = ", ".join(f"{name} has {count}" for name, count in counts.items())
-        raise BadName(f"models have different numbers of runs: {told}.", "as many runs of each.")
+        numbers = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise NotComparable(
+            f"models have different numbers of runs: {numbers}.",
+            "the same number of runs, at least 1.",
+        )
 
 
-def _require_predictions(every: Mapping[str, Sequence[object]]) -> None:
-    """A convention is of no use where nothing is evaluated."""
-    if all(isinstance(one, Evaluation) for of in every.values() for one in of):
-        raise BadName(
-            "a convention was given, and all models are evaluated already.",
+def _require_predictions(sources: Mapping[str, Sequence[object]]) -> None:
+    """Raise an error for a convention that would not be used: nothing is left to evaluate."""
+    if all(isinstance(run, Evaluation) for runs in sources.values() for run in runs):
+        raise BadArgument(
+            "a convention was given, but all models have already been evaluated.",
             "predictions to evaluate under it, or no convention.",
         )
 
 
-def _chosen(evaluation: Evaluation, metrics: str | Iterable[str] | None, model: str) -> Evaluation:
-    """The evaluation with the metrics asked for only."""
+def _choose_metrics(
+    evaluation: Evaluation, metrics: Names | None, cutoffs: object, model: str
+) -> Evaluation:
+    """Return the evaluation with only the requested metrics."""
     if metrics is None:
         return evaluation
-    words = [metrics] if isinstance(metrics, str) else metrics
-    names = [str(name) for word in words for name in parse(word)]
+    numbers = read_cutoffs(cutoffs)
+    asked = [
+        str(name) if name.at is not None or not numbers else f"{name}@{number}"
+        for name in parse_all(metrics)
+        for number in numbers or (0,)
+    ]
+    names = list(dict.fromkeys(evaluation.find_name(name) for name in asked))
     for name in names:
         if name not in evaluation.results and name not in evaluation.failures:
             raise unknown_name("value", name, evaluation.results, where=f"the evaluation {model}")
-    results, failed = evaluation.results, evaluation.failures
+    results, failures = evaluation.results, evaluation.failures
     return replace(
         evaluation,
         results={name: results[name] for name in names if name in results},
-        failures={name: failed[name] for name in names if name in failed},
+        failures={name: failures[name] for name in names if name in failures},
     )

@@ -1,4 +1,4 @@
-"""Which values belong together: those of the same users, truth and definitions, run by run."""
+"""Match the values of models: same users, same truth, same definitions, run by run."""
 
 from __future__ import annotations
 
@@ -12,198 +12,223 @@ import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Floats
-from rectitude.comparison.improvement import differing, other_truth
+from rectitude.comparison.improvement import find_differences, has_other_truth
 from rectitude.data.ids import kind_of
-from rectitude.errors import BadIds, BadName, MissingNeed, NothingToEvaluate, UndefinedValue
+from rectitude.errors import BadIds, MissingNeed, NotComparable, NothingToEvaluate, UndefinedValue
+from rectitude.parallel import require_polars
 
 Runs = Mapping[str, Sequence[Evaluation]]
 """The evaluations of each model, one for each seed or fold."""
 Allowed = Literal["users", "truth", "convention"]
 _ADVICE = {
-    "users": "compare the users that both have by allow=['users'] (--allow users).",
-    "truth": "allow=['truth'] (--allow truth) compares all the same.",
-    "convention": "evaluate all under one convention, or say allow=['convention'] "
+    "users": "to compare only the users in both, set allow=['users'] (--allow users).",
+    "truth": "to compare anyway, set allow=['truth'] (--allow truth).",
+    "convention": "evaluate all models under one convention, or set allow=['convention'] "
     "(--allow convention).",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The values of one metric for the users that two models have, means over runs."""
+    """The values of one metric for the users that two models share, as means over runs."""
 
     metric: str
     model: str
     baseline: str
-    one: Floats
-    """(users,) of the model"""
-    other: Floats
-    """(users,) of the baseline"""
+    values: Floats
+    """(users,) the values of the model"""
+    baseline_values: Floats
+    """(users,) the values of the baseline"""
     by_run: Floats
-    """(users, runs) the differences; NaN where a user is not in a run"""
+    """(users, runs) the differences; NaN if a user is not in a run"""
 
     @property
     def difference(self) -> Floats:
-        """(users,) the differences of the means."""
-        return self.one - self.other
+        """(users,) the difference of each user."""
+        return self.values - self.baseline_values
 
 
-def shared_metrics(runs: Runs) -> tuple[list[str], list[str]]:
-    """The metrics that every evaluation has for every user, and notes on the others."""
-    every = [one for evaluations in runs.values() for one in evaluations]
-    names = dict.fromkeys(name for one in every for name in [*one.results, *one.failures])
+def find_shared_metrics(runs: Runs) -> tuple[list[str], list[str]]:
+    """Return the metrics that every evaluation has per user, and notes on the others."""
+    all_evaluations = [evaluation for evaluations in runs.values() for evaluation in evaluations]
+    names = dict.fromkeys(
+        name
+        for evaluation in all_evaluations
+        for name in [*evaluation.results, *evaluation.failures]
+    )
     usable, notes = [], []
     for name in names:
-        having = [one for one in every if name in one.results]
-        if len(having) < len(every):
-            notes.append(f"{name} is left out: {'; '.join(_lacking(runs, name))}.")
-        elif any(one.results[name].values is None for one in having):
+        having = [evaluation for evaluation in all_evaluations if name in evaluation.results]
+        if len(having) < len(all_evaluations):
+            notes.append(f"{name} is left out: {'; '.join(_explain_missing(runs, name))}.")
+        elif any(evaluation.results[name].values is None for evaluation in having):
             _require_values(runs)
             notes.append(f"{name} is left out: it has no values per user.")
         else:
             usable.append(name)
     if not usable:
-        told = " ".join(notes) or "the evaluations hold no numbers."
-        raise NothingToEvaluate(told, "a metric with values per user in every evaluation.")
+        reason = " ".join(notes) or "the evaluations contain no results."
+        raise NothingToEvaluate(reason, "a metric with values per user in every evaluation.")
     return usable, notes
 
 
-def _lacking(runs: Runs, name: str) -> list[str]:
-    """Which models lack a metric, and why if it failed."""
+def _explain_missing(runs: Runs, name: str) -> list[str]:
+    """Say which models lack a metric, and why if it failed."""
     reasons: dict[str, list[str]] = {}
     for model, evaluations in runs.items():
-        failed = next((one.failures[name] for one in evaluations if name in one.failures), None)
-        if failed is not None:
-            reasons.setdefault(failed.found.splitlines()[0].rstrip("."), []).append(model)
-        elif any(name not in one.results for one in evaluations):
+        failure = next(
+            (
+                evaluation.failures[name]
+                for evaluation in evaluations
+                if name in evaluation.failures
+            ),
+            None,
+        )
+        if failure is not None:
+            reasons.setdefault(failure.found.splitlines()[0].rstrip("."), []).append(model)
+        elif any(name not in evaluation.results for evaluation in evaluations):
             reasons.setdefault("", []).append(model)
     return [
-        f"it failed in {', '.join(models)}: {why}" if why else f"not in {', '.join(models)}"
-        for why, models in reasons.items()
+        f"it failed for {', '.join(models)}: {reason}"
+        if reason
+        else f"missing in {', '.join(models)}"
+        for reason, models in reasons.items()
     ]
 
 
 def _require_values(runs: Runs) -> None:
-    """The error of a model whose evaluation came without values per list."""
+    """Raise an error if the evaluation of a model has no values per list."""
     for model, evaluations in runs.items():
-        for one in evaluations:
+        for evaluation in evaluations:
             try:
-                one.per_list()
+                evaluation.per_list()
             except MissingNeed as error:
-                told = f"{model}: {error.found}"
-                raise MissingNeed(told, error.expected, error.advice) from error
+                message = f"{model}: {error.found}"
+                raise MissingNeed(message, error.expected, error.advice) from error
 
 
 def require_comparable(
     values: Floats, runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]
 ) -> list[str]:
-    """What differs in definitions, truths and users, for those who allow it; else an error that
-    says all of it."""
-    found: dict[Allowed, list[str]] = {
-        "convention": [*_other_definitions(runs, metrics)],
-        "truth": [*_other_truths(runs)],
-        "users": [*_other_users(values, runs, metrics)],
+    """Return notes on differing definitions, truths and users, or raise an error if `allow` does
+    not permit one of these differences."""
+    differences: dict[Allowed, list[str]] = {
+        "convention": [*_find_other_definitions(runs, metrics)],
+        "truth": [*_find_other_truths(runs)],
+        "users": [*_find_other_users(values, runs, metrics)],
     }
-    refused = [kind for kind, told in found.items() if told and kind not in allow]
+    refused = [kind for kind, lines in differences.items() if lines and kind not in allow]
     if refused:
-        lines = [line for kind in refused for line in _some(found[kind])]
-        raise BadName(
-            f"what is compared is not the same: {'; '.join(lines)}.",
-            f"the same {' and '.join(refused)} in all.",
+        messages = [line for kind in refused for line in _shorten(differences[kind])]
+        raise NotComparable(
+            f"the models cannot be compared: {'; '.join(messages)}.",
+            f"the same {' and '.join(refused)} for all models.",
             " ".join(_ADVICE[kind] for kind in refused),
         )
-    return [f"{line}." for told in found.values() for line in told]
+    return [f"{line}." for lines in differences.values() for line in lines]
 
 
-def _some(lines: Sequence[str], most: int = 5) -> list[str]:
+def _shorten(lines: Sequence[str], most: int = 5) -> list[str]:
     more = len(lines) - most
     return [*lines[:most], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _other_definitions(runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
+def _find_other_definitions(runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
     (first, evaluations), *_ = runs.items()
     for name in metrics:
-        usual = evaluations[0].results[name]
+        reference = evaluations[0].results[name]
         for model, others in runs.items():
-            apart = next((d for one in others if (d := differing(usual, one.results[name]))), None)
-            if apart:
-                yield f"{name} of {first} and of {model} differ in {', '.join(apart)}"
+            changes = next(
+                (
+                    changed
+                    for evaluation in others
+                    if (changed := find_differences(reference, evaluation.results[name]))
+                ),
+                None,
+            )
+            if changes:
+                yield f"{name} of {first} and of {model} differ in {', '.join(changes)}"
 
 
-def _other_truths(runs: Runs) -> Iterator[str]:
+def _find_other_truths(runs: Runs) -> Iterator[str]:
     (first, evaluations), *rest = runs.items()
     for model, others in rest:
         pairs = zip(evaluations, others, strict=True)
-        apart = sum(other_truth(one, two) for one, two in pairs)
-        if apart:
-            where = "" if len(others) == 1 else f" in {apart} of {len(others)} runs"
+        count = sum(has_other_truth(left, right) for left, right in pairs)
+        if count:
+            where = "" if len(others) == 1 else f" in {count} of {len(others)} runs"
             yield f"{first} and {model} have different truths{where}"
 
 
 def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
-    """The values by model, run, user and metric; NaN where a user does not count."""
-    found = [one.per_user() for evaluations in runs.values() for one in evaluations]
-    every, seeds = _with_same_ids(runs, found), len(next(iter(runs.values())))
-    frames = [every[first : first + seeds] for first in range(0, len(every), seeds)]
-    users = pl.concat([frame["user"] for frame in every]).unique(maintain_order=True)
+    """Return the values by model, run, user and metric; NaN if a user is not counted."""
+    require_polars()
+    per_user = [evaluation.per_user() for group in runs.values() for evaluation in group]
+    tables, seeds = _unify_ids(runs, per_user), len(next(iter(runs.values())))
+    frames = [tables[first : first + seeds] for first in range(0, len(tables), seeds)]
+    users = pl.concat([frame["user"] for frame in tables]).unique(maintain_order=True)
     values = np.empty((len(frames), len(frames[0]), len(users), len(metrics)))
-    for model, of_model in enumerate(frames):
-        for run, frame in enumerate(of_model):
-            values[model, run] = _values(users, frame, metrics)
+    for model, model_frames in enumerate(frames):
+        for run, frame in enumerate(model_frames):
+            values[model, run] = _align_values(users, frame, metrics)
     _require_finite(values, runs, metrics)
     return values
 
 
 def _require_finite(values: Floats, runs: Runs, metrics: Sequence[str]) -> None:
-    where = np.argwhere(np.isinf(values))
-    if len(where):
-        model, _, _, column = where[0].tolist()
+    infinite = np.argwhere(np.isinf(values))
+    if len(infinite):
+        model, _, _, column = infinite[0].tolist()
         raise UndefinedValue(
-            f"{len(where):,} values are infinite, the first of {metrics[column]} of "
+            f"{len(infinite):,} values are infinite; the first is {metrics[column]} of "
             f"{[*runs][model]}.",
-            "finite values of every user.",
+            "a finite value for every user.",
         )
 
 
-def _with_same_ids(runs: Runs, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Values per user with users of one type; integers of all widths are one."""
+def _unify_ids(runs: Runs, frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Return values per user with ids of one type; integers of different widths are unified."""
     kinds = {str(frame["user"].dtype): kind_of(frame["user"]) for frame in frames}
     if len(kinds) == 1:
         return frames
     if {*kinds.values()} != {"integer"}:
         raise BadIds(
-            f"users of {', '.join(runs)} are of types {', '.join(sorted(kinds))}.",
-            "users of one type in all evaluations.",
-            "ids in files without types are integers where all of them are, else text: hand over"
-            " all users as text, or in Parquet.",
+            f"user ids of {', '.join(runs)} have different types: {', '.join(sorted(kinds))}.",
+            "user ids of one type in all evaluations.",
+            "in files without types, ids are integers if all of them look like integers, else text:"
+            " provide all ids as text, or use Parquet.",
         )
     wide = pl.Int128 if {"UInt64", "Int128", "UInt128"} & {*kinds} else pl.Int64
     return [frame.with_columns(pl.col("user").cast(wide)) for frame in frames]
 
 
-def _values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str]) -> Floats:
+def _align_values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str]) -> Floats:
     if len(users) != frame.height or not frame["user"].equals(users):
-        wanted = pl.DataFrame({"user": users})
-        frame = wanted.join(frame, on="user", how="left", maintain_order="left")
+        order = pl.DataFrame({"user": users})
+        frame = order.join(frame, on="user", how="left", maintain_order="left")
     return np.column_stack([frame[name].fill_null(np.nan).to_numpy() for name in metrics])
 
 
-def _other_users(values: Floats, runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
-    """Which models count other users than the first."""
-    there = ~np.isnan(values)
+def _find_other_users(values: Floats, runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
+    """Yield how the users of each model differ from those of the first."""
+    present = ~np.isnan(values)
     first, *rest = runs
-    for place, model in enumerate(rest, 1):
-        only = (there[0] & ~there[place]).any(axis=0), (there[place] & ~there[0]).any(axis=0)
-        mine, theirs = (side.sum(axis=0) for side in only)
-        for column in np.flatnonzero(mine + theirs).tolist():
-            only_mine, only_theirs = mine[column], theirs[column]
-            who = "user" if only_mine == 1 else "users"
-            apart = f"{only_mine:,} {who} only in {first}, {only_theirs:,} only in {model}"
-            yield f"{metrics[column]} has {apart}"
+    for number, model in enumerate(rest, 1):
+        only = (
+            (present[0] & ~present[number]).any(axis=0),
+            (present[number] & ~present[0]).any(axis=0),
+        )
+        missing, extra = (side.sum(axis=0) for side in only)
+        for column in np.flatnonzero(missing + extra).tolist():
+            only_first, only_model = missing[column], extra[column]
+            unit = "user" if only_first == 1 else "users"
+            counts = f"{only_first:,} {unit} only in {first}, {only_model:,} only in {model}"
+            yield f"{metrics[column]} has {counts}"
 
 
 def over_runs(runs: Runs, model: str, metric: str) -> tuple[float, float]:
-    """The mean and the standard deviation of a number over the runs of a model."""
-    values = np.array([one.results[metric].value for one in runs[model]])
+    """Return the mean and the standard deviation of a metric over the runs of a model."""
+    values = np.array([evaluation.results[metric].value for evaluation in runs[model]])
     if not np.isfinite(values).all():
         return float(values.sum()), np.nan
     return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -214,56 +239,58 @@ def users_means(
     numbers: Mapping[str, Mapping[str, tuple[float, float]]],
     scales: Mapping[str, float],
 ) -> dict[tuple[str, str], Floats]:
-    """(users,) the means over runs by metric and model, where their own mean is the number."""
-    found = {}
-    for column, (metric, of) in enumerate(numbers.items()):
-        for place, (model, (number, _)) in enumerate(of.items()):
-            means = _means(values[place, :, :, column])
-            near = len(means) > 1 and abs(scales[metric] * means.mean() - number)
-            if len(means) > 1 and near <= 1e-6 * scales[metric]:
-                found[metric, model] = means
-    return found
+    """Return the users' means over runs, by metric and model, if the reported number is their
+    mean."""
+    result = {}
+    for column, (metric, by_model) in enumerate(numbers.items()):
+        for position, (model, (number, _)) in enumerate(by_model.items()):
+            means = _average_runs(values[position, :, :, column])
+            gap = len(means) > 1 and abs(scales[metric] * means.mean() - number)
+            if len(means) > 1 and gap <= 1e-6 * scales[metric]:
+                result[metric, model] = means
+    return result
 
 
-def _means(values: Floats) -> Floats:
-    """The means of (runs, users) over the runs that each user is in, of users that are in any."""
-    there = ~np.isnan(values)
-    kept = there.any(axis=0)
-    found: Floats = np.where(there, values, 0.0).sum(axis=0)[kept] / there.sum(axis=0)[kept]
-    return found
+def _average_runs(values: Floats) -> Floats:
+    """Average (runs, users) over the runs that each user is in; drop users who are in none."""
+    present = ~np.isnan(values)
+    kept = present.any(axis=0)
+    means: Floats = np.where(present, values, 0.0).sum(axis=0)[kept] / present.sum(axis=0)[kept]
+    return means
 
 
 def pairs(
     values: Floats, models: Sequence[str], metrics: Sequence[str], baseline: str | None
 ) -> list[Pair]:
-    """Each model against the baseline, or against every other before it, for each metric."""
+    """Pair each model with the baseline, or with every model before it, for each metric."""
     if baseline is None:
-        wanted = [(two, one) for one, two in combinations(models, 2)]
+        named = [(second, first) for first, second in combinations(models, 2)]
     else:
-        wanted = [(model, baseline) for model in models if model != baseline]
+        named = [(model, baseline) for model in models if model != baseline]
     return [
-        _pair(values[..., column], models, (metric, *names))
+        _build_pair(values[..., column], models, (metric, *names))
         for column, metric in enumerate(metrics)
-        for names in wanted
+        for names in named
     ]
 
 
-def _pair(values: Floats, models: Sequence[str], named: tuple[str, str, str]) -> Pair:
-    metric, model, baseline = named
-    one, other = values[models.index(model)], values[models.index(baseline)]
-    there = ~(np.isnan(one) | np.isnan(other))
-    kept = there.any(axis=0)
+def _build_pair(values: Floats, models: Sequence[str], names: tuple[str, str, str]) -> Pair:
+    metric, model, baseline = names
+    first, second = values[models.index(model)], values[models.index(baseline)]
+    shared = ~(np.isnan(first) | np.isnan(second))
+    kept = shared.any(axis=0)
     if not kept.any():
         raise NothingToEvaluate(
             f"{model} and {baseline} have no user in common for {metric}.",
-            "lists of the same users.",
+            "at least two users in both models.",
         )
     if kept.sum() < 2:
         raise NothingToEvaluate(
-            f"there is one user to compare by {metric}.", "at least two that both models have."
+            f"{model} and {baseline} have one user in common for {metric}.",
+            "at least two users in both models.",
         )
-    times = there.sum(axis=0)[kept]
-    mine, theirs = (np.where(there, side, 0.0).sum(axis=0)[kept] / times for side in (one, other))
-    equal = np.abs(mine - theirs) <= 1e-12 * np.abs(mine)  # means over runs carry rounding
-    by_run = np.where(there, one - other, np.nan)[:, kept].T
-    return Pair(metric, model, baseline, mine, np.where(equal, mine, theirs), by_run)
+    runs = shared.sum(axis=0)[kept]
+    means, base = (np.where(shared, side, 0.0).sum(axis=0)[kept] / runs for side in (first, second))
+    equal = np.abs(means - base) <= 1e-12 * np.abs(means)  # means over runs have rounding errors
+    by_run = np.where(shared, first - second, np.nan)[:, kept].T
+    return Pair(metric, model, baseline, means, np.where(equal, means, base), by_run)

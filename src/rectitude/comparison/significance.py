@@ -1,12 +1,12 @@
-"""Could a difference be chance? Tests, corrections for many tests at once, and intervals.
+"""Is a difference significant? Tests, corrections for multiple tests, and confidence intervals.
 
-Tests are SciPy's, with an answer also where all values are equal, and sign flips. A statistic is of
-the first sample against the second; every p is two-sided. Intervals of mean differences are
-Student's t or the bootstrap over users.
+Tests come from SciPy, extended to samples in which all values are equal; sign flips are our own. A
+statistic compares the first sample with the second; every p-value is two-sided. Confidence
+intervals of mean differences use Student's t or the bootstrap over users.
 
-Random signs, and users drawn with replacement, are weights of the users' values. They come from
-numbered streams of the seed, and sums of values are exact: results depend on the seed alone, not on
-threads or on how much is held at a time.
+Random signs, and users drawn with replacement, act as weights of the users' values. They come from
+numbered random streams of the seed, and sums of values are exact. So results depend only on the
+seed, not on the number of threads or the block size.
 """
 
 from __future__ import annotations
@@ -21,81 +21,104 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Floats
 from rectitude.errors import BadTable, NothingToEvaluate, UndefinedValue, unknown_name
-from rectitude.parallel import together
+from rectitude.parallel import run_tasks
 
 Test = Literal["t", "wilcoxon", "mann_whitney", "kruskal", "sign_flip"]
 Correction = Literal["none", "bonferroni", "holm", "benjamini_hochberg", "benjamini_yekutieli"]
 Interval = Literal["t", "percentile", "bca"]
+TestAlias = Literal["student", "fisher"]
+CorrectionAlias = Literal["fdr_bh", "fdr_by"]
+ALIASES: Mapping[str, str] = {
+    "student": "t",
+    "fisher": "sign_flip",
+    "fdr_bh": "benjamini_hochberg",
+    "fdr_by": "benjamini_yekutieli",
+}
+"""What ranx and statsmodels call tests and corrections that are known here by another name."""
+ABSENT: Mapping[str, str] = {
+    "tukey": "Tukey's HSD assumes independent groups, but all models are evaluated on the same "
+    "users. Compare every pair instead: test='t' with correct='holm'.",
+}
+"""Tests that are left out on purpose, and what to use instead."""
+MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("ttest", "t-test", "t_test", "paired_t", "ttest_rel"), "t"),
+    **dict.fromkeys(("permutation", "randomization", "randomisation"), "sign_flip"),
+    **dict.fromkeys(("mwu", "mannwhitneyu"), "mann_whitney"),
+    **dict.fromkeys(("bh", "fdr", "benjamini"), "benjamini_hochberg"),
+    "by": "benjamini_yekutieli",
+}
+"""What other names of tests and corrections probably mean."""
 BLOCK = 500_000
-"""how many weights a thread holds at a time"""
+"""how many weights a thread keeps in memory at a time"""
 _STREAM = 2**16
-"""how many weights come from one stream, or as many as one row needs"""
+"""how many weights come from one random stream; at least one row"""
 _EQUAL = 1e-12
-"""sums this near, relative to the sum of what is added, differ by rounding only"""
+"""a difference of sums this small, relative to the sum of absolute values, is rounding error"""
 Drawn = NDArray[np.signedinteger] | NDArray[np.unsignedinteger]
 Weights = Callable[[int, int, int], Drawn]
-"""The weights (rows, users), given how many users, the first row, and how many rows."""
+"""Returns the weights (rows, users), given the number of users, the first row and the number of
+rows."""
 
 
 class Outcome(NamedTuple):
-    """What a test says."""
+    """The result of a test."""
 
     statistic: float
     p: float
 
 
-def tested(name: str, one: Floats, other: Floats) -> Outcome:
-    """A test by name. Where all users differ by the same, t is infinite and SciPy's p is 0, however
-    few they are: the p is then that of sign flips, of which two are as extreme."""
-    found = TESTS[name](one, other)
-    if name == "t" and found.p == 0 and constant(differences(one, other)):
-        return found._replace(p=0.5 ** (len(one) - 1))
-    return found
+def run_test(name: str, first: Floats, second: Floats) -> Outcome:
+    """Run a test by name. If the difference is the same for all users, t is infinite and SciPy's p
+    is 0, even for very few users. The p-value then comes from sign flips: two are as extreme."""
+    outcome = TESTS[name](first, second)
+    if name == "t" and outcome.p == 0 and constant(differences(first, second)):
+        return outcome._replace(p=0.5 ** (len(first) - 1))
+    return outcome
 
 
-def paired_t(one: Floats, other: Floats) -> Outcome:
-    """Student's t of the differences; infinite, with p = 0, where all are the same but not 0."""
-    difference = differences(one, other)
+def paired_t(first: Floats, second: Floats) -> Outcome:
+    """Run a paired t-test; t is infinite, with p = 0, if all differences are the same but not 0."""
+    difference = differences(first, second)
     if constant(difference):
         mean = float(difference.mean())
         return Outcome(float(np.copysign(np.inf, mean)), 0.0) if mean else Outcome(0.0, 1.0)
     from scipy.stats import ttest_1samp
 
-    found = ttest_1samp(difference, 0.0)
-    return Outcome(float(found.statistic), float(found.pvalue))
+    result = ttest_1samp(difference, 0.0)
+    return Outcome(float(result.statistic), float(result.pvalue))
 
 
-def wilcoxon(one: Floats, other: Floats) -> Outcome:
-    """Wilcoxon's signed ranks; differences of 0 are left out."""
-    difference = differences(one, other)
+def wilcoxon(first: Floats, second: Floats) -> Outcome:
+    """Run Wilcoxon's signed-rank test without differences of 0."""
+    difference = differences(first, second)
     if not difference.any():
         return Outcome(0.0, 1.0)
     from scipy.stats import wilcoxon as signed_ranks
 
-    found = signed_ranks(difference)
-    return Outcome(float(found.statistic), float(found.pvalue))
+    result = signed_ranks(difference)
+    return Outcome(float(result.statistic), float(result.pvalue))
 
 
-def mann_whitney(one: Floats, other: Floats) -> Outcome:
-    """Mann and Whitney's U of two samples, which it takes for independent."""
-    require_values(one, other)
-    if constant(np.concatenate([one, other])):
-        return Outcome(len(one) * len(other) / 2, 1.0)
+def mann_whitney(first: Floats, second: Floats) -> Outcome:
+    """Run the Mann-Whitney U test, which treats the two samples as independent."""
+    require_values(first, second)
+    if constant(np.concatenate([first, second])):
+        return Outcome(len(first) * len(second) / 2, 1.0)
     from scipy.stats import mannwhitneyu
 
-    found = mannwhitneyu(one, other, alternative="two-sided")
-    return Outcome(float(found.statistic), float(found.pvalue))
+    result = mannwhitneyu(first, second, alternative="two-sided")
+    return Outcome(float(result.statistic), float(result.pvalue))
 
 
 def kruskal(*samples: Floats) -> Outcome:
-    """Kruskal and Wallis' H of two or more samples, which it takes for independent."""
+    """Run the Kruskal-Wallis H test, which treats the two or more samples as independent."""
     require_values(*samples)
     if constant(np.concatenate(samples)):
         return Outcome(0.0, 1.0)
     from scipy.stats import kruskal as rank_sums
 
-    found = rank_sums(*samples)
-    return Outcome(float(found.statistic), float(found.pvalue))
+    result = rank_sums(*samples)
+    return Outcome(float(result.statistic), float(result.pvalue))
 
 
 TESTS: Mapping[str, Callable[[Floats, Floats], Outcome]] = {
@@ -109,70 +132,70 @@ TESTS: Mapping[str, Callable[[Floats, Floats], Outcome]] = {
 def sign_flips(
     difference: Floats, flips: int = 10_000, seed: int = 0, block: int = BLOCK
 ) -> Floats:
-    """The p of each column of differences (users, columns), by random signs for the users.
+    """Return the p-value of each column of differences (users, columns) by a sign-flip test.
 
-    p is the share of assignments of signs whose sum is as far from 0 as the one found, which counts
-    as one of them. All assignments are taken where there are at most `flips`. The signs come from
-    the seed alone, and are the same for all columns.
+    p is the share of sign assignments whose sum is at least as far from 0 as the observed sum; the
+    observed signs count as one assignment. If there are at most `flips` assignments, all of them
+    are used. The signs depend only on the seed, and are the same for all columns.
     """
     require_values(*difference.T)
     users, values = len(difference), summable(difference)
-    every = all_flips(users, flips)
-    total = 2**users if every else flips
-    sums = 2 * weighted(values, total, every_sign if every else random_signs(seed), block)
-    whole = values.sum(axis=0)
-    limit = np.abs(whole) - _EQUAL * np.abs(values).sum(axis=0) - slack(difference)
-    extreme = (np.abs(sums - whole) >= limit).sum(axis=0)
-    found: Floats = extreme / total if every else (extreme + 1) / (total + 1)
-    return found
+    exhaustive = all_flips(users, flips)
+    total = 2**users if exhaustive else flips
+    sums = 2 * sum_weighted(values, total, every_sign if exhaustive else random_signs(seed), block)
+    observed = values.sum(axis=0)
+    limit = np.abs(observed) - _EQUAL * np.abs(values).sum(axis=0) - slack(difference)
+    extreme = (np.abs(sums - observed) >= limit).sum(axis=0)
+    p: Floats = extreme / total if exhaustive else (extreme + 1) / (total + 1)
+    return p
 
 
 def all_flips(users: int, flips: int) -> bool:
-    """Whether so many flips are enough for every assignment of signs."""
+    """Return whether this many flips cover every assignment of signs."""
     return users < 63 and 2**users <= flips
 
 
-def differences(one: Floats, other: Floats) -> Floats:
-    """The differences of the same users' values."""
-    if len(one) != len(other):
+def differences(first: Floats, second: Floats) -> Floats:
+    """Return the differences between two samples of the same users."""
+    if len(first) != len(second):
         raise BadTable(
-            f"one sample has {len(one):,} values and the other {len(other):,}.",
+            f"one sample has {len(first):,} values and the other {len(second):,}.",
             "the values of the same users, in the same order.",
         )
-    require_values(one, other)
-    return np.asarray(one - other, dtype=np.float64)
+    require_values(first, second)
+    return np.asarray(first - second, dtype=np.float64)
 
 
 def constant(values: Floats) -> bool:
-    """Whether values differ by rounding only."""
+    """Return whether all values are equal up to rounding errors."""
     return bool(np.ptp(values) <= _EQUAL * np.abs(values).max())
 
 
 def require_values(*samples: Floats) -> None:
-    """An error unless each sample has two values, all of them finite."""
+    """Raise an error unless each sample has at least two values, all of them finite."""
     for sample in samples:
         if len(sample) < 2:
             raise NothingToEvaluate(
-                f"there is {'one value' if len(sample) else 'no value'} to test.",
+                f"there is {'only one value' if len(sample) else 'no value'} to test.",
                 "the values of at least two users.",
             )
         finite = np.isfinite(sample)
         if not finite.all():
-            where = int(np.argmin(finite))
+            first = int(np.argmin(finite))
             raise UndefinedValue(
-                f"{int((~finite).sum()):,} of {len(sample):,} values are no numbers, the first "
-                f"is {float(sample[where])} at place {where:,}.",
+                f"{int((~finite).sum()):,} of {len(sample):,} values are not finite; the first "
+                f"is {float(sample[first])} at index {first:,}.",
                 "finite values.",
-                "leave these users out on both sides.",
+                "remove these users from both samples.",
             )
 
 
-def corrected(p: Floats, how: str) -> Floats:
-    """The p-values of one family of tests, corrected."""
+def correct_p(p: Floats, how: str) -> Floats:
+    """Correct the p-values of one family of tests."""
     if how not in CORRECTIONS:
         raise unknown_name("correction", how, CORRECTIONS)
     if not ((p >= 0) & (p <= 1)).all():
-        raise UndefinedValue("a p-value is undefined or not between 0 and 1.", "p-values.")
+        raise UndefinedValue("a p-value is undefined or out of range.", "numbers between 0 and 1.")
     return CORRECTIONS[how](p) if len(p) else p
 
 
@@ -181,16 +204,15 @@ def _bonferroni(p: Floats) -> Floats:
 
 
 def _holm(p: Floats) -> Floats:
-    """Step down: the smallest p times all tests, the next times one less; never less than the one
-    before."""
+    """Multiply the smallest of n p-values by n, the next by n - 1, and so on; never decrease."""
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.empty_like(p)
-    found[order] = np.minimum(stepped, 1.0)
-    return found
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected
 
 
-def _false_discoveries(p: Floats, method: str) -> Floats:
+def _control_false_discoveries(p: Floats, method: str) -> Floats:
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method=method), dtype=np.float64)
@@ -200,8 +222,8 @@ CORRECTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "none": lambda p: p,
     "bonferroni": _bonferroni,
     "holm": _holm,
-    "benjamini_hochberg": lambda p: _false_discoveries(p, "bh"),
-    "benjamini_yekutieli": lambda p: _false_discoveries(p, "by"),
+    "benjamini_hochberg": lambda p: _control_false_discoveries(p, "bh"),
+    "benjamini_yekutieli": lambda p: _control_false_discoveries(p, "by"),
 }
 
 
@@ -212,44 +234,45 @@ def interval(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Floats:
-    """The ends (columns, 2) of the interval of each column's mean; differences are (users,
-    columns)."""
+    """Return the ends (columns, 2) of the confidence interval of each column's mean, given
+    differences (users, columns)."""
     require_values(*difference.T)
     if how == "t":
-        return _student(difference, alpha)
+        return _student_interval(difference, alpha)
     means = bootstrap(difference, resamples, seed)
-    found = np.empty((difference.shape[1], 2))
+    ends = np.empty((difference.shape[1], 2))
     for column, values in enumerate(difference.T):
         shares = np.array([alpha / 2, 1 - alpha / 2])
         if how == "bca":
-            shares = _accelerated(summable(values[:, None])[:, 0], means[:, column], shares)
-        found[column] = np.quantile(means[:, column], shares)
-    return found
+            shares = _adjust_shares(summable(values[:, None])[:, 0], means[:, column], shares)
+        ends[column] = np.quantile(means[:, column], shares)
+    return ends
 
 
 def bootstrap(difference: Floats, resamples: int, seed: int, block: int = BLOCK) -> Floats:
-    """The means (resamples, columns) of users drawn with replacement.
+    """Return the means (resamples, columns) of users drawn with replacement.
 
-    The draws come from the seed alone, and are the same for all columns.
+    The draws depend only on the seed, and are the same for all columns.
     """
-    sums = weighted(summable(difference), resamples, random_users(seed), block)
+    sums = sum_weighted(summable(difference), resamples, random_users(seed), block)
     return sums / len(difference)
 
 
-def _student(difference: Floats, alpha: float) -> Floats:
+def _student_interval(difference: Floats, alpha: float) -> Floats:
     from scipy.special import stdtrit
 
     users, mean = len(difference), difference.mean(axis=0)
     error = difference.std(axis=0, ddof=1) / math.sqrt(users)
-    reach = float(stdtrit(users - 1, 1 - alpha / 2)) * error
-    return np.column_stack([mean - reach, mean + reach])
+    margin = float(stdtrit(users - 1, 1 - alpha / 2)) * error
+    return np.column_stack([mean - margin, mean + margin])
 
 
-def _accelerated(values: Floats, means: Floats, shares: Floats) -> Floats:
-    """The shares of the bootstrap distribution between which the BCa interval lies.
+def _adjust_shares(values: Floats, means: Floats, shares: Floats) -> Floats:
+    """Return the quantiles of the bootstrap distribution that bound the BCa interval.
 
-    Bias is how far the value found is from the median of the resamples; the acceleration of a mean
-    is, by the jackknife, a sixth of its skewness over the root of the number of users.
+    The bias is how far the observed mean is from the median of the resampled means. The
+    acceleration of a mean, by the jackknife, is a sixth of the skewness divided by the square root
+    of the number of users.
     """
     from scipy.special import ndtr, ndtri
 
@@ -257,93 +280,93 @@ def _accelerated(values: Floats, means: Floats, shares: Floats) -> Floats:
         return shares
     centred = values - values.mean()
     squares = float(centred @ centred)
-    skew = float((centred**3).sum()) / (6 * squares**1.5)
-    count, found = len(means), values.mean()
-    below = ((means < found).sum() + (means <= found).sum()) / (2 * count)
+    acceleration = float((centred**3).sum()) / (6 * squares**1.5)
+    count, observed = len(means), values.mean()
+    below = ((means < observed).sum() + (means <= observed).sum()) / (2 * count)
     bias = ndtri(np.clip(below, 1 / (2 * count), 1 - 1 / (2 * count)))
-    reach = bias + ndtri(shares)
-    moved: Floats = ndtr(bias + reach / (1 - skew * reach))
-    return moved
+    z = bias + ndtri(shares)
+    adjusted: Floats = ndtr(bias + z / (1 - acceleration * z))
+    return adjusted
 
 
 def summable(values: Floats) -> Floats:
-    """The values (users, columns), rounded so that all their weighted sums are exact.
+    """Round the values (users, columns) slightly to make all their weighted sums exact.
 
     A sum of whole numbers below 2**53 is the same in any order. So each column is rounded to a
     multiple of a power of two, about 2**-52 of its largest value times the number of users.
     """
-    step = _steps(values)
+    step = _rounding_steps(values)
     return np.asarray(np.rint(values / step) * step, dtype=np.float64)
 
 
-def _steps(values: Floats) -> Floats:
-    """What each column is rounded to multiples of: a power of two."""
+def _rounding_steps(values: Floats) -> Floats:
+    """Return the power of two whose multiples each column is rounded to."""
     _, exponent = np.frexp(np.abs(values).max(axis=0))
     lowest = np.maximum(exponent + (len(values) - 1).bit_length() - 52, -1022)
-    found: Floats = np.ldexp(np.ones(values.shape[1]), lowest)
-    return found
+    steps: Floats = np.ldexp(np.ones(values.shape[1]), lowest)
+    return steps
 
 
 def slack(values: Floats) -> Floats:
-    """How far sums of rounded values can be from those of the values themselves."""
-    found: Floats = len(values) * _steps(values)
-    return found
+    """Return the largest error that rounding the values can cause in their sums."""
+    bounds: Floats = len(values) * _rounding_steps(values)
+    return bounds
 
 
-def weighted(values: Floats, rows: int, weights: Weights, block: int = BLOCK) -> Floats:
-    """The sums (rows, columns) of summable values, once for each row of weights."""
+def sum_weighted(values: Floats, rows: int, weights: Weights, block: int = BLOCK) -> Floats:
+    """Return the weighted sums (rows, columns) of summable values for each row of weights."""
     users = len(values)
-    each = rows_a_stream(users)
-    height = each * max(1, block // (each * users))
-    found = np.empty((rows, values.shape[1]))
+    rows_per_stream = rows_a_stream(users)
+    height = rows_per_stream * max(1, block // (rows_per_stream * users))
+    sums = np.empty((rows, values.shape[1]))
     columns = np.ascontiguousarray(values.T)
 
     def fill(start: int) -> None:
         stop = min(start + height, rows)
-        drawn = np.empty((stop - start, users))
-        for first in range(start, stop, each):
-            drawn[first - start : first - start + each] = weights(
-                users, first, min(each, stop - first)
+        block_weights = np.empty((stop - start, users))
+        for first in range(start, stop, rows_per_stream):
+            block_weights[first - start : first - start + rows_per_stream] = weights(
+                users, first, min(rows_per_stream, stop - first)
             )
-        # not a product of matrices: its own threads would wait for ours
-        found[start:stop] = np.einsum("ru,cu->rc", drawn, columns)
+        # not a matrix product: its internal threads would compete with ours
+        sums[start:stop] = np.einsum("ru,cu->rc", block_weights, columns)
 
-    together([partial(fill, start) for start in range(0, rows, height)], rows * users > _STREAM)
-    return found
+    run_tasks([partial(fill, start) for start in range(0, rows, height)], rows * users > _STREAM)
+    return sums
 
 
 def rows_a_stream(users: int) -> int:
-    """How many rows of weights come from one stream."""
+    """Return how many rows of weights come from one random stream."""
     return max(1, _STREAM // users)
 
 
 def random_signs(seed: int) -> Weights:
-    """Each user 0 or 1 times, by chance."""
+    """Return random weights of 0 or 1 for each user."""
 
-    def drawn(users: int, first: int, rows: int) -> Drawn:
+    def draw(users: int, first: int, rows: int) -> Drawn:
         words = -(-users // 64)
-        bits = _stream(seed, users, first).integers(0, 2**64, (rows, words), dtype=np.uint64)
+        bits = _open_stream(seed, users, first).integers(0, 2**64, (rows, words), dtype=np.uint64)
         return np.unpackbits(bits.view(np.uint8), axis=1, count=users)
 
-    return drawn
+    return draw
 
 
 def every_sign(users: int, first: int, rows: int) -> Drawn:
-    """Each user 0 or 1 times: row by row, every way there is."""
+    """Return all combinations of weights 0 and 1, one per row."""
     numbers = np.arange(first, first + rows)
     return numbers[:, None] >> np.arange(users) & 1
 
 
 def random_users(seed: int) -> Weights:
-    """How often each user was drawn, as many being drawn as there are."""
+    """Return how often each user is drawn in a bootstrap resample."""
 
-    def drawn(users: int, first: int, rows: int) -> Drawn:
-        chosen = _stream(seed, users, first).integers(0, users, (rows, users))
+    def draw(users: int, first: int, rows: int) -> Drawn:
+        chosen = _open_stream(seed, users, first).integers(0, users, (rows, users))
         chosen += users * np.arange(rows)[:, None]
         return np.bincount(chosen.ravel(), minlength=rows * users).reshape(rows, users)
 
-    return drawn
+    return draw
 
 
-def _stream(seed: int, users: int, first: int) -> np.random.Generator:
+def _open_stream(seed: int, users: int, first: int) -> np.random.Generator:
     return np.random.default_rng((seed, first // rows_a_stream(users)))

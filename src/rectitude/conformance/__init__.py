@@ -1,1 +1,1 @@
-"""Conformance: values made by other frameworks' own code, against ours under their profile."""
+"""Conformance: compare values that other frameworks computed with ours under their profiles."""

@@ -1,8 +1,8 @@
-"""Golden cases: one JSON file for a framework's values on one input, and what its options mean."""
+"""Golden cases, and the meaning of their options. A case is a JSON file with the values that a
+framework computed for one input."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +10,19 @@ from typing import Any
 
 from rectitude.errors import UnreadableFile
 from rectitude.metrics.names import parse
+from rectitude.texts import parse_json, read_text
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case file."""
+    """The content of a case file."""
 
     path: Path
     profile: str
     kind: str
     inputs: Path
     cutoffs: tuple[int, ...]
-    """the cutoffs that were asked together, in this order"""
+    """the cutoffs that the framework was asked for in one call, in this order"""
     options: Mapping[str, Any]
     expected: Mapping[str, float | None]
     per_user: Mapping[str, Mapping[str, float | None]]
@@ -29,12 +30,12 @@ class Case:
     tolerances: Mapping[str, float]
 
     def tolerance_of(self, name: str) -> float:
-        """How far a value may lie from the framework's, relative to max(1, value)."""
+        """Return how far a value may be from the framework's, relative to max(1, value)."""
         return self.tolerances.get(name, self.tolerance)
 
     @property
     def size(self) -> int:
-        """How many values the case holds."""
+        """The number of values in the case."""
         return len(self.expected) + sum(len(values) for values in self.per_user.values())
 
     @property
@@ -44,28 +45,35 @@ class Case:
 
 
 def load(folder: str | Path, profiles: Iterable[str] = ()) -> list[Case]:
-    """The cases of a golden tree, by profile and name."""
+    """Read the cases of a golden tree, sorted by profile and name."""
     root = Path(folder)
     cases = root / "cases"
     if not cases.is_dir():
         raise UnreadableFile(
-            f"{root} holds no folder 'cases'.", "a golden tree: cases/<profile>/*.json and inputs/."
+            f"{root} contains no folder 'cases'.",
+            "a golden tree: cases/<profile>/*.json and inputs/.",
         )
-    wanted = set(profiles)
-    files = sorted(p for p in cases.glob("*/*.json") if not wanted or p.parent.name in wanted)
+    selected = set(profiles)
+    files = sorted(p for p in cases.glob("*/*.json") if not selected or p.parent.name in selected)
     if not files:
-        raise UnreadableFile(f"{cases} holds no case of {sorted(wanted) or 'any profile'}.")
-    return [_case(path, root) for path in files]
+        raise UnreadableFile(
+            f"{cases} contains no case of {', '.join(sorted(selected)) or 'any profile'}.",
+            "JSON files in a folder with the name of the profile.",
+        )
+    return [_read_case(path, root) for path in files]
 
 
-def _case(path: Path, root: Path) -> Case:
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise UnreadableFile(f"{path} is not JSON: {error}.") from error
-    missing = [key for key in ("profile", "kind", "input") if key not in stored]
+def _read_case(path: Path, root: Path) -> Case:
+    expected = "a golden case in JSON."
+    stored = parse_json(read_text(path, "case", expected), str(path), expected)
+    if not isinstance(stored, dict):
+        raise UnreadableFile(f"{path} contains a {type(stored).__name__}.", expected)
+    missing = [key for key in ("profile", "kind", "input") if not isinstance(stored.get(key), str)]
     if missing:
-        raise UnreadableFile(f"{path} has no {', '.join(missing)}.", "a golden case.")
+        raise UnreadableFile(
+            f"{path} has no {', '.join(missing)}.",
+            "a golden case with the keys profile, kind and input.",
+        )
     return Case(
         path,
         stored["profile"],
@@ -110,8 +118,8 @@ _HANDLED = {
 
 
 def changes(case: Case) -> dict[str, Any] | None:
-    """The switches that the options of a case set; None if a case of this kind or with these
-    options cannot be evaluated here."""
+    """Return the switches that the options of a case set; None if rectitude cannot evaluate cases
+    of this kind or with these options."""
     options = case.options
     offered = "candidates" in options or options.get("users") != "in_candidates"
     cut = "coef" not in options or all("@" in name for name in (*case.expected, *case.per_user))
@@ -121,7 +129,7 @@ def changes(case: Case) -> dict[str, Any] | None:
     switches |= _USERS.get(options.get("users", ""), {})
     switches |= _WITHOUT_LIST.get(options.get("without_list", ""), {})
     if "min_list_length" in options:
-        switches["list_needed"] = "items"  # shorter lists are not handed over
+        switches["list_needed"] = "items"  # shorter lists are not passed to evaluate
     if case.kind != "lists":
         switches.pop("list_needed", None)  # every row of scores is a list
     switches |= _EMPTY_TARGET.get(options.get("empty_target", ""), {})
@@ -134,20 +142,20 @@ def changes(case: Case) -> dict[str, Any] | None:
     if "candidates" in options:
         switches["candidates"] = "with_truth"
     if "batch_size" in options:
-        switches["seen"] = "removed"  # what is masked are fillers, not items of train
+        switches["seen"] = "removed"  # the masked items are fillers, not items of the training data
     return switches
 
 
 _BY_SCORES = (
     "auc", "gauc", "lauc", "num_retrieved", "user_coverage", "mae", "mse", "rmse",
 )  # fmt: skip
-"""What a recorded ranking of scores says nothing of: it may end, leave out equals, or be filled up
-with items that are masked."""
+"""Metrics that need the scores themselves: a recorded ranking may be truncated, lack tied items, or
+be filled up with masked items."""
 
 
 def rankings(case: Case) -> dict[str, list[str]]:
-    """The metric names of a case, by the file whose order they use ("" for the lists as they
-    are); where lists are made again for each cutoff, by that."""
+    """Group the metric names of a case by the file whose order they use, "" for the lists as given.
+    If lists are made separately for each cutoff, group by the cutoff."""
     names = list(dict.fromkeys([*case.expected, *case.per_user]))
     recorded = case.options.get("ranking", "")
     grouped: dict[str, list[str]] = {}
@@ -165,8 +173,10 @@ def rankings(case: Case) -> dict[str, list[str]]:
 
 
 def in_order(case: Case, names: list[str]) -> list[str]:
-    """The names so that the cutoff asked for last is the case's last one, by a name more if need
-    be: to some frameworks it matters."""
+    """Sort the names to put the case's last cutoff at the end; add a name with it if none has it.
+
+    The values of some frameworks depend on which cutoff is last.
+    """
     if not case.cutoffs:
         return names
     end = f"@{case.cutoffs[-1]}"

@@ -1,7 +1,8 @@
-"""Golden data cases: filters, splits and samples of other frameworks, done here in their words.
+"""Golden data cases: filters, splits and negative samples of other frameworks, done by rectitude
+with the parameters of the framework.
 
-A case gives rows and counts, and of what is drawn at random properties: each of these is a function
-that counts what breaks it.
+A case lists the expected rows and counts. If rows are drawn at random, it lists properties instead;
+a function per property counts the violations.
 """
 
 from __future__ import annotations
@@ -15,113 +16,115 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from rectitude.candidates.protocols import CANDIDATES, candidates_of
+from rectitude.candidate_sets.protocols import CANDIDATES
+from rectitude.candidate_sets.protocols import candidates as make_candidates
 from rectitude.conformance.cases import Case
 from rectitude.data.log import ROW, Log
-from rectitude.errors import BadName, NothingToEvaluate, UnknownName
-from rectitude.prepare import prepare
+from rectitude.errors import BadArgument, BadSetting, NothingToEvaluate, UnknownName
+from rectitude.preparing import prepare
 from rectitude.splits.protocols import protocol, protocols, resolve, steps
-from rectitude.splits.run import planned
+from rectitude.splits.run import carry_out
 from rectitude.splits.split import Split
 
 Parts = dict[str, pl.DataFrame]
 ID = "id"
-"""The number of a row in the case, whatever order its rows were put in."""
+"""The column with the number of each row in the case, which does not change with the row order."""
 
 
 @dataclass(frozen=True)
 class DataOutcome:
-    """What an operation gave: the rows it began with, and the parts of each fold."""
+    """The result of an operation: the rows it started from, and the parts of each fold."""
 
     all: pl.DataFrame
     folds: list[Parts]
     splits: list[tuple[Split, Split]]
-    """each split before and after unknown users and items were dealt with"""
+    """each split before and after the treatment of unknown users and items"""
     candidates: pl.DataFrame | None = None
     numbers: tuple[int, ...] = (0,)
-    """which fold of its series each is, from 0: some may have been left out"""
+    """the number of each fold in its series, from 0; empty folds may be missing"""
 
     def rows(self, part: str) -> pl.DataFrame:
-        """A part of the first fold; one that it does not have holds no rows."""
+        """Return a part of the first fold, without rows if the fold does not have it."""
         return self.folds[0].get(part, self.all.clear())
 
     def counts(self) -> dict[str, int]:
-        """The numbers that cases give beside rows."""
+        """Return the counts that cases list besides rows."""
         parts = self.folds[0]
-        found = {name: frame.height for name, frame in parts.items()}
+        numbers = {name: frame.height for name, frame in parts.items()}
         if "" in parts:
-            found |= {"users": parts[""]["user"].n_unique(), "items": parts[""]["item"].n_unique()}
+            table = parts[""]
+            numbers |= {"users": table["user"].n_unique(), "items": table["item"].n_unique()}
         if self.splits:
-            found |= _counts_of(self.splits[0], parts)
-        return found
+            numbers |= _count_split(self.splits[0], parts)
+        return numbers
 
 
-def _counts_of(splits: tuple[Split, Split], parts: Parts) -> dict[str, int]:
+def _count_split(splits: tuple[Split, Split], parts: Parts) -> dict[str, int]:
     before, after = (split.truth.frame for split in splits)
     pair = ["user", "item"]
     train = parts["train"]
-    known = parts["test"].join(train, "user", "semi").join(train, "item", "semi")
+    known_rows = parts["test"].join(train, "user", "semi").join(train, "item", "semi")
     return {
         "train_after_dedup": train.unique(pair).height,
-        "test_after_dedup_and_unknown_removal": known.unique(pair).height,
+        "test_after_dedup_and_unknown_removal": known_rows.unique(pair).height,
         "test_out_before_user_match": before.height,
         "test_out_users_dropped": before["user"].n_unique() - after["user"].n_unique(),
     }
 
 
 class PropertyCheck(NamedTuple):
-    """One thing that a case says, and how much of ours is otherwise; None if it cannot be said."""
+    """One expectation of a case, and how many rows, lines or values differ from it; None if it
+    cannot be checked."""
 
     name: str
     wrong: int | None
 
 
 Wrong = Callable[[DataOutcome], int | None]
+"""A function that counts what differs from one expectation."""
 
 
 def checks(case: Case) -> list[PropertyCheck]:
-    """Everything that a data case says, held against what is done here."""
+    """Check every expectation of a data case against the result of rectitude."""
     stored = json.loads(case.path.read_text("utf-8"))
     if "operation" not in stored:
         return [PropertyCheck(name, None) for name in case.expected]
-    if stored.get("check") == "none":  # the framework fails: it says nothing
+    if stored.get("check") == "none":  # the framework fails: there is nothing to compare
         return []
-    asked = list(_asked(stored))
+    expectations = list(_list_expectations(stored))
     if case.profile not in protocols():
-        return [PropertyCheck(name, None) for name, _ in asked]
+        return [PropertyCheck(name, None) for name, _ in expectations]
     try:
-        outcome = _performed(_log(case, stored["operation"]), stored["operation"], case.profile)
-        return [PropertyCheck(name, wrong(outcome)) for name, wrong in asked]
-    except (BadName, UnknownName):  # words that the protocol does not know
-        return [PropertyCheck(name, None) for name, _ in asked]
-    except Exception:  # refused, or not foreseen: nothing of it agrees, and others go on
-        return [PropertyCheck(name, 1) for name, _ in asked]
+        outcome = _perform(_read_log(case, stored["operation"]), stored["operation"], case.profile)
+        return [PropertyCheck(name, wrong(outcome)) for name, wrong in expectations]
+    except (BadArgument, UnknownName):  # the protocol does not support these parameters
+        return [PropertyCheck(name, None) for name, _ in expectations]
+    except Exception:  # the whole case counts as wrong; other cases continue
+        return [PropertyCheck(name, 1) for name, _ in expectations]
 
 
-def declared(case: Case) -> bool:
-    """Whether the protocol says why this case differs."""
-    known = protocols().get(case.profile, {}).get("known_differences", {})
-    return case.path.stem in known
+def is_declared(case: Case) -> bool:
+    """Return whether the protocol declares that this case differs."""
+    declared = protocols().get(case.profile, {}).get("known_differences", {})
+    return case.path.stem in declared
 
 
-def _asked(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
-    """The names of all that a case says, each with the function that counts what is otherwise."""
+def _list_expectations(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
+    """Yield the name of each expectation with the function that counts the differences."""
     for key, rows in stored.items():
         if key.startswith("expected_") and key.endswith("rows"):
-            yield (
-                key,
-                _other_rows(key.removeprefix("expected_").removesuffix("rows").strip("_"), rows),
-            )
+            part = key.removeprefix("expected_").removesuffix("rows").strip("_")
+            yield key, _compare_rows(part, rows)
     for name, count in stored.get("expected_counts", {}).items():
-        yield f"count of {name}", _other_count(name, count)
+        yield f"count of {name}", _compare_count(name, count)
     for nth, fold in enumerate(stored.get("folds", ())):
         for key, value in fold.items():
-            yield f"fold {nth} {key}", _other_fold(nth, key, value, fold)
+            yield f"fold {nth} {key}", _compare_fold(nth, key, value, fold)
     for name, stated in stored.get("properties", {}).items():
-        yield name, _broken(name, stated)
+        yield name, _check_property(name, stated)
 
 
-def _other_rows(part: str, rows: list[int]) -> Wrong:
+def _compare_rows(part: str, rows: list[int]) -> Wrong:
     def wrong(outcome: DataOutcome) -> int | None:
         parts = outcome.folds[0]
         if part in parts:
@@ -131,17 +134,17 @@ def _other_rows(part: str, rows: list[int]) -> Wrong:
     return wrong
 
 
-def _other_count(name: str, count: int) -> Wrong:
+def _compare_count(name: str, count: int) -> Wrong:
     def wrong(outcome: DataOutcome) -> int | None:
-        found = outcome.counts().get(name)
-        return None if found is None else abs(found - count)
+        number = outcome.counts().get(name)
+        return None if number is None else abs(number - count)
 
     return wrong
 
 
-def _other_fold(nth: int, key: str, value: Any, fold: Mapping[str, Any]) -> Wrong:
+def _compare_fold(nth: int, key: str, value: Any, fold: Mapping[str, Any]) -> Wrong:
     def wrong(outcome: DataOutcome) -> int | None:
-        if nth not in outcome.numbers:  # a fold without anything to be found is left out here
+        if nth not in outcome.numbers:  # rectitude leaves out folds without truth
             if not fold.get("test_rows", True):
                 return 0
             return value if key == "n_train" else len(value)
@@ -153,15 +156,15 @@ def _other_fold(nth: int, key: str, value: Any, fold: Mapping[str, Any]) -> Wron
     return wrong
 
 
-def _broken(name: str, stated: Any) -> Wrong:
+def _check_property(name: str, stated: Any) -> Wrong:
     def wrong(outcome: DataOutcome) -> int | None:
         return None if name not in PROPERTIES else PROPERTIES[name](outcome, stated)
 
     return wrong
 
 
-def _log(case: Case, operation: Mapping[str, Any]) -> Log:
-    """The interactions of a case; `row_order` puts them in another order."""
+def _read_log(case: Case, operation: Mapping[str, Any]) -> Log:
+    """Read the interactions of a case, in the order of `row_order` if the operation has one."""
     frame = pl.read_parquet(case.inputs / "interactions.parquet")
     names = {"row": ID, "rating": "grade"}
     frame = frame.rename({name: names[name] for name in names if name in frame.columns})
@@ -171,25 +174,28 @@ def _log(case: Case, operation: Mapping[str, Any]) -> Log:
     return Log(frame.with_row_index(ROW), case.path.stem)
 
 
-def _performed(log: Log, operation: Mapping[str, Any], profile: str) -> DataOutcome:
+def _perform(log: Log, operation: Mapping[str, Any], profile: str) -> DataOutcome:
     words = {key: value for key, value in operation.items() if key not in ("base", "row_order")}
     name = words.pop("name")
     if name == "negative_sampling":
         if "base" not in operation:
-            raise BadName("negative_sampling has no base.", "the split that it is for.")
-        made = _performed(log, operation["base"], profile)
-        return _sampled(made, words, profile)
+            raise BadSetting(
+                "the operation negative_sampling has no key 'base'.",
+                "base: the split for which negatives are sampled.",
+            )
+        split_outcome = _perform(log, operation["base"], profile)
+        return _sample(split_outcome, words, profile)
     if "base" in operation:
-        log = _done(log, operation["base"], profile)
+        log = _apply(log, operation["base"], profile)
     if name == "split":
         return _split(log, words, profile)
-    return DataOutcome(log.frame, [{"": _filtered(log, name, words, profile).frame}], [])
+    return DataOutcome(log.frame, [{"": _filter(log, name, words, profile).frame}], [])
 
 
-def _done(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
-    """The log after an operation that comes before the one that is compared."""
+def _apply(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
+    """Apply an operation that comes before the compared one, and return the log."""
     if "base" in operation:
-        log = _done(log, operation["base"], profile)
+        log = _apply(log, operation["base"], profile)
     words = {key: value for key, value in operation.items() if key not in ("name", "base")}
     name = operation["name"]
     if name == "rows":
@@ -198,61 +204,61 @@ def _done(log: Log, operation: Mapping[str, Any], profile: str) -> Log:
         return prepare(log, [{"step": "n_filter", "users": words["n"]}])
     if name == "deduplicate":
         return prepare(log, [{"step": "deduplicate", "order": "file", **words}])
-    return _filtered(log, name, words, profile)
+    return _filter(log, name, words, profile)
 
 
-def _filtered(log: Log, name: str, words: Mapping[str, Any], profile: str) -> Log:
+def _filter(log: Log, name: str, words: Mapping[str, Any], profile: str) -> Log:
     recipe = steps(profile, words if name == "filter" else {"name": name, **words})
     try:
         return prepare(log, recipe)
-    except NothingToEvaluate:  # frameworks go on with a table without rows
+    except NothingToEvaluate:  # frameworks continue with an empty table
         return log.with_frame(log.frame.clear())
 
 
 def _split(log: Log, words: Mapping[str, Any], profile: str) -> DataOutcome:
     stored, plan = protocol(profile), resolve(profile, words)
-    before = planned(log, replace(plan, unknown={}), empty="kept")
-    after = planned(log, plan, empty="kept")
+    before = carry_out(log, replace(plan, unknown={}), empty="kept")
+    after = carry_out(log, plan, empty="kept")
     splits = after if isinstance(after, list) else [after]
-    plain = before if isinstance(before, list) else [before]
-    shown = plain if stored.get("rows") == "before_unknown" else splits
-    parts = [_parts(one, stored["train"], words) for one in shown]
+    raw_splits = before if isinstance(before, list) else [before]
+    compared = raw_splits if stored.get("rows") == "before_unknown" else splits
+    parts = [_name_parts(split, stored["train"], words) for split in compared]
     numbers = tuple(map(_number, splits))
-    return DataOutcome(log.frame, parts, [*zip(plain, splits, strict=True)], numbers=numbers)
+    return DataOutcome(log.frame, parts, [*zip(raw_splits, splits, strict=True)], numbers=numbers)
 
 
 def _number(split: Split) -> int:
-    """Which of a series a split is, from 0."""
+    """Return the number of a split in its series, from 0."""
     number = split.name.rpartition("-")[2]
     return int(number) - 1 if number else 0
 
 
-def _parts(split: Split, train: str, words: Mapping[str, Any]) -> Parts:
-    """The parts of a split under the names that cases use."""
+def _name_parts(split: Split, train: str, words: Mapping[str, Any]) -> Parts:
+    """Return the parts of a split under the names that cases use."""
     inner = split.validation
-    learnt = split.train if inner is None or train == "with_validation" else inner.train
-    parts = {"train": learnt.frame, "test": split.truth.frame, "test_out": split.truth.frame}
-    parts["test_in"] = _shown(split)
+    train_log = split.train if inner is None or train == "with_validation" else inner.train
+    parts = {"train": train_log.frame, "test": split.truth.frame, "test_out": split.truth.frame}
+    parts["test_in"] = _find_shown(split)
     if str(words.get("method")).endswith("_valid_only"):
         parts |= {"valid": parts["test"], "test": parts["test"].clear()}
     if inner is not None:
         parts |= {"valid": inner.truth.frame, "val_out": inner.truth.frame}
-        parts |= {"val_train": inner.train.frame, "val_in": _shown(inner)}
+        parts |= {"val_train": inner.train.frame, "val_in": _find_shown(inner)}
     return parts
 
 
-def _shown(split: Split) -> pl.DataFrame:
-    """What is shown of the evaluated users: of those with something to be found."""
+def _find_shown(split: Split) -> pl.DataFrame:
+    """Return the rows that the model sees of the evaluated users, those with truth."""
     shown = split.train if split.fold_in is None else split.fold_in
     return shown.frame.join(split.truth.frame.select("user").unique(), "user", "semi")
 
 
-def _sampled(made: DataOutcome, words: Mapping[str, Any], profile: str) -> DataOutcome:
+def _sample(outcome: DataOutcome, words: Mapping[str, Any], profile: str) -> DataOutcome:
     if profile not in CANDIDATES:
-        return made
+        return outcome
     settings = {word: value for word, value in words.items() if value is not None}
-    drawn = candidates_of(made.splits[0][1], profile, **settings)
-    return replace(made, candidates=drawn.frame)
+    drawn = make_candidates(outcome.splits[0][1], profile, **settings)
+    return replace(outcome, candidates=drawn.frame)
 
 
 Property = Callable[[DataOutcome, Any], int]
@@ -260,7 +266,7 @@ PROPERTIES: dict[str, Property] = {}
 
 
 def states(function: Property) -> Property:
-    """Make a function the meaning of the property that has its name."""
+    """Register a function as the check of the property with its name."""
     PROPERTIES[function.__name__.strip("_")] = function
     return function
 
@@ -281,21 +287,21 @@ def at_most(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
 def disjoint(outcome: DataOutcome, stated: list[str]) -> int:
     """No row is in two parts."""
     rows = [set(outcome.rows(part)[ID]) for part in stated]
-    return sum(len(one & other) for one, other in combinations(rows, 2))
+    return sum(len(first & second) for first, second in combinations(rows, 2))
 
 
 @states
 def complete(outcome: DataOutcome, stated: list[str]) -> int:
-    """Together the parts are all rows."""
+    """The parts together contain all rows."""
     union = set().union(*(outcome.rows(part)[ID] for part in stated))
     return len(union ^ set(outcome.all[ID]))
 
 
 @states
 def within(outcome: DataOutcome, stated: Mapping[str, str]) -> int:
-    """Every row of the part is in the other."""
-    both = [(outcome.rows(part)[ID], outcome.rows(other)[ID]) for part, other in stated.items()]
-    return sum(len(set(inner) - set(outer)) for inner, outer in both)
+    """Every row of the part is also in the other part."""
+    pairs = [(outcome.rows(part)[ID], outcome.rows(other)[ID]) for part, other in stated.items()]
+    return sum(len(set(inner) - set(outer)) for inner, outer in pairs)
 
 
 @states
@@ -307,35 +313,35 @@ def users(outcome: DataOutcome, stated: Mapping[str, int]) -> int:
 @states
 def users_disjoint(outcome: DataOutcome, stated: list[str]) -> int:
     """No user is in both parts."""
-    one, other = (set(outcome.rows(part)["user"]) for part in stated)
-    return len(one & other)
+    first, second = (set(outcome.rows(part)["user"]) for part in stated)
+    return len(first & second)
 
 
 @states
 def users_equal(outcome: DataOutcome, stated: list[str]) -> int:
     """The same users are in both parts."""
-    one, other = (set(outcome.rows(part)["user"]) for part in stated)
-    return len(one ^ other)
+    first, second = (set(outcome.rows(part)["user"]) for part in stated)
+    return len(first ^ second)
 
 
 @states
 def rows_per_user(outcome: DataOutcome, stated: Mapping[str, Mapping[str, Any]]) -> int:
-    """Each user of the part has so many of his rows there; in every fold."""
-    every = dict(outcome.all.group_by("user").len().rows())
+    """In every fold, each user of the part has this number or share of their rows in it."""
+    totals = dict(outcome.all.group_by("user").len().rows())
     wrong = 0
     for parts in outcome.folds:
         for part, rule in stated.items():
-            held = parts[part].group_by("user").len().rows()
-            wrong += sum(count != _rows_stated(rule, every[user]) for user, count in held)
+            counts = parts[part].group_by("user").len().rows()
+            wrong += sum(count != _apply_rule(rule, totals[user]) for user, count in counts)
     return wrong
 
 
-def _rows_stated(rule: Mapping[str, Any], rows: int) -> int:
+def _apply_rule(rule: Mapping[str, Any], rows: int) -> int:
     if "n" in rule:
         return min(int(rule["n"]), rows)
-    rounded: Mapping[str, Callable[[float], int]]
-    rounded = {"ceil": math.ceil, "half_even": round, "floor": math.floor}
-    return rounded[rule["round"]](rule["fraction"] * rows)
+    roundings: Mapping[str, Callable[[float], int]]
+    roundings = {"ceil": math.ceil, "half_even": round, "floor": math.floor}
+    return roundings[rule["round"]](rule["fraction"] * rows)
 
 
 @states
@@ -352,7 +358,7 @@ def from_(outcome: DataOutcome, stated: Mapping[str, float]) -> int:
 
 @states
 def latest(outcome: DataOutcome, stated: str) -> int:
-    """No row of a user outside the part is later than his rows in it."""
+    """No row of a user outside the part is later than their rows in it."""
     inside = outcome.rows(stated)
     first = inside.group_by("user").agg(pl.col("timestamp").min().alias("first"))
     outside = outcome.all.join(inside, ID, "anti").join(first, "user")
@@ -361,30 +367,30 @@ def latest(outcome: DataOutcome, stated: str) -> int:
 
 @states
 def fold_sizes(outcome: DataOutcome, stated: list[int]) -> int:
-    """Rows in the test part of each fold, in any order."""
-    return _otherwise([fold["test"].height for fold in outcome.folds], stated)
+    """The test parts of the folds have these numbers of rows, in any order."""
+    return _differ([fold["test"].height for fold in outcome.folds], stated)
 
 
 @states
 def fold_users(outcome: DataOutcome, stated: list[int]) -> int:
-    """Distinct users in the test part of each fold, in any order."""
-    return _otherwise([fold["test"]["user"].n_unique() for fold in outcome.folds], stated)
+    """The test parts of the folds have these numbers of distinct users, in any order."""
+    return _differ([fold["test"]["user"].n_unique() for fold in outcome.folds], stated)
 
 
-def _otherwise(found: list[int], stated: list[int]) -> int:
-    return int(sorted(found) != sorted(stated))
+def _differ(numbers: list[int], stated: list[int]) -> int:
+    return int(sorted(numbers) != sorted(stated))
 
 
 @states
 def folds_disjoint(outcome: DataOutcome, stated: bool) -> int:
     """The test parts of the folds share no row."""
     tests = [set(fold["test"][ID]) for fold in outcome.folds]
-    return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
+    return sum(len(first & second) for first, second in combinations(tests, 2)) if stated else 0
 
 
 @states
 def folds_complete(outcome: DataOutcome, stated: bool) -> int:
-    """Together the test parts of the folds are all rows."""
+    """The test parts of the folds together contain all rows."""
     union = set().union(*(fold["test"][ID] for fold in outcome.folds))
     return len(union ^ set(outcome.all[ID])) if stated else 0
 
@@ -393,27 +399,28 @@ def folds_complete(outcome: DataOutcome, stated: bool) -> int:
 def folds_users_disjoint(outcome: DataOutcome, stated: bool) -> int:
     """No user is in the test part of two folds."""
     tests = [set(fold["test"]["user"]) for fold in outcome.folds]
-    return sum(len(one & other) for one, other in combinations(tests, 2)) if stated else 0
+    return sum(len(first & second) for first, second in combinations(tests, 2)) if stated else 0
 
 
 @states
 def test_known(outcome: DataOutcome, stated: list[str]) -> int:
-    """Every user, item of test occurs in train."""
+    """Every user, every item, or both, of the test part occurs in the training data."""
     test, train = outcome.rows("test"), outcome.rows("train")
     return sum(len(set(test[column]) - set(train[column])) for column in stated)
 
 
 @states
 def test_new_pairs(outcome: DataOutcome, stated: bool) -> int:
-    """No user and item of test occur together in train."""
+    """No pair of user and item of the test part occurs in the training data."""
     pair = ["user", "item"]
-    again = outcome.rows("test").join(outcome.rows("train"), pair, "semi")
-    return again.height if stated else 0
+    repeated = outcome.rows("test").join(outcome.rows("train"), pair, "semi")
+    return repeated.height if stated else 0
 
 
 @states
 def candidates(outcome: DataOutcome, stated: Mapping[str, Any]) -> int:
-    """That many users, that many items for each, no repeats, none of them in the parts named."""
+    """There are candidates for `users` users, `per_user` items each, without repeats if `unique`,
+    and none of them is in the parts of `not_in`."""
     drawn = outcome.candidates
     if drawn is None:
         return int(stated["users"])

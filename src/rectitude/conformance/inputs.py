@@ -1,4 +1,4 @@
-"""What `evaluate` is handed for a golden case: predictions, truth and what goes with them."""
+"""The arguments of `evaluate` for a golden case: predictions, truth and other tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
-from rectitude.candidates.reranking import pooled, reranked
+from rectitude.candidate_sets.reranking import pool_interests, rerank
 from rectitude.conformance.cases import Case
 from rectitude.errors import UnreadableFile
 from rectitude.predictions.lists import Lists
@@ -20,80 +20,82 @@ from rectitude.predictions.scores import Scores
 
 
 def arguments(case: Case, ranking: str) -> dict[str, Any]:
-    """What `evaluate` is handed for a case; `ranking` is the file of a recorded order, or empty."""
+    """Return the arguments of `evaluate` for a case; `ranking` is a file with a recorded order, or
+    empty."""
     return _ARGUMENTS[case.kind](case, ranking)
 
 
 def _lists(case: Case, ranking: str) -> dict[str, Any]:
-    """Given lists, in the recorded order if there is one."""
-    lists = _long_enough(case, _order(case, ranking or "recommendations.parquet"))
+    """Return lists, in the recorded order if there is one, with truth and training data."""
+    lists = _long_enough(case, _read_order(case, ranking or "recommendations.parquet"))
     train = _train(case)
     if case.options.get("list_items") == "in_train" and train is not None:
         lists = lists.join(train.select("item").unique(), "item", "semi", maintain_order="left")
     users = case.inputs / "users.parquet"
-    handed = None
+    with_list = None
     if users.exists():
         table = _parquet(case, users.name)
-        handed = table.filter("has_list")["user"] if "has_list" in table.columns else None
-    given = {"predictions": Lists(lists, users=handed, rank="position"), "truth": _truth(case)}
-    whose = case.options.get("users", "")
-    if train is not None and "truth" not in whose:  # else the case says who counts, met or not
-        given["train"] = train
+        with_list = table.filter("has_list")["user"] if "has_list" in table.columns else None
+    inputs = {"predictions": Lists(lists, users=with_list, rank="position"), "truth": _truth(case)}
+    population = case.options.get("users", "")
+    # If the case defines which users count, it does not matter who is in the training data.
+    if train is not None and "truth" not in population:
+        inputs["train"] = train
     if case.options.get("catalogue") == "train_items":
-        given["items"] = _parquet(case, "train.parquet").select("item").unique()
-    return given
+        inputs["items"] = _parquet(case, "train.parquet").select("item").unique()
+    return inputs
 
 
 def _scores(case: Case, ranking: str) -> dict[str, Any]:
-    """Dense scores, with what is masked, the candidates and the recorded order."""
+    """Return dense scores, with masked items, candidates and the recorded order."""
     array = _array(case, "scores.npy")
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     padding = 0 if array.ndim == 3 else None
     users = _parquet(case, "rows.parquet")["user"]
-    items = None
-    if "exclude_unknowns" in case.options:  # a model there scores the items of train, no others
+    items: Any = range(array.shape[-1])  # ids are column numbers, also those without a score
+    if "exclude_unknowns" in case.options:  # models there score only items of the training data
         items = _parquet(case, "train.parquet")["item"].unique().sort()
         array = array[..., items.to_numpy()]
     predictions = Scores(array, users=users, items=items, padding=padding)
-    given = {"predictions": predictions, "truth": _truth(case)}
-    masked = _masked(case)
+    inputs = {"predictions": predictions, "truth": _truth(case)}
+    masked = _read_mask(case)
     if masked is not None:
-        given["train"] = masked
+        inputs["train"] = masked
     if "candidates" in case.options:
-        given["candidates"] = _parquet(case, case.options["candidates"])
+        inputs["candidates"] = _parquet(case, case.options["candidates"])
     if (catalogue := _catalogue(case)) is not None:
-        given["items"] = catalogue
+        inputs["items"] = catalogue
     if "coef" in case.options:
-        given["ranking"] = _reranked(case, array, int(ranking.removeprefix("@")))
+        inputs["ranking"] = _rerank(case, array, int(ranking.removeprefix("@")))
     elif ranking:
-        given["ranking"] = _order(case, ranking)
-    return given
+        inputs["ranking"] = _read_order(case, ranking)
+    return inputs
 
 
-def _reranked(case: Case, scores: NDArray[Any], k: int) -> Integers:
-    """The columns of each row, chosen among the best k of each interest so that categories vary.
+def _rerank(case: Case, scores: NDArray[Any], k: int) -> Integers:
+    """Rank the best k items of each interest again, for more diverse categories; return columns.
 
-    Item 0 is no item: it can be among the best, and is left out when places are given.
+    Item 0 is padding: it can be among the best k of an interest, but it never gets a rank.
     """
     items = _parquet(case, "items.parquet").sort("item")
     categories = np.where(items["item"] == 0, -1, items["category"])
-    return reranked(pooled(scores, k), categories, k, case.options["coef"])
+    return rerank(pool_interests(scores, k), categories, k, case.options["coef"])
 
 
 def _logits(case: Case, ranking: str) -> dict[str, Any]:
-    """Logits and their targets, with the recorded order of the classes."""
-    given: dict[str, Any] = {
+    """Return logits and their targets, with the recorded order of the classes."""
+    inputs: dict[str, Any] = {
         "predictions": Logits(_array(case, "logits.npy")),
         "truth": _array(case, "targets.npy"),
     }
     if ranking:
-        given["ranking"] = _array(case, ranking).astype(np.int64)
-    return given
+        inputs["ranking"] = _array(case, ranking).astype(np.int64)
+    return inputs
 
 
 _VECTORS = tuple(f"{name}{n}" for name in ("bit", "feature") for n in range(64))
-_OF_ITEMS = ("item", "category", "cluster", "popularity_order", *_VECTORS)
+_ITEM_COLUMNS = ("item", "category", "cluster", "popularity_order", *_VECTORS)
 _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
     "lists": _lists,
     "scores": _scores,
@@ -101,16 +103,16 @@ _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
 }
 
 
-def needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
-    """The tables that metrics need beside the lists: the catalogue, the training data."""
-    read = {"items": _items, "train": _whole_train, "users": _users}
-    columns = {"items": _OF_ITEMS, "train": ["user", "item"], "users": ["user", "cluster"]}
-    tables = {need: read[need](case) for need in needs}
+def tables_needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
+    """Return the other tables that metrics need: the catalogue, the training data, the users."""
+    readers = {"items": _items, "train": _whole_train, "users": _users}
+    columns = {"items": _ITEM_COLUMNS, "train": ["user", "item"], "users": ["user", "cluster"]}
+    tables = {need: readers[need](case) for need in needs}
     return {n: t.select(c for c in columns[n] if c in t.columns) for n, t in tables.items()}
 
 
 def _items(case: Case) -> pl.DataFrame:
-    """The catalogue, with the recorded order of equally popular items if there is one."""
+    """Return the catalogue, with the recorded order of equally popular items if there is one."""
     items = _parquet(case, "items.parquet")
     if "popularity_order" not in case.options:
         return items
@@ -127,43 +129,44 @@ def _users(case: Case) -> pl.DataFrame:
 
 
 def _long_enough(case: Case, lists: pl.DataFrame) -> pl.DataFrame:
-    """The lists that have as many items as the case asks for."""
+    """Keep the lists that have at least as many items as the case asks for."""
     return lists.filter(pl.len().over("user") >= case.options.get("min_list_length", 0))
 
 
 def _train(case: Case) -> pl.DataFrame | None:
-    """What each user had in training."""
+    """Return the user-item pairs of the training data, if the case has any."""
     if not (case.inputs / "train.parquet").exists():
         return None
     return _parquet(case, "train.parquet").select("user", "item")
 
 
 def _catalogue(case: Case) -> pl.DataFrame | None:
-    """The items that scores are for, unless those in train are told apart: then they are known."""
+    """Return the catalogue of the scores; None if the case has none, or if it marks the items of
+    the training data."""
     if not (case.inputs / "items.parquet").exists():
         return None
     items = _items(case)
     if "in_train" in items.columns:
         return None
-    return items.select(column for column in _OF_ITEMS if column in items.columns)
+    return items.select(column for column in _ITEM_COLUMNS if column in items.columns)
 
 
 def _truth(case: Case) -> pl.DataFrame:
     truth = _parquet(case, "truth.parquet")
-    if case.options.get("users") == "in_candidates":  # the truth of others is not looked at
+    if case.options.get("users") == "in_candidates":  # the truth of other users is ignored
         offered = _parquet(case, case.options["candidates"]).select("user").unique()
         truth = truth.join(offered, "user", "semi", maintain_order="left")
     return truth.drop("grade") if case.options.get("grades") == "binary" else truth
 
 
-def _masked(case: Case) -> pl.DataFrame | None:
-    """The items that each user is not recommended; unless the case says which, those of train,
-    with which the profile deals."""
+def _read_mask(case: Case) -> pl.DataFrame | None:
+    """Return the items to mask for each user. Unless the case names them, these are the items of
+    the training data, and the profile decides how to treat them."""
     if "batch_size" in case.options:
         return _fillers(case)
     mask = case.options.get("mask", "none" if "candidates" in case.options else "train")
-    tells_known = "exclude_unknowns" in case.options  # then train is needed to say who is known
-    if (mask == "none" and not tells_known) or (mask == "train" and _train(case) is None):
+    needs_train = "exclude_unknowns" in case.options  # to know which users and items are unknown
+    if (mask == "none" and not needs_train) or (mask == "train" and _train(case) is None):
         return None
     if not mask.startswith("train") and mask != "none":
         return _parquet(case, mask).select("user", "item")
@@ -172,12 +175,15 @@ def _masked(case: Case) -> pl.DataFrame | None:
 
 
 def _fillers(case: Case) -> pl.DataFrame:
-    """Masked items that bring the candidates of a user to the longest number in his batch, as a
-    framework does that stacks them; any items will do that are no candidates."""
+    """Return masked items that pad the candidates of each user to the largest number in the batch.
+
+    A framework that stacks candidates in batches does the same. Any items serve that are not
+    candidates of the user.
+    """
     items = _parquet(case, "items.parquet").select("item")
     offered = _parquet(case, case.options["candidates"]).select("user", "item")
-    known = _truth(case).select("user", "item").join(items, "item", "semi")
-    offered = pl.concat([offered, known]).unique()
+    positives = _truth(case).select("user", "item").join(items, "item", "semi")
+    offered = pl.concat([offered, positives]).unique()
     sizes = offered.group_by("user").len("size").sort("user").with_row_index()
     batch = pl.col("index") // case.options["batch_size"]
     sizes = sizes.with_columns(missing=pl.col("size").max().over(batch) - pl.col("size"))
@@ -186,8 +192,8 @@ def _fillers(case: Case) -> pl.DataFrame:
     return others.filter(nth < pl.col("missing")).select("user", "item")
 
 
-def _order(case: Case, file: str) -> pl.DataFrame:
-    """A table of items by position, without its empty places."""
+def _read_order(case: Case, file: str) -> pl.DataFrame:
+    """Read a table of items, sorted by position, without empty positions (item -1)."""
     table = _parquet(case, file).filter(pl.col("item").cast(pl.String) != "-1")
     return table.sort("position", maintain_order=True)
 
@@ -203,9 +209,11 @@ def _array(case: Case, name: str) -> NDArray[Any]:
 
 def _path(case: Case, name: str) -> Path:
     path = case.inputs / name
-    if not path.exists():
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
         raise UnreadableFile(
-            f"{case.path.name} of profile {case.profile!r} needs {path}, which does not exist.",
-            "every input that a case names.",
+            f"{case.path.name} of profile {case.profile!r} needs {path}, which {what}.",
+            "all input files of the case.",
+            "copy the missing file into the golden tree, or remove the case.",
         )
     return path

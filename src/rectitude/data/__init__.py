@@ -1,1 +1,1 @@
-"""Tables from outside: files, frames, dicts and matrices become one recognised table."""
+"""Input data: files, frames, dicts and matrices become tables with canonical columns."""

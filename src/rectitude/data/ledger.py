@@ -1,25 +1,28 @@
-"""The ledger: what each stage met and did, counted.
+"""The ledger: counts of what each stage found and did.
 
-A ledger travels with every result. An entry is a count with the sentence that explains it, so that
-the text people read and the numbers programs read are the same thing.
+Every result carries a ledger. An entry is a count together with the sentence that explains it, so
+people and programs read the same numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from rectitude.errors import unknown_name
+from rectitude.render import Printable
 
 Weight = Literal["fact", "notice", "warning"]
 _NUMBER = re.compile(r"(\d[\d,]*)")
+_IN_ALL = re.compile(r" \w+ in all")
+"""What follows a number in a sentence that is a count; other numbers may be settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One count: what was met, out of how many, and an example."""
+    """One count: what was counted, out of how many, and an example."""
 
     name: str
     count: int
@@ -34,9 +37,9 @@ class Entry:
         return f"{self.count:,}{share} {self.about}{example}"
 
 
-@dataclass(slots=True)
-class Ledger:
-    """The entries of all stages, in the order in which they were written, and notes in words."""
+@dataclass(slots=True, repr=False)
+class Ledger(Printable):
+    """The entries of all stages in the order they were written, and notes in words."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
@@ -50,23 +53,23 @@ class Ledger:
         example: str = "",
         weight: Weight = "fact",
     ) -> None:
-        """Write an entry; a notice or warning that counted nothing is kept as a plain fact."""
+        """Write an entry; a notice or warning with a count of 0 becomes a plain fact."""
         kept: Weight = weight if count else "fact"
         self.entries[name] = Entry(name, int(count), about, of, example if count else "", kept)
 
     def __add__(self, other: Ledger) -> Ledger:
-        """Both ledgers: counts of the same name add up, of different ones stand side by side."""
+        """Return a ledger with the entries of both; counts with the same name add up."""
         both = Ledger(dict(self.entries), {**other.notes, **self.notes})
         for name, entry in other.entries.items():
-            mine = both.entries.get(name)
-            both.entries[name] = entry if mine is None else _sum(mine, entry)
+            present = both.entries.get(name)
+            both.entries[name] = entry if present is None else _add_entries(present, entry)
         for name, text in other.notes.items():
             if both.notes[name] != text:
                 both.notes[name] = f"{both.notes[name].removesuffix(', ...')}, ..."
         return both
 
     def note(self, name: str, text: str) -> None:
-        """Write down a decision in words, such as which columns were used."""
+        """Record a decision in words, such as which columns were used."""
         self.notes[name] = text
 
     def __getitem__(self, name: str) -> int:
@@ -81,11 +84,11 @@ class Ledger:
         return iter(self.entries.values())
 
     def warnings(self) -> list[Entry]:
-        """The entries a reader should look at."""
+        """Return the entries that a reader should look at."""
         return [entry for entry in self if entry.weight != "fact"]
 
     def as_dict(self) -> dict[str, Any]:
-        """Counts and notes for JSON."""
+        """Return the counts and notes as JSON-ready dicts."""
         counts = {
             entry.name: {
                 "count": entry.count,
@@ -100,33 +103,87 @@ class Ledger:
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Ledger:
-        """A ledger as `as_dict` wrote it."""
+        """Return the ledger that `as_dict` wrote."""
         ledger = Ledger(notes=dict(stored["notes"]))
         for name, entry in stored["counts"].items():
             ledger.entries[name] = Entry(name=name, **entry)
         return ledger
 
-    def __str__(self) -> str:
-        lines = [f"{name}: {text}" for name, text in self.notes.items()]
+    def _shown(self) -> Iterator[str]:
+        yield from (f"{name}: {text}" for name, text in self.notes.items())
         marks = {"fact": " ", "notice": "-", "warning": "!"}
-        lines += [f"{marks[entry.weight]} {entry}" for entry in self if entry.count]
-        return "\n".join(lines)
+        yield from (f"{marks[entry.weight]} {entry}" for entry in self if entry.count)
 
 
-def _sum(one: Entry, other: Entry) -> Entry:
-    """Two counts of the same thing; numbers in their sentences add up where they differ."""
-    of = None if one.of is None or other.of is None else one.of + other.of
-    weight = max(one.weight, other.weight, key=get_args(Weight).index)
-    example = one.example or other.example
-    about = _summed(one.about, other.about)
-    return Entry(one.name, one.count + other.count, about, of, example, weight)
+def split_common(ledgers: Sequence[Ledger]) -> tuple[Ledger, list[Ledger]]:
+    """Return the entries and notes that all ledgers share, and the rest of each ledger."""
+    first = ledgers[0]
+    entries = {
+        name: entry
+        for name, entry in first.entries.items()
+        if all(other.entries.get(name) == entry for other in ledgers)
+    }
+    notes = {
+        name: text
+        for name, text in first.notes.items()
+        if all(other.notes.get(name) == text for other in ledgers)
+    }
+    rest = [
+        Ledger(
+            {name: entry for name, entry in ledger.entries.items() if name not in entries},
+            {name: text for name, text in ledger.notes.items() if name not in notes},
+        )
+        for ledger in ledgers
+    ]
+    return Ledger(entries, notes), rest
 
 
-def _summed(one: str, other: str) -> str:
-    """A sentence whose numbers are the sums of two sentences' numbers."""
-    mine, theirs = (_NUMBER.split(text) for text in (one, other))
-    if one == other or mine[::2] != theirs[::2]:
-        return one
-    pairs = zip(mine[1::2], theirs[1::2], strict=True)
-    sums = [f"{int(a.replace(',', '')) + int(b.replace(',', '')):,}" for a, b in pairs]
-    return "".join(word for pair in zip(mine[::2], [*sums, ""], strict=True) for word in pair)
+def list_warnings(ledgers: Mapping[str, Sequence[Ledger]]) -> list[str]:
+    """Return the warnings of several evaluations, by label, as sentences.
+
+    Those that all of them share come first, without a label. Of several runs under one label, the
+    first that has a warning stands for the others.
+    """
+    common, rest = split_common([ledger for runs in ledgers.values() for ledger in runs])
+    lines = [str(entry) for entry in common if entry.weight == "warning"]
+    own = iter(rest)
+    for label, runs in ledgers.items():
+        entries = [entry for _ in runs for entry in next(own) if entry.weight == "warning"]
+        for name in dict.fromkeys(entry.name for entry in entries):
+            same = [entry for entry in entries if entry.name == name]
+            which = f" (in {len(same)} of {len(runs)} runs)" if len(runs) > 1 else ""
+            lines.append(f"{label}: {same[0]}{which}")
+    return lines
+
+
+def _add_entries(first: Entry, second: Entry) -> Entry:
+    """Return the sum of two entries, including the numbers in their sentences."""
+    of = None if first.of is None or second.of is None else first.of + second.of
+    weight = max(first.weight, second.weight, key=get_args(Weight).index)
+    example = first.example or second.example
+    about = first.about if first.count else second.about
+    if first.count and second.count:
+        about = _add_sentences(first.about, second.about)
+    return Entry(first.name, first.count + second.count, about, of, example, weight)
+
+
+def _add_sentences(first: str, second: str) -> str:
+    """Return a sentence whose counts are the sums of the counts in two sentences.
+
+    Of sentences that differ in words, the first one stays. A number that is the same in both, such
+    as a cutoff, stays as well, unless it counts something "in all".
+    """
+    first_pieces, second_pieces = (_NUMBER.split(text) for text in (first, second))
+    words = first_pieces[::2]
+    if words != second_pieces[::2]:
+        return first
+    numbers = zip(first_pieces[1::2], second_pieces[1::2], words[1:], strict=True)
+    added = [_add_numbers(a, b, after) for a, b, after in numbers]
+    return "".join(piece for pair in zip(words, [*added, ""], strict=True) for piece in pair)
+
+
+def _add_numbers(first: str, second: str, after: str) -> str:
+    """Return the sum of two numbers that are followed by the same words."""
+    if first == second and not _IN_ALL.match(after):
+        return first
+    return f"{int(first.replace(',', '')) + int(second.replace(',', '')):,}"

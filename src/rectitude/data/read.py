@@ -1,16 +1,17 @@
-"""The one way in: anything that holds predictions, truth, items or users becomes a table.
+"""The entry point for data: any source of predictions, truth, items or users becomes a table.
 
-A source is opened, its columns are recognised by their names, the chosen ones are read, and their
-values are checked. Where a row holds a whole list, as LensKit saves its lists because a table with
-one row per item cannot hold a list without items, lists are taken apart.
+`read` opens a source, recognises its columns by name, reads the needed ones and checks their
+values. If a row holds a whole list, the list is split into one row per item. LensKit saves such
+files, because a table with one row per item cannot represent an empty list.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -20,25 +21,40 @@ from rectitude.data.columns import (
     COUNTS,
     KEPT_WHOLE,
     POSITIONS,
+    SEQUENCE,
     WantedColumns,
     attributes,
+    may_be_index,
+    may_be_rank,
+    may_be_score,
     normal,
     recognise,
     title,
-    wanted,
+    want_columns,
 )
-from rectitude.data.frames import open_frame, renamed, series
-from rectitude.data.objects import open_ids, open_mapping, open_rows, open_sparse
-from rectitude.data.table import Source, Table, What, Wrapped, is_wrapped
+from rectitude.data.frames import open_frame, rename_columns, series
+from rectitude.data.objects import (
+    TEXT_ADVICE,
+    open_ids,
+    open_mapping,
+    open_rows,
+    open_run,
+    open_series,
+    open_sparse,
+)
+from rectitude.data.pivots import open_pivot
+from rectitude.data.table import ATTRIBUTE, Source, Table, What, Wrapped, is_wrapped
 from rectitude.data.values import canonical, require_counts
 from rectitude.errors import BadTable
+from rectitude.parallel import require_polars
 
 ACCEPTED = (
-    "a frame (Polars, pandas, Arrow or any that narwhals knows), a path, a dict of columns,"
-    " {user: [items]}, {user: {item: number}}, a list of dicts or tuples, or a sparse matrix."
+    "a frame (Polars, pandas, Arrow or any other that narwhals supports), a path, a dict of"
+    " columns, {user: [items]}, {user: {item: number}}, a list of dicts or tuples, a series of"
+    " lists, or a sparse matrix."
 )
 _LOG = logging.getLogger(__name__)
-"""Which format each file was taken for, and why; the command line shows it."""
+"""Logs the detected format of each file and the reason; the command line shows it."""
 
 
 def read(
@@ -51,34 +67,40 @@ def read(
     form: str = "",
     keep: Collection[str] = (),
 ) -> Table:
-    """A source as a table with canonical columns.
+    """Read a source as a table with canonical columns.
 
-    `columns` names columns by role (user, item, score, rank, grade, weight, list); the others are
-    recognised by their names. `hints` do the same for several tables at once: a name counts where
-    there is such a column. `list_key` is the column that tells lists apart, by default the user.
-    `form` names the format of a file, in place of what its content suggests. Columns to `keep` stay
-    beside the others, if there are such.
+    `columns` maps roles (user, item, score, rank, grade, weight, list) to column names; other
+    columns are recognised by name. `hints` does the same for several tables at once: a name is
+    ignored in a table without that column. `list_key` is the column that identifies a list, by
+    default the user. `form` names the format of a file and overrides its detection. Columns in
+    `keep` are kept as well, if they exist.
     """
+    require_polars()
     if is_wrapped(source):
         return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form, keep)
     named, hints = dict(columns or {}), dict(hints or {})
-    want = wanted(what, hints | named, list_key, form)
-    opened = _opened(source, want)
+    want = want_columns(what, hints | named, list_key, form)
+    opened = _open(source, want)
     if opened.recognised:
         _LOG.info("read %s as %s", opened.label, opened.recognised)
-    there = {role: name for role, name in hints.items() if name in opened.names}
-    return _table(opened, want if there == hints else wanted(what, there | named, list_key), keep)
+    present = {role: name for role, name in hints.items() if name in opened.names}
+    return _build_table(
+        opened, want if present == hints else want_columns(what, present | named, list_key), keep
+    )
 
 
-def _table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:
-    """The table that an open source holds: its columns recognised, read and checked."""
+def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:
+    """Return the table of an open source: recognise, read and check its columns."""
     chosen = recognise(opened, want)
     chosen |= {} if opened.anonymous else attributes(opened, want, chosen, keep)
     left = tuple(name for name in opened.names if name not in chosen.values())
     if want.what == "log":
         for name in [name for name in left if normal(name) in COUNTS]:
             require_counts(opened.take({name: name})[name], name, title(opened, want))
-    rows = unpack(opened.take(chosen), opened, chosen, want)
+    taken = opened.take(chosen)
+    if want.what in KEPT_WHOLE:
+        taken = _split_sequences(taken, chosen)
+    rows = unpack(taken, opened, chosen, want)
     roles = POSITIONS[want.what] if want.what in KEPT_WHOLE else tuple(rows.columns)
     return Table(
         frame=canonical(rows.frame, roles, title(opened, want), want.word("list"), opened.text),
@@ -89,7 +111,59 @@ def _table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:
         handed=rows.handed,
         recognised=opened.recognised,
         left=left,
+        unclear=_find_unclear(opened, want, rows, left),
     )
+
+
+def _split_sequences(frame: pl.DataFrame, chosen: Mapping[str, str]) -> pl.DataFrame:
+    """Return attributes that RecBole's header declares as sequences as lists, split at spaces."""
+    sequences = [frame[new] for new, name in chosen.items() if name.endswith(SEQUENCE)]
+    return frame.with_columns(
+        column.str.split(" ") for column in sequences if column.dtype == pl.String
+    )
+
+
+def _find_unclear(
+    opened: Source, want: WantedColumns, rows: Unpacked, left: Collection[str]
+) -> tuple[str, ...]:
+    """Return the unread columns of numbers that may be the scores or ranks of lists without any, or
+    the grades of a truth without any.
+
+    A column with a single value orders nothing, so it is not one of them.
+    """
+    number = {"predictions": {"score", "rank"}, "truth": {"grade"}}.get(want.what)
+    settled = rows.given or opened.roles is not None
+    if number is None or settled or number & {*rows.columns}:
+        return ()
+    names = [column.name for column in _take_numbers(opened, filter(may_be_score, left))]
+    if want.what == "predictions":
+        indices = _take_numbers(opened, filter(may_be_index, left))
+        lists = rows.frame["list"]
+        names += [index.name for index in indices if may_be_rank(lists, index)]
+    return tuple(names)
+
+
+def _take_numbers(opened: Source, names: Iterable[str]) -> list[pl.Series]:
+    """Return the columns of numbers among these, without those that have a single value."""
+    chosen = {f"{ATTRIBUTE}{name}": name for name in names}
+    columns = opened.take(chosen) if chosen else pl.DataFrame()
+    numbers = [column for column in columns if _are_numbers(column) and column.n_unique() > 1]
+    return [_to_numbers(column).alias(chosen[column.name]) for column in numbers]
+
+
+def _are_numbers(column: pl.Series) -> bool:
+    """Whether a column holds numbers, or text that consists of numbers, with a point or a comma."""
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric()
+    return _to_numbers(column).null_count() == column.null_count()
+
+
+def _to_numbers(column: pl.Series) -> pl.Series:
+    """Return text as numbers, with null for what is none; other columns stay as they are."""
+    if column.dtype != pl.String:
+        return column
+    plain = column.str.strip_chars().str.replace(",", ".", literal=True)
+    return plain.cast(pl.Float64, strict=False)
 
 
 def _read_wrapped(
@@ -101,7 +175,7 @@ def _read_wrapped(
     form: str,
     keep: Collection[str],
 ) -> Table:
-    """What is inside, with the names, the order and the lists that the wrapper states."""
+    """Read the wrapped source with the names, order and lists that the wrapper states."""
     named = {**wrapper.columns, **columns}
     form = form or getattr(wrapper, "format", None) or ""
     table = read(
@@ -111,14 +185,27 @@ def _read_wrapped(
     return replace(table, given=table.given or wrapper.ordered, handed=handed)
 
 
-def _opened(source: object, want: WantedColumns) -> Source:
+def _open(source: object, want: WantedColumns) -> Source:
+    if isinstance(source, Source):
+        return source
     if isinstance(source, (str, PathLike)):
         return open_file(Path(fspath(source)).expanduser(), want)
+    if isinstance(source, (list, tuple)) and _are_files(source, want):
+        return open_files([Path(fspath(path)).expanduser() for path in source], want)
     if want.form:
         raise BadTable(
-            f"format={want.form!r} was given, and {want.what} is a {type(source).__name__}.",
-            "a path: formats are those of files.",
+            f"format={want.form!r} is given, but {want.what} is of type {type(source).__name__}.",
+            "a path: only files have a format.",
+            "leave out format=, or pass the path of a file.",
         )
+    opened = _open_object(collect_rows(source), want)
+    if opened is None:
+        raise _not_a_table(source, want)
+    return opened
+
+
+def _open_object(source: object, want: WantedColumns) -> Source | None:
+    """Return an object in memory as a source, or None if it is not a table."""
     if isinstance(source, Mapping):
         return open_mapping(source, want)
     if isinstance(source, list):
@@ -126,32 +213,87 @@ def _opened(source: object, want: WantedColumns) -> Source:
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(source):
         return open_sparse(source, want)
-    opened = open_frame(source)
-    if opened is not None:
-        return opened
+    frame = open_frame(source)
+    if frame is not None:
+        return open_pivot(source, want) or frame
     if want.what in KEPT_WHOLE and isinstance(source, Collection):
         return open_ids(source, want)
-    raise BadTable(f"{want.what} is a {type(source).__name__}, which is no table.", ACCEPTED)
+    return open_series(source, want) or open_run(source, want)
+
+
+def collect_rows(source: object) -> object:
+    """Return the rows of an iterator as a list, because they can be read only once."""
+    if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
+        return list(source)
+    return source
+
+
+_ENGINES = ("duckdb", "_duckdb", "ibis", "pyspark", "sqlframe")
+
+
+def reads_alone(source: object) -> bool:
+    """Whether a source belongs to another engine, whose connection serves one thread at a time."""
+    frame = source.source if is_wrapped(source) else source
+    return type(frame).__module__.partition(".")[0] in _ENGINES
+
+
+def _are_files(source: Collection[object], want: WantedColumns) -> bool:
+    """Whether a list contains paths; text is a path if it looks like one and is no id."""
+    kinds = (PathLike,) if want.what in KEPT_WHOLE else (PathLike, str)
+    paths = bool(source) and all(isinstance(path, kinds) for path in source)
+    return paths and any(
+        Path(str(path)).suffix or len(Path(str(path)).parts) > 1 for path in source
+    )
+
+
+_KINDS = {"NoneType": "None", "ndarray": "a NumPy array", "Tensor": "a torch tensor"}
+
+
+def _not_a_table(source: object, want: WantedColumns) -> BadTable:
+    """Return the error for something that is not a table; scores in an array need a wrapper."""
+    kind = type(source).__name__
+    words = _KINDS.get(kind, f"of type {kind}")
+    advice = ""
+    if kind in ("ndarray", "Tensor"):
+        advice = _ARRAY_ADVICE.get(want.what, "scipy.sparse.csr_matrix(array) is read by position.")
+    return BadTable(f"{want.what} is {words}.", ACCEPTED, advice)
+
+
+_ARRAY_ADVICE = {
+    "predictions": "for scores, wrap it: rt.Scores(array, users=..., items=...).",
+    "truth": "for one class per row, use rt.Logits as predictions; a matrix of users and items is"
+    " read beside scores, or as scipy.sparse.csr_matrix(array).",
+}
 
 
 def open_file(path: Path, want: WantedColumns) -> Source:
-    """A file or folder as a source: its content says what it is, its name only helps; a format
-    that was named decides."""
-    from rectitude.data.formats.file import opened, require_text  # noqa: PLC0415  (files only)
-    from rectitude.data.formats.folders import open_folder  # noqa: PLC0415  (files only)
+    """Return a file or folder as a source.
+
+    Its content decides the format, with the file name as a hint. A format that the caller names
+    overrides both.
+    """
+    from rectitude.data.formats.file import open_content, require_text  # noqa: PLC0415  (files only)
+    from rectitude.data.formats.folders import find_partitions, open_folder  # noqa: PLC0415  (files only)
     from rectitude.data.formats.recognise import recognise as recognise_file  # noqa: PLC0415  (files only)
     from rectitude.data.formats.registry import FORMATS, format_named  # noqa: PLC0415  (files only)
+    from rectitude.data.formats.several import match_files  # noqa: PLC0415  (files only)
 
     if path.is_dir():
+        partitions = find_partitions(path)
+        if partitions:
+            return open_files(partitions, want, path.name)
         source, reason = open_folder(path)
         return replace(source, recognised=reason)
+    matches = [] if path.exists() else match_files(path)
+    if matches:
+        return open_files(matches, want, "/".join(path.parts[-2:]))
     if want.form:
-        name, reason, form = want.form, "as was said", format_named(want.form, "format=")
-        file = opened(path)
-        if form.nature == "text":
+        name, reason, form = want.form, "as requested", format_named(want.form, "format=")
+        file = open_content(path)
+        if form.content == "text":
             require_text(file)
     else:
-        file = opened(path)
+        file = open_content(path)
         name, reason = recognise_file(file, want.what)
         form = FORMATS[name]
     source = form.read(file, want)
@@ -159,12 +301,20 @@ def open_file(path: Path, want: WantedColumns) -> Source:
     return replace(source, recognised=f"{name} ({reason}{details})")
 
 
+def open_files(paths: Sequence[Path], want: WantedColumns, label: str = "") -> Source:
+    """Return several files that form one table as a source."""
+    from rectitude.data.formats.several import open_several  # noqa: PLC0415  (files only)
+
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return open_several(paths, label or f"{paths[0].name}{more}", partial(open_file, want=want))
+
+
 # one row per list
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """The rows of the lists, where their columns came from, and the lists there were."""
+    """The rows of all lists, the origin of their columns, and the keys of the lists."""
 
     frame: pl.DataFrame
     columns: dict[str, str]
@@ -175,28 +325,44 @@ class Unpacked:
 def unpack(
     frame: pl.DataFrame, source: Source, chosen: dict[str, str], want: WantedColumns
 ) -> Unpacked:
-    """One row per item, from one row per list; other frames as they are."""
-    as_it_is = Unpacked(frame, chosen, source.given, source.handed)
+    """Turn one row per list into one row per item; return other frames unchanged."""
+    unchanged = Unpacked(frame, chosen, source.given, source.handed)
     if "item" not in frame.columns or want.what in ("items", "users"):
-        return as_it_is
+        return unchanged
+    if frame["item"].dtype == pl.String:
+        _refuse_lists_as_text(frame["item"], title(source, want))
     if not isinstance(frame["item"].dtype, (pl.List, pl.Array, pl.Struct)):
-        return as_it_is
+        return unchanged
     if not isinstance(frame["item"].dtype, pl.List):
         raise BadTable(
             f"{title(source, want)}: the item column has the type {frame['item'].dtype}.",
-            "one item in each row, or the list of items.",
+            "one item per row, or a list of items per row.",
+            "convert the column, or name another one with columns={'item': ...}.",
         )
     handed = frame["list"] if "list" in frame.columns else None
     lists = [name for name in frame.columns if isinstance(frame[name].dtype, pl.List)]
     filled = frame.filter(pl.col("item").list.len() > 0)
-    _require_equal(filled.select(lists), title(source, want))
+    _require_equal_lengths(filled.select(lists), title(source, want))
     rows = filled.explode(lists)
     if isinstance(rows["item"].dtype, pl.Struct):
-        rows, chosen = _fields(rows, source, chosen, want)
+        rows, chosen = _split_fields(rows, source, chosen, want)
     return Unpacked(rows, chosen, "score" not in chosen, handed)
 
 
-def _require_equal(lists: pl.DataFrame, where: str) -> None:
+def _refuse_lists_as_text(items: pl.Series, where: str) -> None:
+    """Raise an error if every item is a list that was written as text, such as '[1, 2]'."""
+    first = next(iter(items.head(1)), None) or ""
+    if not first.startswith("[") or not items.str.contains(r"^\s*\[.*\]\s*$").all():
+        return
+    if items.str.contains(r"[,\s'\"]|^\[\d*\]$").any():
+        raise BadTable(
+            f"{where}: the item column contains lists written as text (first: {first!r:.60}).",
+            "one item per row, or a list of items per row.",
+            TEXT_ADVICE,
+        )
+
+
+def _require_equal_lengths(lists: pl.DataFrame, where: str) -> None:
     items = lists["item"].list.len()
     for name in lists.columns:
         values = lists[name].list.len()
@@ -207,20 +373,23 @@ def _require_equal(lists: pl.DataFrame, where: str) -> None:
                 f"{where}: a list has {items[first]} items but {values[first]} values in the"
                 f" {name} column.",
                 "one value for each item of a list.",
+                "write the file again with lists of equal length in each row.",
             )
 
 
-def _fields(
+def _split_fields(
     rows: pl.DataFrame, source: Source, chosen: dict[str, str], want: WantedColumns
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Items that come with their score or grade in one cell: each field becomes a column."""
-    inner = rows["item"].struct.unnest()
+    """Split items stored together with a score or grade: each field becomes a column."""
+    fields = rows["item"].struct.unnest()
     outer = [name for name in rows.columns if name != "item"]
-    both = rows.select(outer).hstack([column for column in inner if column.name not in outer])
+    columns = rows.select(outer).hstack([column for column in fields if column.name not in outer])
     roles = {name: name for name in outer}
-    found = recognise(
-        Source(source.label, both.columns, source.take),
+    recognised = recognise(
+        Source(source.label, columns.columns, source.take),
         WantedColumns(want.what, roles, want.list_key),
     )
-    origin = {new: f"{chosen['item']}.{name}" for new, name in found.items() if new not in outer}
-    return renamed(both, found), {**{name: chosen[name] for name in outer}, **origin}
+    origin = {
+        new: f"{chosen['item']}.{name}" for new, name in recognised.items() if new not in outer
+    }
+    return rename_columns(columns, recognised), {**{name: chosen[name] for name in outer}, **origin}

@@ -1,7 +1,7 @@
-"""Tables on their way to the judge.
+"""The tables that an evaluation reads.
 
-`Interactions` names the columns of a source, `Source` is one that is open, `Table` what was read of
-it, and `Inputs` are the tables of one evaluation.
+`Interactions` names the columns of a source, `Source` is an open source, `Table` is what was read
+from it, and `Inputs` holds the tables of one evaluation.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, get_args
 import polars as pl
 
 from rectitude.arrays import Floats, Integers, Ragged
+from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
 
 if TYPE_CHECKING:
-    from rectitude.data.dense import Dense  # which has a table of its rows
+    from rectitude.data.dense import Dense  # imports Table, so only for types
 
 ROW_NUMBER = "row number"
-"""The column of ids that are nothing but the numbers of rows."""
+"""The name of an id column that only contains row numbers."""
 ATTRIBUTE = "attribute:"
-"""How columns begin that are kept beside those of a table's own, because slices were asked for."""
+"""The prefix of extra columns that are kept because slices need them."""
 What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates", "log"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Interactions:
-    """A table of who met what, with its columns named explicitly.
+    """A table of user-item interactions with explicit column names.
 
     The source is anything `rectitude` reads: a frame, a path, a dict, a sparse matrix. Columns that
-    are not named here are recognised as usual.
+    are not named here are recognised by name.
     """
 
     source: object
@@ -42,11 +43,11 @@ class Interactions:
     list_key: str | None = None
     weight: str | None = None
     format: str | None = None
-    """The format of a file, such as "recbole", in place of what its content suggests."""
+    """The format of the file, such as "recbole", if it should not be detected."""
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """Role -> column, for the roles that were named."""
+        """The named columns by role."""
         return named(
             user=self.user, item=self.item, grade=self.grade, timestamp=self.timestamp,
             list=self.list_key, weight=self.weight,
@@ -54,22 +55,22 @@ class Interactions:
 
     @property
     def users(self) -> None:
-        """Interactions say nothing about lists that hold none."""
+        """None: interactions do not mention users without interactions."""
         return None
 
     @property
     def ordered(self) -> bool:
-        """The rows of interactions are in no particular order."""
+        """False: interactions are not ranked."""
         return False
 
 
 def named(**columns: str | None) -> dict[str, str]:
-    """Role -> column, for the roles that were named."""
+    """Return the named columns by role, without roles that are None."""
     return {role: name for role, name in columns.items() if name is not None}
 
 
 class Wrapped(Protocol):
-    """A source with explicit column names around it, such as `Interactions` or `Lists`."""
+    """A wrapper that adds explicit column names to a source, such as `Interactions` or `Lists`."""
 
     @property
     def source(self) -> object:
@@ -77,21 +78,21 @@ class Wrapped(Protocol):
 
     @property
     def columns(self) -> Mapping[str, str]:
-        """The columns that were named, by role."""
+        """The named columns by role."""
 
     @property
     def users(self) -> object | None:
-        """The keys of all lists handed over, if they were given."""
+        """The keys of all lists, including empty ones, if they are given."""
 
     @property
     def ordered(self) -> bool:
-        """Whether the rows of each list stand in its order."""
+        """Whether the rows of each list are in ranked order."""
 
 
 def is_wrapped(source: object) -> TypeGuard[Wrapped]:
     """Whether the source is a wrapper.
 
-    The type of `columns` is looked at because a frame has an attribute of that name too.
+    The check includes the type of `columns`, because frames have an attribute with that name too.
     """
     has_all = all(hasattr(source, name) for name in ("source", "columns", "users", "ordered"))
     return has_all and isinstance(getattr(source, "columns", None), Mapping)
@@ -99,50 +100,53 @@ def is_wrapped(source: object) -> TypeGuard[Wrapped]:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source that is open: its column names are known, its values are not yet read.
+    """An open source: its column names are known, but its values have not been read.
 
-    So that columns nobody asked for are never read, parsed or copied.
+    Columns that are not needed are therefore never read, parsed or copied.
     """
 
     label: str
     names: Sequence[str]
     take: Callable[[Mapping[str, str]], pl.DataFrame]
-    """From new name -> name in the source to a frame with the new names."""
+    """Read columns: takes {new name: name in the source}, returns a frame with the new names."""
     roles: Mapping[str, str] | None = None
-    """Role -> name, where position or format decides and not the name; None: names decide."""
+    """Role -> column, if position or format decides the roles; None if the names decide."""
     anonymous: bool = False
-    """The columns have no names in the source: `names` are canonical and cannot be chosen."""
+    """Whether the source has no column names; `names` are then canonical and cannot be chosen."""
     given: bool = False
     text: bool = False
     handed: pl.Series | None = None
     hint: str = ""
-    """What to say beside an error about its columns."""
+    """Extra advice for errors about its columns."""
     recognised: str = ""
-    """The format of a file, and what says that it is one."""
+    """The format of the file, and how it was detected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose columns are recognised: canonical names, as Polars."""
+    """A table with canonical column names, as a Polars frame."""
 
     frame: pl.DataFrame
     """Canonical columns only, rows in the order of the source. An id column without any value has
-    the dtype Null, because nothing says what it would hold."""
+    the dtype Null, because its type is unknown."""
     columns: Mapping[str, str]
-    """Canonical name -> the name in the source; empty where there was none (the keys of a dict)."""
+    """Canonical name -> name in the source; empty if there is none, as for the keys of a dict."""
     source: str
-    """The source in words: "recs.parquet", "pandas DataFrame", "dict of lists"."""
+    """A description of the source: "recs.parquet", "pandas DataFrame", "dict of lists"."""
     given: bool
-    """Rows of one list stand in the order of the list."""
+    """Whether the rows of each list are in ranked order."""
     text: bool
-    """Ids come from untyped text: they are String, or integers where all of them are written the
-    plain way, and may take the type of the other side."""
+    """Whether ids come from untyped text. They are then String, or integers if all of them are
+    plain integers, and can take the type of the ids in another table."""
     handed: pl.Series | None
-    """Keys of all lists handed over, also empty ones; None if unknown."""
+    """Keys of all lists, including empty ones; None if unknown."""
     recognised: str = ""
-    """The format of a file, and why it was taken for one; empty for what was in memory."""
+    """The format of the file, and how it was detected; empty for a source in memory."""
     left: tuple[str, ...] = ()
-    """The columns of the source that are not looked at."""
+    """The columns of the source that were not read."""
+    unclear: tuple[str, ...] = ()
+    """Columns of numbers among them that may be the scores or ranks of predictions without any, or
+    the grades of a truth without any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,26 +159,34 @@ class Inputs:
     items: Table | None = None
     users: Table | None = None
     weights: Table | None = None
+    train_targets: Table | None = None
+    """the classes that the training data of logits had as targets, which say how popular a class
+    is and mask nothing"""
     dense: Dense | None = None
-    """the scores, if they are dense; `predictions` then has one row for each of theirs"""
+    """dense scores, if any; `predictions` then has one row per row of scores"""
     seen: Ragged | None = None
-    """the cells of the scores that training held"""
+    """the cells of the scores whose user and item are in the training data"""
     recorded: Integers | None = None
-    """(rows, places) the columns in an order that was recorded, in place of the logits' own"""
+    """(rows, ranks) the columns in a recorded order that replaces the order of the logits"""
     beside: Callable[[], Floats] | None = None
     """(rows of the predictions) the scores of lists that were recorded in another order"""
     lists: Literal["cut", "complete"] = "cut"
-    """whether lists that were handed over end somewhere, or hold all that could be ranked"""
+    """whether lists are cut off at some rank, or contain every item that could be ranked"""
     key: str = "user"
-    """what tells lists apart"""
+    """the column that identifies a list"""
     offered: Mapping[str, Any] | None = None
-    """where candidates came from; None if all items compete"""
+    """the origin of the candidates; None if all items are candidates"""
     ledger: Ledger = field(default_factory=Ledger)
-    """what was met while tables were brought into this form"""
-    left: Literal["all", "some"] = "all"
-    """whether these are all lists that came together, or what is left of lists once judged"""
+    """what was counted while the tables were read"""
+    left: Literal["all", "batch", "some"] = "all"
+    """whether these are all lists, a batch of them, or a subset of lists that were judged before"""
 
-    def given(self) -> dict[str, Table]:
-        """The tables that were handed over, by name."""
+    def may_lack_truth(self, convention: Convention) -> bool:
+        """Return whether no list needs truth: in a batch, if lists without truth count."""
+        needed = self.left == "batch" and convention.truth_needed != "none"
+        return self.left != "all" and not needed
+
+    def tables(self) -> dict[str, Table]:
+        """Return the given tables by name."""
         named = {side: getattr(self, side, None) for side in get_args(What)}
         return {side: table for side, table in named.items() if table is not None}

@@ -1,1 +1,1 @@
-"""Engines run an evaluation; they hold no formulas."""
+"""Running an evaluation, from inputs to results. The formulas of metrics are elsewhere."""

@@ -1,9 +1,9 @@
-"""What slices go by: axes as people write them, where their values come from, and which list or row
-belongs to which slice.
+"""The axes of slices: how to write them, where their values come from, and which list or row is in
+which slice.
 
-`gender` parts by the values of a column, `price:10,50` by edges, `activity:4` into four parts of
-equal size, `gender+activity:2` by both at once. Values stand in tables of users and items, in
-training, or in the truth.
+`gender` makes a slice of each value of a column, `price:10,50` cuts at edges, `activity:4` makes
+four slices of equal size, and `gender+activity:2` crosses both. Values come from the tables of
+users and items, the training data, the truth or the predictions.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts
-from rectitude.data.ids import Column, among, numbered
+from rectitude.data.ids import Column, number_ids, occurs_in
 from rectitude.data.table import ATTRIBUTE, Inputs, Table
-from rectitude.data.times import ticks_by, times
-from rectitude.errors import BadName, BadTable, MissingNeed, UnknownName, unknown_name
-from rectitude.evaluation.restrict import named as names_of
-from rectitude.evaluation.restrict import table_made
+from rectitude.data.times import convert_times, ticks_by
+from rectitude.errors import BadArgument, BadName, BadTable, MissingNeed, UnknownName, unknown_name
+from rectitude.evaluation.restrict import make_table
+from rectitude.evaluation.restrict import name_cells as names_of
 from rectitude.judge.align import Aligned
 from rectitude.judge.attributes import Attributes, Memberships
 from rectitude.parallel import Once
@@ -35,54 +35,56 @@ Of = Literal["lists", "rows"]
 NO_VALUE = "no value"
 NOT_IN_TRAIN = "not in train"
 MOST_VALUES = 50
-"""how many values of a column are slices of their own; more must be cut"""
+"""the largest number of distinct values that each get a slice; a column with more must be cut"""
 MOST_PARTS = 100
+MOST_CROSSED = 8
+"""the largest number of attributes whose slices are crossed"""
 _ABOUT = re.compile(r"(?P<name>.+?)(?::(?P<cut>[-+]?\d[-+0-9.,:eTZ ]*))?")
-_EXAMPLE = "such as gender, activity:4, price:10,50,100 or gender+activity:2."
+_EXAMPLE = "a name such as gender, activity:4, price:10,50,100 or gender+activity:2."
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One thing to part by: its name, and how its values are cut, if they are."""
+    """One attribute to slice by: its name, and how its values are cut, if they are."""
 
     name: str
     parts: int | None = None
-    """so many parts of about equal size"""
+    """cut into this many slices of about equal size"""
     edges: tuple[float | str, ...] = ()
-    """where parts begin: numbers, or dates as text"""
+    """where slices begin: numbers, or dates as text"""
 
     def __str__(self) -> str:
-        cut = ",".join(e if isinstance(e, str) else _number(e) for e in self.edges)
+        cut = ",".join(e if isinstance(e, str) else _format_number(e) for e in self.edges)
         cut += "," if len(self.edges) == 1 and not isinstance(self.edges[0], str) else ""
         return self.name + (f":{self.parts or cut}" if self.parts or cut else "")
 
 
 @dataclass(frozen=True, slots=True)
 class CodedAxis:
-    """Which labels each list, or each row of the truth, has on one axis."""
+    """The labels of each list, or of each row of the truth, on one axis."""
 
     unit: Integers
-    """(pairs,) ascending"""
+    """(pairs,) the list or row, ascending"""
     number: Integers
     """(pairs,) the number of the label"""
     labels: tuple[str, ...]
     fixed: bool
-    """whether the labels come from edges, so that they are the same for all data"""
+    """whether the labels come from edges and so do not depend on the data"""
 
 
 @dataclass(frozen=True, slots=True)
 class Slicing:
-    """A slicing of one evaluation: who belongs to which slice."""
+    """A slicing of one evaluation: which lists or rows are in which slice."""
 
     name: str
     of: Of
-    """what a slice is a part of: the lists, or the rows of the truth"""
+    """what a slice is a subset of: the lists, or the rows of the truth"""
     keys: tuple[tuple[str, ...], ...]
     """(slices,) the label on each axis"""
     members: tuple[Integers, ...]
     """(slices,) the numbers of lists or of rows of the truth, ascending"""
     orders: tuple[tuple[str, ...] | None, ...]
-    """(axes,) all labels in their order where they come from edges, else None"""
+    """(axes,) all labels in order if they come from edges, else None"""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -91,69 +93,78 @@ class Slicing:
 
 
 def label(key: tuple[str, ...]) -> str:
-    """The name of a slice, from its label on each axis."""
+    """Return the name of a slice, from its label on each axis."""
     return ", ".join(key)
 
 
 def parse_slicing(given: object) -> tuple[Axis, ...]:
-    """One slicing: a text, an `Axis`, or several of these, which are crossed.
+    """Parse one slicing: text, an `Axis`, or several of these, which are crossed.
 
-    >>> parse("gender+price:10,50")
+    >>> parse_slicing("gender+price:10,50")
     (Axis(name='gender', parts=None, edges=()), Axis(name='price', parts=None, edges=(10.0, 50.0)))
     """
+    axes: tuple[Axis, ...] = ()
     if isinstance(given, Axis):
-        return (given,)
-    if isinstance(given, str):
-        return tuple(_axis(word) for word in re.split(r"\+(?!\d)", given))
-    if isinstance(given, Iterable):
-        axes = tuple(axis for one in given for axis in parse_slicing(one))
-        if axes:
-            return axes
-    raise BadName(f"{given!r} is no slicing.", _EXAMPLE)
+        axes = (given,)
+    elif isinstance(given, str):
+        axes = tuple(_parse_axis(word) for word in re.split(r"\+(?!\d)", given))
+    elif isinstance(given, Iterable):
+        axes = tuple(axis for element in given for axis in parse_slicing(element))
+    if not axes:
+        raise BadName(f"{given!r} is not a valid slice specification.", _EXAMPLE)
+    if len(axes) > MOST_CROSSED:
+        raise BadName(
+            f"the slices {name_axes(axes[:3])}+... cross {len(axes)} attributes.",
+            f"at most {MOST_CROSSED}; more leave hardly a list in each slice.",
+        )
+    return axes
 
 
 def parse_slicings(given: object) -> list[tuple[Axis, ...]]:
-    """Several slicings; what is nested is crossed."""
+    """Parse several ways to slice. Nested ones are crossed."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
-    every: Iterable[object] = given if several else () if given is None else (given,)  # type: ignore[assignment]
-    found = [parse_slicing(one) for one in every]
-    names = [named(axes) for axes in found]
+    requests: Iterable[object] = given if several else () if given is None else (given,)  # type: ignore[assignment]
+    slicings = [parse_slicing(slicing) for slicing in requests]
+    names = [name_axes(axes) for axes in slicings]
     for name in names:
         if names.count(name) > 1:
-            raise BadName(f"the slices {name!r} were asked for twice.", "each once.")
-    return found
+            raise BadName(f"the slices {name!r} are requested twice.", "each kind of slice once.")
+    return slicings
 
 
-def named(axes: Sequence[Axis]) -> str:
-    """A slicing as `parse` reads it."""
+def name_axes(axes: Sequence[Axis]) -> str:
+    """Return the name of a slicing, which `parse_slicing` can read."""
     return "+".join(map(str, axes))
 
 
-def kept_columns(slicings: Sequence[Sequence[Axis]]) -> tuple[str, ...]:
-    """The columns of predictions and truth that may be needed."""
+def columns_of_axes(slicings: Sequence[Sequence[Axis]]) -> tuple[str, ...]:
+    """Return the columns of predictions and truth that slices may need."""
     names = [axis.name for axes in slicings for axis in axes]
     bare = [name.removeprefix("truth.").removeprefix("predictions.") for name in names]
     return tuple(dict.fromkeys([*names, *bare]))
 
 
-def _axis(word: str) -> Axis:
-    found = _ABOUT.fullmatch(word.strip())
-    if found is None:
-        raise BadName(f"{word!r} is no slicing.", _EXAMPLE)
-    name, cut = found["name"].strip(), found["cut"]
+def _parse_axis(word: str) -> Axis:
+    match = _ABOUT.fullmatch(word.strip())
+    if match is None:
+        raise BadName(f"{word!r} is not a valid slice specification.", _EXAMPLE)
+    name, cut = match["name"].strip(), match["cut"]
     if cut is None:
         return Axis(name)
     if cut.isdecimal():
         if not 2 <= int(cut) <= MOST_PARTS:
             raise BadName(
-                f"{word!r} asks for {cut} parts.",
-                f"from 2 to {MOST_PARTS}; a single edge is written with a comma: {name}:{cut},",
+                f"{word!r} sets the number of slices to {cut}.",
+                f"a number from 2 to {MOST_PARTS}.",
+                f"to cut at the single edge {cut}, add a comma: {name}:{cut},",
             )
         return Axis(name, int(cut))
-    return Axis(name, edges=tuple(_edge(edge.strip(), word) for edge in cut.split(",") if edge))
+    return Axis(
+        name, edges=tuple(_parse_edge(edge.strip(), word) for edge in cut.split(",") if edge)
+    )
 
 
-def _edge(text: str, word: str) -> float | str:
+def _parse_edge(text: str, word: str) -> float | str:
     try:
         return float(text)
     except ValueError:
@@ -161,212 +172,224 @@ def _edge(text: str, word: str) -> float | str:
     try:
         datetime.fromisoformat(text)
     except ValueError as error:
-        raise BadName(f"{word!r} has the edge {text!r}.", "numbers, or dates.") from error
+        raise BadName(f"{word!r} has the edge {text!r}.", "a number or a date.") from error
     return text
 
 
 def quantiles(values: Floats, parts: int, name: str) -> Floats:
-    """Where parts of about equal size begin; equal values stay together.
+    """Return the edges of slices of about equal size. Equal values stay in the same slice.
 
-    There are fewer edges than asked for where many values are equal.
+    There are fewer edges than requested if many values are equal.
     """
     ordered = np.sort(values)
     above = ordered[ordered > ordered[0]] if len(ordered) else ordered
     if not len(above):
-        known = f"all {len(values):,} values are {_number(ordered[0])}" if len(values) else ""
+        reason = (
+            f"all {len(values):,} values are {_format_number(ordered[0])}" if len(values) else ""
+        )
         raise BadTable(
-            f"{name!r} cannot be cut into {parts} parts: {known or 'there is no value'}.",
+            f"{name!r} cannot be cut into {parts} slices: {reason or 'it has no values'}.",
             "at least two different values.",
         )
-    wanted = np.arange(1, parts) * len(ordered) / parts
-    at = ordered[wanted.astype(int)]
-    before = np.searchsorted(ordered, at)
-    after = np.searchsorted(ordered, at, side="right")
-    later = (wanted - before > after - wanted) & (after < len(ordered))
-    at = np.where(later, ordered[np.minimum(after, len(ordered) - 1)], at)
-    return np.unique(np.maximum(at, above[0]))
+    position = np.arange(1, parts) * len(ordered) / parts
+    edge = ordered[position.astype(int)]
+    before = np.searchsorted(ordered, edge)
+    after = np.searchsorted(ordered, edge, side="right")
+    later = (position - before > after - position) & (after < len(ordered))
+    edge = np.where(later, ordered[np.minimum(after, len(ordered) - 1)], edge)
+    return np.unique(np.maximum(edge, above[0]))
 
 
-def ranges(shown: Sequence[str]) -> tuple[str, ...]:
-    """The parts between edges, in words; an edge belongs to the part above it."""
-    between = [f"{low} to < {high}" for low, high in pairwise(shown)]
-    return (f"< {shown[0]}", *between, f">= {shown[-1]}")
+def ranges(edges: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels of the ranges between edges; an edge belongs to the range above it."""
+    between = [f"{low} to < {high}" for low, high in pairwise(edges)]
+    return (f"< {edges[0]}", *between, f">= {edges[-1]}")
 
 
-def shown(edges: Iterable[float]) -> list[str]:
-    """Edges as people read them: short where that tells them apart."""
-    every = list(edges)
-    short = [_number(edge, ".4g") for edge in every]
-    return short if len(set(short)) == len(short) else [_number(edge) for edge in every]
+def format_edges(edges: Iterable[float]) -> list[str]:
+    """Format edges for display, with four digits if they still differ."""
+    numbers = list(edges)
+    short = [_format_number(edge, ".4g") for edge in numbers]
+    return short if len(set(short)) == len(short) else [_format_number(edge) for edge in numbers]
 
 
-def _number(value: float, form: str = "") -> str:
+def _format_number(value: float, form: str = "") -> str:
     whole = math.isfinite(value) and float(value).is_integer()
     return str(int(value)) if whole else format(float(value), form)
 
 
-def crossed(name: str, of: Of, axes: Sequence[CodedAxis]) -> Slicing:
-    """The slices of all axes together. A single axis with edges keeps its empty parts."""
+def cross_axes(name: str, of: Of, axes: Sequence[CodedAxis]) -> Slicing:
+    """Return the slices of all axes together. A single axis with edges keeps its empty slices."""
     unit, code = axes[0].unit, axes[0].number
+    labels = [(text,) for text in axes[0].labels]
     for axis in axes[1:]:
-        unit, left, right = _joined(unit, axis.unit)
-        code = code[left] * len(axis.labels) + axis.number[right]
+        unit, left, right = _join_units(unit, axis.unit)
+        pairs = code[left] * len(axis.labels) + axis.number[right]
+        # Only those that occur are numbered: the product of many axes has no 64-bit number.
+        used, code = np.unique(pairs, return_inverse=True)
+        numbers = zip(*np.divmod(used, len(axis.labels)), strict=True)
+        labels = [(*labels[before], axis.labels[number]) for before, number in numbers]
     order = np.argsort(code, kind="stable")
     starts = run_starts(code[order])
-    sizes = [len(axis.labels) for axis in axes]
-    found: dict[tuple[str, ...], Integers] = {}
-    for number, mine in zip(code[order][starts], np.split(unit[order], starts[1:]), strict=False):
-        at = np.unravel_index(number, sizes)
-        found[tuple(axis.labels[n] for axis, n in zip(axes, at, strict=True))] = mine
+    members: dict[tuple[str, ...], Integers] = {}
+    for number, units in zip(code[order][starts], np.split(unit[order], starts[1:]), strict=False):
+        members[labels[number]] = units
     if len(axes) == 1 and axes[0].fixed:
-        found = {(text,): unit[:0] for text in axes[0].labels[:-1]} | found
+        members = {(text,): unit[:0] for text in axes[0].labels[:-1]} | members
     orders = tuple(axis.labels if axis.fixed else None for axis in axes)
-    keys = in_order(found, orders)
-    return Slicing(name, of, tuple(keys), tuple(found[key] for key in keys), orders)
+    keys = in_order(members, orders)
+    return Slicing(name, of, tuple(keys), tuple(members[key] for key in keys), orders)
 
 
-def _joined(one: Integers, other: Integers) -> tuple[Integers, Integers, Integers]:
-    """All pairs of places with the same unit: the unit, and both places. Both sides ascend."""
-    size = max(int(one.max(initial=-1)), int(other.max(initial=-1))) + 1
-    times = np.bincount(other, minlength=size)
-    start = np.cumsum(times) - times
-    left = np.repeat(np.arange(len(one)), times[one])
-    nth = np.arange(len(left)) - np.repeat(np.cumsum(times[one]) - times[one], times[one])
-    return one[left], left, start[one[left]] + nth
+def _join_units(left_units: Integers, right_units: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return all pairs of positions with the same unit: the unit, and the position on each side.
+    Both sides are ascending."""
+    size = max(int(left_units.max(initial=-1)), int(right_units.max(initial=-1))) + 1
+    counts = np.bincount(right_units, minlength=size)
+    start = np.cumsum(counts) - counts
+    left = np.repeat(np.arange(len(left_units)), counts[left_units])
+    nth = np.arange(len(left)) - np.repeat(
+        np.cumsum(counts[left_units]) - counts[left_units], counts[left_units]
+    )
+    return left_units[left], left, start[left_units[left]] + nth
 
 
 def in_order(
     keys: Iterable[tuple[str, ...]], orders: Sequence[tuple[str, ...] | None]
 ) -> list[tuple[str, ...]]:
-    """Slices in the order of their edges, or of their values: numbers by size, no value last."""
-    every = list(keys)
-    known = [
-        _by_value(sorted({key[place] for key in every})) if order is None else order
-        for place, order in enumerate(orders)
+    """Sort slices by their edges, or by their values: numbers by size, missing values last."""
+    slices = list(keys)
+    label_orders = [
+        _sort_labels(sorted({key[axis] for key in slices})) if order is None else order
+        for axis, order in enumerate(orders)
     ]
-    at = [{text: n for n, text in enumerate(order)} for order in known]
-    return sorted(every, key=lambda key: tuple(at[n][text] for n, text in enumerate(key)))
+    positions = [{text: n for n, text in enumerate(order)} for order in label_orders]
+    return sorted(slices, key=lambda key: tuple(positions[n][text] for n, text in enumerate(key)))
 
 
-def _by_value(texts: Sequence[str]) -> list[str]:
-    there = [text for text in texts if text != NO_VALUE]
+def _sort_labels(texts: Sequence[str]) -> list[str]:
+    values = [text for text in texts if text != NO_VALUE]
     try:
-        there.sort(key=float)
+        values.sort(key=float)
     except ValueError:
-        there.sort()
-    return [*there, *([NO_VALUE] if NO_VALUE in texts else [])]
+        values.sort()
+    return [*values, *([NO_VALUE] if NO_VALUE in texts else [])]
 
 
 _MICROSECONDS = 10**6
 _UNIX = 10**8
-"""numbers below so many seconds (of 1973) may be something else than Unix times"""
+"""numbers below this many seconds (in the year 1973) may not be Unix times"""
 
 
-def labelled(axis: Axis, about: Attributes, column: str, entry: Integers) -> CodedAxis:
-    """The labels of units, from the column of the entry that each belongs to."""
+def label_units(axis: Axis, about: Attributes, column: str, entry: Integers) -> CodedAxis:
+    """Label each unit by the column value of its entry."""
     if not (axis.parts or axis.edges):
-        return _by_values(axis, about.memberships(column), entry, about.size)
+        return _code_by_value(axis, about.memberships(column), entry, about.size)
     if about.table is None:
-        return cut_by(axis, about.values(column), entry)  # says what is missing
-    table, dated = _in_numbers(axis, about.table, column)
+        return cut_by(axis, about.values(column), entry)  # raises: the column is missing
+    table, dated = _dates_to_numbers(axis, about.table, column)
     values = replace(about, table=table, kept=Once()).values(column)
     return cut_by(axis, values, entry, dated=dated)
 
 
-def _in_numbers(axis: Axis, table: Table, column: str) -> tuple[Table, bool]:
-    """The table with dates as microseconds, and whether the column held any."""
+def _dates_to_numbers(axis: Axis, table: Table, column: str) -> tuple[Table, bool]:
+    """Return the table with dates as microseconds, and whether the column contained dates."""
     values = table.frame[column]
     if not (values.dtype.is_temporal() or any(isinstance(edge, str) for edge in axis.edges)):
         return table, False
-    there = values.is_not_null()
-    read = times(values.filter(there), table.source)
+    present = values.is_not_null()
+    moments = convert_times(values.filter(present), table.source)
     numbers = np.full(len(values), np.nan)
-    numbers[there.to_numpy()] = read.to_physical().cast(pl.Float64).to_numpy()
+    numbers[present.to_numpy()] = moments.to_physical().cast(pl.Float64).to_numpy()
     frame = table.frame.with_columns(pl.Series(column, numbers))
-    return replace(table, frame=frame), read.dtype.is_temporal()
+    return replace(table, frame=frame), moments.dtype.is_temporal()
 
 
 def cut_by(
     axis: Axis, values: Floats, entry: Integers, missing: str = NO_VALUE, dated: bool = False
 ) -> CodedAxis:
-    """The labels of units by the value of the entry that each belongs to, cut by edges or into
-    parts of as many entries."""
-    there = values[~np.isnan(values)]
+    """Label each unit by the value of its entry, cut at edges or into slices with an equal number
+    of entries."""
+    present = values[~np.isnan(values)]
     if axis.parts:
-        edges = quantiles(there, axis.parts, axis.name)
-        words = _words(axis, edges, dated)
+        edges = quantiles(present, axis.parts, axis.name)
+        names = _format_labels(axis, edges, dated)
     else:
-        second = _MICROSECONDS if dated else ticks_by(float(there.max(initial=0)))
-        edges = np.array([_moment(edge, second) for edge in axis.edges])
-        words = [e if isinstance(e, str) else shown([e])[0] for e in axis.edges]
+        second = _MICROSECONDS if dated else ticks_by(float(present.max(initial=0)))
+        edges = np.array([_to_ticks(edge, second) for edge in axis.edges])
+        names = [e if isinstance(e, str) else format_edges([e])[0] for e in axis.edges]
     if np.any(edges[1:] <= edges[:-1]):
-        raise BadName(f"the edges of {str(axis)!r} do not ascend.", "edges from low to high.")
-    mine = values[entry]
-    number = np.searchsorted(edges, mine, side="right")
-    number[np.isnan(mine)] = len(edges) + 1
-    return CodedAxis(np.arange(len(mine)), number, (*ranges(words), missing), fixed=True)
+        raise BadName(f"the edges of {str(axis)!r} are not ascending.", "edges from low to high.")
+    unit_values = values[entry]
+    number = np.searchsorted(edges, unit_values, side="right")
+    number[np.isnan(unit_values)] = len(edges) + 1
+    return CodedAxis(np.arange(len(unit_values)), number, (*ranges(names), missing), fixed=True)
 
 
-def _words(axis: Axis, edges: Floats, dated: bool) -> list[str]:
-    """Edges as people read them; numbers that are Unix times as dates, too."""
+def _format_labels(axis: Axis, edges: Floats, dated: bool) -> list[str]:
+    """Format edges for display; Unix times are shown as dates."""
     second = _MICROSECONDS if dated else ticks_by(float(edges.max()))
     if dated or (axis.name == "time" and edges.min() >= _UNIX * second):
-        return [_day(edge) for edge in (edges * (_MICROSECONDS / second)).tolist()]
-    return shown(edges.tolist())
+        return [_format_day(edge) for edge in (edges * (_MICROSECONDS / second)).tolist()]
+    return format_edges(edges.tolist())
 
 
-def _moment(edge: float | str, second: int) -> float:
+def _to_ticks(edge: float | str, second: int) -> float:
     if not isinstance(edge, str):
         return edge
     when = datetime.fromisoformat(edge)
     return when.replace(tzinfo=when.tzinfo or UTC).timestamp() * second
 
 
-def _day(microseconds: float) -> str:
+def _format_day(microseconds: float) -> str:
     when = datetime.fromtimestamp(microseconds / _MICROSECONDS, tz=UTC).replace(tzinfo=None)
     return when.isoformat(sep=" ").removesuffix(" 00:00:00")
 
 
-def _by_values(axis: Axis, found: Memberships, entry: Integers, size: int) -> CodedAxis:
-    """Every value a slice; a unit with several stands in several, one with none in its own."""
-    if not len(found.number):
-        nothing = np.zeros(len(entry), np.int64)
-        return CodedAxis(np.arange(len(entry)), nothing, (NO_VALUE,), fixed=False)
-    times_each = np.bincount(found.entry, minlength=size)
-    start = np.cumsum(times_each) - times_each
-    mine = times_each[entry]
-    length = np.maximum(mine, 1)
+def _code_by_value(axis: Axis, memberships: Memberships, entry: Integers, size: int) -> CodedAxis:
+    """Make a slice of every value. A unit with several values is in several slices; a unit without
+    one is in the slice for missing values."""
+    if not len(memberships.number):
+        zeros = np.zeros(len(entry), np.int64)
+        return CodedAxis(np.arange(len(entry)), zeros, (NO_VALUE,), fixed=False)
+    counts = np.bincount(memberships.entry, minlength=size)
+    start = np.cumsum(counts) - counts
+    unit_counts = counts[entry]
+    length = np.maximum(unit_counts, 1)
     unit = np.repeat(np.arange(len(entry)), length)
     nth = np.arange(len(unit)) - np.repeat(np.cumsum(length) - length, length)
-    at = np.minimum(start[entry][unit] + nth, len(found.number) - 1)
-    number = np.where(mine[unit] > 0, found.number[at], len(found.names))
+    position = np.minimum(start[entry][unit] + nth, len(memberships.number) - 1)
+    number = np.where(unit_counts[unit] > 0, memberships.number[position], len(memberships.names))
     many = len(distinct(number))
     if many > MOST_VALUES:
-        raise BadName(
+        raise BadArgument(
             f"{axis.name!r} has {many:,} different values.",
-            f"at most {MOST_VALUES}, or numbers that are cut: {axis.name}:4 or "
-            f"{axis.name}:10,50,100.",
+            f"at most {MOST_VALUES}.",
+            f"if they are numbers, cut them into groups: {axis.name}:4 or {axis.name}:10,50,100.",
         )
-    return CodedAxis(unit, number, (*map(_text, found.names.to_list()), NO_VALUE), fixed=False)
+    return CodedAxis(
+        unit, number, (*map(_format_value, memberships.names.to_list()), NO_VALUE), fixed=False
+    )
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return shown([value])[0] if isinstance(value, float) else str(value)
+    return format_edges([value])[0] if isinstance(value, float) else str(value)
 
 
 OWN = {"known": "row", "activity": "user", "popularity": "item", "time": "row"}
-"""what there is without any column, and what has it"""
-_HAVE = {"users": "user", "items": "item", "truth": "list", "predictions": "list"}
-"""what the rows of a table are about"""
-_BESIDE = ("grade", "timestamp", "score", "rank")
-"""columns of predictions and truth that have a role and may be gone by all the same"""
-_USUAL_PARTS = 4
+"""built-in axes that need no column, and what each describes"""
+_DESCRIBES = {"users": "user", "items": "item", "truth": "list", "predictions": "list"}
+"""what the rows of a table describe"""
+_ROLES = ("grade", "timestamp", "score", "rank")
+"""columns of predictions and truth that have a role but can also define slices"""
+_DEFAULT_PARTS = 4
 
 
-class _Place(NamedTuple):
-    """Where the values of an axis stand, and what has them: a user, an item, a list or a row."""
+class _Origin(NamedTuple):
+    """Where the values of an axis come from, and what has them: a user, an item, a list or a
+    row."""
 
     kind: str
     table: str = ""
@@ -374,7 +397,7 @@ class _Place(NamedTuple):
 
 
 class _Units(NamedTuple):
-    """What is parted, and what tells the users, items and lists behind it."""
+    """What is sliced, and the inputs that give its users, items and lists."""
 
     of: Of
     sources: Inputs
@@ -382,43 +405,50 @@ class _Units(NamedTuple):
 
 
 def require_axes(slicings: Sequence[Sequence[Axis]], sources: Inputs) -> None:
-    """Refuse what cannot be parted by before anything is computed."""
+    """Raise an error for axes that cannot be used, before anything is computed."""
     for axis in [axis for axes in slicings for axis in axes]:
-        _place(axis, sources)
+        _find_origin(axis, sources)
         if axis.name in ("known", "activity", "popularity"):
             train_of(sources)
+        if axis.name == "activity" and _has_targets(sources):
+            raise MissingNeed(
+                "activity is counted per user, and rows of logits have no users.",
+                "popularity, or a column of users= with one row per row of logits.",
+            )
 
 
 def slicing_of(axes: Sequence[Axis], sources: Inputs, sides: Aligned) -> Slicing:
-    """Who belongs to which slice; of rows of the truth if any axis is about these or items."""
-    found = [_place(axis, sources) for axis in axes]
-    of: Of = "rows" if any(place.kind in ("item", "row") for place in found) else "lists"
+    """Return which list or row is in which slice. Slices are subsets of the rows of the truth if
+    any axis describes rows or items; logits have one target per list, so these are lists too."""
+    origins = [_find_origin(axis, sources) for axis in axes]
+    of_rows = any(origin.kind in ("item", "row") for origin in origins)
+    of: Of = "rows" if of_rows and not _has_targets(sources) else "lists"
     units = _Units(of, sources, sides)
-    coded = [_coded(axis, place, units) for axis, place in zip(axes, found, strict=True)]
-    return crossed(named(axes), of, coded)
+    coded = [_code_units(axis, origin, units) for axis, origin in zip(axes, origins, strict=True)]
+    return cross_axes(name_axes(axes), of, coded)
 
 
-def _place(axis: Axis, sources: Inputs) -> _Place:
+def _find_origin(axis: Axis, sources: Inputs) -> _Origin:
     if axis.name in OWN:
-        return _Place(OWN[axis.name], column=axis.name)
+        return _Origin(OWN[axis.name], column=axis.name)
     side, dot, column = axis.name.partition(".")
-    if dot and side in _HAVE and column in _columns(sources, side):
-        return _Place("row" if side == "truth" else _HAVE[side], side, column)
-    having = [side for side in _HAVE if axis.name in _columns(sources, side)]
+    if dot and side in _DESCRIBES and column in _usable_columns(sources, side):
+        return _Origin("row" if side == "truth" else _DESCRIBES[side], side, column)
+    having = [side for side in _DESCRIBES if axis.name in _usable_columns(sources, side)]
     if having == ["truth", "predictions"]:
         having = ["truth"]
     if not having:
-        raise _unknown(axis.name, sources)
+        raise _unknown_axis(axis.name, sources)
     if len(having) > 1:
-        raise BadName(
+        raise BadArgument(
             f"{axis.name!r} is a column of {' and of '.join(having)}.",
-            f"one of them: {' or '.join(f'{side}.{axis.name}' for side in having)}.",
+            f"the name of one of them: {' or '.join(f'{side}.{axis.name}' for side in having)}.",
         )
-    return _Place(_HAVE[having[0]], having[0], axis.name)
+    return _Origin(_DESCRIBES[having[0]], having[0], axis.name)
 
 
-def _columns(sources: Inputs, side: str) -> dict[str, str]:
-    """The columns of a table that slices may go by, and what they are called there."""
+def _usable_columns(sources: Inputs, side: str) -> dict[str, str]:
+    """Return the columns of a table that can define slices, with their names in the frame."""
     table: Table | None = getattr(sources, side)
     if table is None:
         return {}
@@ -426,57 +456,61 @@ def _columns(sources: Inputs, side: str) -> dict[str, str]:
         key = "list" if side == "users" else "item"
         return {name: name for name in table.frame.columns if name != key}
     kept = {n.removeprefix(ATTRIBUTE): n for n in table.frame.columns if n.startswith(ATTRIBUTE)}
-    own = {name: role for role, name in table.columns.items() if name and role in _BESIDE}
-    return own | kept
+    with_role = {name: role for role, name in table.columns.items() if name and role in _ROLES}
+    return with_role | kept
 
 
-def _unknown(name: str, sources: Inputs) -> UnknownName:
-    known = [c for side in _HAVE for c in _columns(sources, side)]
-    left = [c for table in (sources.truth, sources.predictions) for c in table.left]
-    note = "slices go by columns of users=, items=, the truth or the predictions, and by " + (
+def _unknown_axis(name: str, sources: Inputs) -> UnknownName:
+    columns = [c for side in _DESCRIBES for c in _usable_columns(sources, side)]
+    unused = [c for table in (sources.truth, sources.predictions) for c in table.left]
+    note = "use a column of users=, items=, the truth or the predictions, or one of " + (
         ", ".join(OWN) + "."
     )
-    return unknown_name("attribute", name, {*OWN, *known, *left}, "this evaluation", note)
+    return unknown_name("attribute", name, {*OWN, *columns, *unused}, "this evaluation", note)
 
 
-def _coded(axis: Axis, place: _Place, units: _Units) -> CodedAxis:
+def _code_units(axis: Axis, origin: _Origin, units: _Units) -> CodedAxis:
     if axis.name == "known":
-        number = _known(units.sources)
+        number = _flag_known(units.sources)
+        number = number if units.of == "rows" else number[_rows_of_targets(units)]
         return CodedAxis(np.arange(len(number)), number, (*SLICES, NO_VALUE), fixed=True)
     if axis.name in OWN and not (axis.parts or axis.edges):
-        axis = replace(axis, parts=_USUAL_PARTS)
+        axis = replace(axis, parts=_DEFAULT_PARTS)
     if axis.name in ("activity", "popularity"):
-        return _counted(axis, units)
-    if place.kind == "row":
-        return _by_row(axis, place, units)
-    table = _table(place, units.sources)
-    key = "item" if place.kind == "item" else "list"
+        return _count_train(axis, units)
+    if origin.kind == "row":
+        return _code_rows(axis, origin, units)
+    table = _find_table(origin, units.sources)
+    key = "item" if origin.kind == "item" else "list"
     about = Column.of(table, key)
-    entry, row, size = entries(_ids(place.kind, units), about, place.kind)
+    entry, row, size = entries(_ids_of_units(origin.kind, units), about, origin.kind)
     attributes = Attributes("item" if key == "item" else "user", table, row, size)
-    if place.kind == "list":
-        _require_single(attributes, place)
-    return labelled(axis, attributes, place.column, entry)
+    if origin.kind == "list":
+        _require_single(attributes, origin)
+    return label_units(axis, attributes, origin.column, entry)
 
 
-def _table(place: _Place, sources: Inputs) -> Table:
-    """The table with the column under its own name."""
-    table: Table = getattr(sources, place.table)
-    at = _columns(sources, place.table)[place.column]
-    if place.kind != "list":
+def _find_table(origin: _Origin, sources: Inputs) -> Table:
+    """Return the table, with the column under the name of the axis."""
+    table: Table = getattr(sources, origin.table)
+    name = _usable_columns(sources, origin.table)[origin.column]
+    if origin.kind != "list":
         return table
     if "list" not in table.frame.columns:
         raise MissingNeed(
-            f"{place.column!r} is a column of {place.table}, which does not say of which lists.",
-            f"{place.table} with the column {sources.key!r}.",
+            f"{origin.column!r} is a column of {origin.table}, which has no list keys.",
+            f"{origin.table} with the column {sources.key!r}.",
         )
-    columns = {"list": table.frame["list"], place.column: table.frame[at]}
-    return replace(table_made(columns, table.source), text=table.text)
+    columns = {"list": table.frame["list"], origin.column: table.frame[name]}
+    return replace(make_table(columns, table.source), text=table.text)
 
 
-def _ids(kind: str, units: _Units) -> Column:
-    """The user, item or list of every list, or of every row of the truth."""
+def _ids_of_units(kind: str, units: _Units) -> Column:
+    """Return the user, item or list of every list, or of every row of the truth."""
     sources, sides = units.sources, units.sides
+    if units.of == "lists" and kind == "item":
+        targets = sources.truth.frame["item"].gather(_rows_of_targets(units))
+        return Column(targets, "the targets")
     if units.of == "lists":
         ids = sides.keys if kind == "list" else sides.users.gather(sides.owners)
         return Column(ids, "the lists")
@@ -484,94 +518,128 @@ def _ids(kind: str, units: _Units) -> Column:
     name = {"user": owner_of(sources), "item": "item", "list": "list"}[kind]
     if name not in truth.frame.columns:
         raise MissingNeed(
-            "the truth does not say to which list a row belongs.",
-            f"a truth with the column {sources.key!r}, where lists and items are crossed.",
+            "the truth does not say which list a row belongs to.",
+            f"a truth with the column {sources.key!r}, to cross lists and items.",
         )
     return Column.of(truth, name)
 
 
+def _has_targets(sources: Inputs) -> bool:
+    """Return whether the predictions are logits, with one target per list."""
+    return sources.dense is not None and sources.dense.kind == "logits"
+
+
+def _rows_of_targets(units: _Units) -> Integers:
+    """Return (lists,) the row of the truth with the target of each list."""
+    keys, truth = Column(units.sides.keys, "the lists"), units.sources.truth
+    key, row, size = entries(keys, Column.of(truth, "list"), "list")
+    row_of_key = np.zeros(size, np.int64)
+    row_of_key[row] = np.arange(len(row))
+    rows: Integers = row_of_key[key]
+    return rows
+
+
 def entries(units: Column, table: Column, kind: str) -> tuple[Integers, Integers, int]:
-    """The number of each unit's and each table row's entry, and how many entries there are."""
-    found = numbered({"units": units, "table": table}, kind)
-    return found.numbers["units"], found.numbers["table"], len(found)
+    """Return the entry number of each unit and of each table row, and the number of entries."""
+    numbering = number_ids({"units": units, "table": table}, kind)
+    return numbering.numbers["units"], numbering.numbers["table"], len(numbering)
 
 
-def _require_single(about: Attributes, place: _Place) -> None:
-    column = place.column
+def _require_single(about: Attributes, origin: _Origin) -> None:
+    column = origin.column
     entry = about.memberships(column).entry
     several = distinct(entry[1:][entry[1:] == entry[:-1]])
     if len(several):
         raise BadTable(
             f"{len(several):,} lists have several values of {column!r}.",
-            "one for each list.",
-            f"truth.{column} goes by the rows of the truth." if place.table == "truth" else "",
+            "one value per list.",
+            f"use truth.{column} to slice the rows of the truth."
+            if origin.table == "truth"
+            else "",
         )
 
 
-def _by_row(axis: Axis, place: _Place, units: _Units) -> CodedAxis:
-    """An attribute that every row of the truth has for itself."""
+def _code_rows(axis: Axis, origin: _Origin, units: _Units) -> CodedAxis:
+    """Label rows by an attribute that each row of the truth has."""
     truth = units.sources.truth
-    at = _columns(units.sources, "truth").get(place.column)
-    if at is None and "timestamp" in truth.frame.columns:
-        at = "timestamp"
-    if at is None:
+    name = _usable_columns(units.sources, "truth").get(origin.column)
+    if name is None and "timestamp" in truth.frame.columns:
+        name = "timestamp"
+    if name is None:
         raise MissingNeed(
-            "nothing says when the rows of the truth were.",
-            "a truth with one column of times.",
-            "name it by columns={'timestamp': ...} (--columns timestamp=...).",
+            "the truth has no timestamps.",
+            "a truth with one column of timestamps.",
+            "name the column: columns={'timestamp': ...} (--columns timestamp=...).",
         )
-    values = truth.frame[at]
+    values = truth.frame[name]
     if axis.name == "time":
-        values = times(values, truth.source)
+        values = convert_times(values, truth.source)
     rows = np.arange(len(values))
-    table = table_made({"list": rows, place.column: values}, truth.source)
-    return labelled(axis, Attributes("user", table, rows, len(rows)), place.column, rows)
+    table = make_table({"list": rows, origin.column: values}, truth.source)
+    return label_units(axis, Attributes("user", table, rows, len(rows)), origin.column, rows)
 
 
-def _counted(axis: Axis, units: _Units) -> CodedAxis:
-    """Rows of train of the user, or with the item."""
+def _count_train(axis: Axis, units: _Units) -> CodedAxis:
+    """Label units by the number of training rows of their user, or of their item."""
     sources, train = units.sources, train_of(units.sources)
     kind, key = ("user", "list") if axis.name == "activity" else ("item", "item")
-    told = any("user" in t.frame.columns for t in (sources.predictions, sources.truth))
-    if kind == "user" and sources.key != "user" and not told:
+    has_users = any("user" in t.frame.columns for t in (sources.predictions, sources.truth))
+    if kind == "user" and sources.key != "user" and not has_users:
         raise MissingNeed(
-            f"activity is counted by user, and nothing says whose a {sources.key!r} is.",
-            "a user column beside the list key.",
+            f"activity is counted per user, but the user of each {sources.key!r} is unknown.",
+            "a user column next to the list key.",
         )
-    entry, row, size = entries(_ids(kind, units), Column.of(train, key), kind)
+    entry, row, size = entries(_ids_of_units(kind, units), Column.of(train, key), kind)
     rows = np.bincount(row, minlength=size).astype(np.float64)
     rows[rows == 0] = np.nan
     return cut_by(axis, rows, entry, NOT_IN_TRAIN)
 
 
-def _known(sources: Inputs) -> Integers:
-    """(rows of the truth) what training knows of the user and of the item."""
+def _flag_known(sources: Inputs) -> Integers:
+    """Return whether the user and the item are in the training data, as a code for each row of the
+    truth."""
     truth, train = sources.truth, train_of(sources)
-    user = ~held((truth, owner_of(sources)), (train, "list"), "user")
-    item = ~held((truth, "item"), (train, "item"), "item")
-    number: Integers = user + 2 * item.astype(np.int64)
-    return number
+    user = np.zeros(truth.frame.height, bool)  # rows of logits have no users
+    if not _has_targets(sources):
+        user = ~is_in((truth, owner_of(sources)), (train, "list"), "user")
+    item = ~is_in((truth, "item"), (train, "item"), "item")
+    code: Integers = user + 2 * item.astype(np.int64)
+    return code
 
 
-def held(own: tuple[Table, str], other: tuple[Table, str], what: str) -> Flags:
-    """(rows) whether the id in a column of one table stands in a column of another."""
-    return among(Column.of(*own), Column.of(*other), what)
+def is_in(left: tuple[Table, str], right: tuple[Table, str], what: str) -> Flags:
+    """Return whether each id in a column of one table also occurs in a column of another,
+    (rows,)."""
+    return occurs_in(Column.of(*left), Column.of(*right), what)
 
 
 def owner_of(sources: Inputs) -> str:
-    """The column of the truth that holds users."""
+    """Return the column of the truth that contains users."""
     return "user" if "user" in sources.truth.frame.columns else "list"
 
 
 def train_of(sources: Inputs) -> Table:
-    """What training held, as a table."""
+    """Return the training data as a table."""
     if sources.train is not None:
         return sources.train
+    if _has_targets(sources):
+        return _require_train_targets(sources)
     if sources.seen is None or sources.dense is None:
         raise MissingNeed(
-            "nothing says which users and items are known.",
-            "train= with the training data; a table where there are candidates.",
+            "train= is missing, so known users and items cannot be determined.",
+            "train= with the training data (as a table if candidates= is given).",
         )
     cells, dense = sources.seen, sources.dense
     ids = names_of(dense, *cells.pairs())
-    return table_made({"list": ids.get("user", ids["list"]), "item": ids["item"]}, "train")
+    return make_table({"list": ids.get("user", ids["list"]), "item": ids["item"]}, "train")
+
+
+def _require_train_targets(sources: Inputs) -> Table:
+    if sources.train_targets is None:
+        raise MissingNeed(
+            "train= is missing, so it is unknown how popular each target is.",
+            "train= with the targets of the training data: an array of class numbers, or a table "
+            "of users and items.",
+            "on the command line: --train-targets FILE.",
+        )
+    return sources.train_targets

@@ -1,4 +1,4 @@
-"""What metrics of a full ranking were likely to be, from predictions for sampled candidates."""
+"""Estimates of metrics over all items, from predictions for sampled candidates."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Unpack
 
 import numpy as np
 
-from rectitude.arrays import Integers, running, totals
-from rectitude.candidates.estimators import Estimate, Method, Over, estimate
-from rectitude.candidates.value import Candidates, stored
+from rectitude.arrays import Integers, running_count, sum_by_group
+from rectitude.candidate_sets.estimators import Estimate, Method, Over, estimate
+from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadName, MissingNeed
+from rectitude.errors import BadArgument, MissingNeed
 from rectitude.evaluation.evaluate import plan_of
-from rectitude.evaluation.inputs import Arguments, Reach, given_of, opened
+from rectitude.evaluation.inputs import Arguments, Reach, gather_arguments, open_inputs
 from rectitude.judge.align import align_inputs
 from rectitude.judge.judge import Judging, judge
 from rectitude.judge.judged import Judged
@@ -29,15 +29,21 @@ def estimates(
     over: Over = "users",
     **inputs: Unpack[Arguments],
 ) -> dict[str, Estimate]:
-    """Metrics over all items with their standard errors, by name, where `candidates` are a sample.
+    """Estimate metrics over all items from a sample of `candidates`; return estimates with standard
+    errors, by name.
 
-    The other arguments are those of `evaluate`. Every positive is looked at alone among the
-    negatives of its user; equal scores stand before it, and a positive without a score stands last.
+    The other arguments are those of `evaluate`. Each positive is ranked alone among the negatives
+    of its user. Negatives with the same score rank above it, and a positive without a score ranks
+    last.
     """
     plan = plan_of(predictions, metrics, convention)
-    candidates = _sample(stored(inputs.get("candidates")))
-    given = given_of(predictions, truth, {**inputs, "candidates": candidates}, plan.profile.padding)
-    aligned = align_inputs(opened(given, Reach.of(plan.asked), plan.convention), exact_items=True)
+    candidates = _require_uniform_sample(load_stored(inputs.get("candidates")))
+    given = gather_arguments(
+        predictions, truth, {**inputs, "candidates": candidates}, plan.profile.padding
+    )
+    aligned = align_inputs(
+        open_inputs(given, Reach.of(plan.asked), plan.convention), exact_items=True
+    )
     worst = plan.convention.replace(ties="pessimistic")
     aligned, verdict = judge(aligned, Judging.of(worst), Ledger())
     lists = verdict.judged.at_threshold(worst.relevant_from)
@@ -45,48 +51,52 @@ def estimates(
     ranks, owner = _ranks(lists, negatives)
     items = round(candidates.settings["items_left"]) + 1
     return {
-        str(one.name): estimate(
-            ranks, str(one.name), negatives=negatives, items=items, method=method,
+        str(asked.name): estimate(
+            ranks, str(asked.name), negatives=negatives, items=items, method=method,
             users=aligned.owners[owner], over=over,
         )
-        for one in plan.asked
+        for asked in plan.asked
     }  # fmt: skip
 
 
-def _sample(candidates: object) -> Candidates:
-    """Candidates from which a full ranking can be told, or an error that says why not."""
+def _require_uniform_sample(candidates: object) -> Candidates:
+    """Return candidates that allow estimates over all items. Raise an error for any other
+    candidates."""
     if not isinstance(candidates, Candidates) or "items_left" not in candidates.settings:
-        raise BadName("the candidates are no sample.", "candidates that `sampled` drew, or a file.")
-    made = candidates.settings
+        raise BadArgument(
+            "the candidates are not a sample.", "candidates from `sampled`, or a file with them."
+        )
+    settings = candidates.settings
     reasons = {
-        "drawn by popularity": made["weight"] == "popularity" and made["exponent"] != 0,
-        "drawn with replacement": made["replacement"] == "with",
+        "drawn by popularity": settings["weight"] == "popularity" and settings["exponent"] != 0,
+        "drawn with replacement": settings["replacement"] == "with",
         "drawn for each positive": candidates.linked,
     }
     for reason in [reason for reason, holds in reasons.items() if holds]:
-        raise BadName(
+        raise BadArgument(
             f"the candidates were {reason}.",
             "a uniform sample of distinct items for each user.",
-            "for what else can be told, see rectitude.candidates.estimators.",
+            "rectitude.candidate_sets.estimators describes what can be estimated.",
         )
     return candidates
 
 
 def _ranks(lists: Judged, negatives: int) -> tuple[Integers, Integers]:
-    """The rank of each positive among the negatives of its list, and which list it is of."""
+    """Return the rank of each positive among the negatives of its list, and the number of that
+    list."""
     hit = lists.hit
     rank, owner = lists.rank[hit], lists.list[hit]
-    rank = rank - running(np.ones(len(rank), bool), owner) + 1
-    found = totals(owner, lists.size).astype(np.int64)
+    rank = rank - running_count(np.ones(len(rank), bool), owner) + 1
+    hits = sum_by_group(owner, lists.size).astype(np.int64)
     ranked = lists.in_truth & lists.handed
-    short = ranked & (lists.returned - found != negatives)
+    short = ranked & (lists.returned - hits != negatives)
     if short.any():
         raise MissingNeed(
             f"{int(short.sum()):,} of {int(ranked.sum()):,} lists do not rank {negatives:,} "
-            "negatives, so that ranks among all are unknown.",
-            "lists that hold every candidate of their user, the same number for each.",
-            "score all candidates, or hand over rt.Scores.",
+            "negatives, so the ranks among all candidates are unknown.",
+            "lists with all candidates of their user, the same number for each user.",
+            "score all candidates, or pass rt.Scores.",
         )
-    lost = np.repeat(np.arange(lists.size), lists.relevant.astype(np.int64) - found)
-    last = np.full(len(lost), negatives + 1)
-    return np.concatenate((rank, last)), np.concatenate((owner, lost))
+    missed = np.repeat(np.arange(lists.size), lists.relevant.astype(np.int64) - hits)
+    last = np.full(len(missed), negatives + 1)
+    return np.concatenate((rank, last)), np.concatenate((owner, missed))

@@ -1,49 +1,117 @@
-"""`evaluate`: the road from what was handed over to numbers. Inputs are opened, lists judged,
-metrics measured, and the state that they add up to becomes an `Evaluation`."""
+"""`evaluate`: open the inputs, judge the lists, measure the metrics, and return an `Evaluation`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
-from rectitude.aggregate.sums import Addend, ByGroup, Sums, Total, of_nobody, overall
+from rectitude.aggregate.sums import (
+    Addend,
+    ByGroup,
+    Counted,
+    Sums,
+    Total,
+    overall,
+    value_without_hits,
+)
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs
 from rectitude.errors import MissingNeed, NothingToEvaluate, RectitudeError
-from rectitude.evaluation.account import identify, manifest_of
-from rectitude.evaluation.batch import Batch, judge_batch
-from rectitude.evaluation.inputs import Arguments, given_of, opened
-from rectitude.evaluation.measure import blamed, measure, value_of_counts
+from rectitude.evaluation.account import (
+    account_for_grades,
+    identify,
+    manifest_of,
+    range_of_grades,
+    require_grades,
+)
+from rectitude.evaluation.batch import Batch, judge_aligned
+from rectitude.evaluation.inputs import (
+    Arguments,
+    Progress,
+    RawInputs,
+    gather_arguments,
+    open_inputs,
+    with_progress,
+)
+from rectitude.evaluation.measure import blame_metric, measure, value_of_counts
 from rectitude.evaluation.plan import (
     DEFAULT_METRICS,
     TARGET_METRICS,
     Plan,
     Slicings,
+    answer_keywords,
     part_name,
     parts_of,
     resolve,
 )
 from rectitude.evaluation.state import KeptValues, State
+from rectitude.judge.align import Aligned, align_inputs
+from rectitude.judge.judged import is_relevant
+from rectitude.metrics.aliases import for_classes
+from rectitude.metrics.names import Names
 from rectitude.metrics.registry import Facts
 from rectitude.predictions.logits import Logits
-from rectitude.profiles import Asked, profile_of
+from rectitude.profiles import Asked, Profile, profile_of
 
-_NAMED = 12
+if TYPE_CHECKING:
+    from rectitude.aggregate.evaluations import Evaluations
+
+_MOST_GROUPS_SHOWN = 12
+OneConvention = str | PathLike[str] | Convention | Profile | Mapping[str, Any] | None
 
 
+class EvaluateArguments(Arguments, total=False):
+    """The keyword arguments of `evaluate`."""
+
+    cutoffs: object
+    intervals: bool
+    slices: object
+    progress: Progress | None
+
+
+@overload
+def evaluate(
+    predictions: object,
+    truth: object,
+    metrics: Names | None = None,
+    convention: OneConvention = None,
+    **options: Unpack[EvaluateArguments],
+) -> Evaluation: ...
+@overload
+def evaluate(
+    predictions: object,
+    truth: object,
+    metrics: Names | None = None,
+    *,
+    convention: list[Any] | tuple[Any, ...],
+    **options: Unpack[EvaluateArguments],
+) -> Evaluations: ...
+@overload
+def evaluate(
+    predictions: object,
+    truth: object,
+    metrics: Names | None,
+    convention: list[Any] | tuple[Any, ...],
+    **options: Unpack[EvaluateArguments],
+) -> Evaluations: ...
+@answer_keywords
+@with_progress
 def evaluate(  # noqa: PLR0913  one parameter per input
     predictions: object,
     truth: object,
-    metrics: str | Iterable[str] | None = None,
+    metrics: Names | None = None,
     convention: object = None,
     *,
+    cutoffs: object = None,
     train: object = None,
     items: object = None,
     users: object = None,
@@ -54,48 +122,74 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     columns: Mapping[str, str] | None = None,
     intervals: bool = False,
     slices: object = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Evaluation:
-    """Evaluate predictions against the truth.
+    progress: Progress | None = None,
+) -> Evaluation | Evaluations:
+    """Evaluate predictions against the truth (the test set).
 
-    `predictions` are ranked lists in any tabular form (a path, a Polars, pandas or Arrow frame, a
-    dict of lists, a sparse matrix), or dense: `Scores`, `Logits` or `Embeddings`. `truth` is a
-    table; for logits, an array of targets. Wrap tables in `Lists` and `Interactions` to name
-    columns. `convention` is a profile name, a `Convention`, or a dict of switches to change.
-    `train` says what was seen, and is masked in dense scores; nothing but `candidates` competes, a
-    table or a `Candidates` value; `ranking` is an order to use in place of the scores' own.
-    `slices` are attributes to part by, such as "gender" or "activity:4", as
-    `rectitude.evaluation.slices` has them. `progress` is called with the rows of dense scores that
-    are done, and with all.
+    `predictions` are ranked lists in any tabular form (a path, a frame, a dict of lists, a sparse
+    matrix), or dense: `Scores`, `Logits`, `Embeddings`, or an array of scores. `truth` is a table;
+    beside scores it may be a matrix, beside logits an array of targets. Wrap tables in `Lists` and
+    `Interactions` to name their columns. `metrics` are names such as "ndcg@10", or names without a
+    cutoff beside `cutoffs=[5, 10]`. `convention` is the name of a profile, a `Convention`, or a
+    dict of switches to change; a list of these returns `Evaluations`, one for each.
+
+    `train` is the training data; its items are masked in dense scores. With `candidates`, a table
+    or a `Candidates` value, only these items are ranked. `ranking` is an order that replaces the
+    order of the scores. `slices` are attributes to slice by, such as "gender" or "activity:4".
+    `progress=True` shows a bar; a function is called with the number of rows that are done and the
+    total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
     """
-    plan = plan_of(predictions, metrics, convention, intervals, slices)
-    beside: Arguments = {
+    options: Arguments = {
         "train": train, "items": items, "users": users, "candidates": candidates,
         "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
     }  # fmt: skip
-    given = given_of(predictions, truth, beside, plan.profile.padding)
-    given = replace(given, progress=progress, keep=columns_kept(plan))
-    return evaluate_inputs(plan, opened(given, plan.reach, plan.convention))
+    given = replace(gather_arguments(predictions, truth, options), progress=progress)
+    ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
+    return _evaluate_under(convention, metrics, given, ask)
+
+
+def _evaluate_under(
+    convention: object, metrics: Names | None, given: RawInputs, ask: Callable[..., Plan]
+) -> Evaluation | Evaluations:
+    """Open the inputs and evaluate them, under one convention or several."""
+    if isinstance(convention, list | tuple):
+        from rectitude.evaluation.conventions import evaluate_conventions  # noqa: PLC0415  (several)
+
+        return evaluate_conventions(convention, metrics, given, ask)
+    plan = ask(metrics, convention)
+    inputs = open_for(plan, given)
+    require_slices(plan, inputs)
+    return evaluate_aligned(plan, align_inputs(inputs, plan.exact_items))
+
+
+def open_for(plan: Plan, given: RawInputs) -> Inputs:
+    """Open the inputs as the metrics and the convention of a plan need them."""
+    given = replace(given, padding=plan.profile.padding, keep=columns_kept(plan))
+    inputs = open_inputs(given, plan.reach, plan.convention)
+    require_grades(plan.asked, plan.profile, inputs.truth)
+    return inputs
 
 
 def plan_of(
     predictions: object,
-    metrics: str | Iterable[str] | None,
+    metrics: Names | None,
     convention: object,
     intervals: bool = False,
     slices: object = None,
+    cutoffs: object = None,
 ) -> Plan:
-    """The plan for metrics, or for the usual ones of such predictions."""
+    """Return the plan for metrics, or for the default metrics of such predictions."""
     profile, slicings = profile_of(convention), parse_slices(slices)
-    usual = TARGET_METRICS if isinstance(predictions, Logits) else DEFAULT_METRICS
-    return Plan.of(resolve(metrics, profile, usual), profile, intervals, slicings)
+    defaults = TARGET_METRICS if isinstance(predictions, Logits) else DEFAULT_METRICS
+    asked = resolve(metrics, profile, defaults, cutoffs)
+    return Plan.of(asked, profile, intervals, slicings)
 
 
 def parse_slices(slices: object) -> Slicings:
-    """The axes of every slicing that was asked for."""
+    """Return the axes of every requested slicing."""
     if slices is None:
         return ()
     from rectitude.evaluation.axes import parse_slicings  # noqa: PLC0415  (for slices only)
@@ -104,38 +198,43 @@ def parse_slices(slices: object) -> Slicings:
 
 
 def columns_kept(plan: Plan) -> tuple[str, ...]:
-    """The columns of predictions and truth that slices may go by."""
+    """Return the columns of predictions and truth that slices may need."""
     if not plan.slicings:
         return ()
-    from rectitude.evaluation.axes import kept_columns  # noqa: PLC0415  (for slices only)
+    from rectitude.evaluation.axes import columns_of_axes  # noqa: PLC0415  (for slices only)
 
-    return kept_columns(plan.slicings)
+    return columns_of_axes(plan.slicings)
 
 
-def evaluate_inputs(plan: Plan, inputs: Inputs) -> Evaluation:
-    """The evaluation of inputs that are open already."""
+def require_slices(plan: Plan, inputs: Inputs) -> None:
+    """Raise an error if the inputs lack an attribute that slices are made by."""
     if plan.slicings:
         from rectitude.evaluation.axes import require_axes  # noqa: PLC0415  (for slices only)
 
         require_axes(plan.slicings, inputs)
-    batch = judge_batch(plan, inputs)
-    state = measure_whole(plan, batch, inputs)
+
+
+def evaluate_aligned(plan: Plan, aligned: Aligned) -> Evaluation:
+    """Evaluate inputs that are already in common codes."""
+    batch = judge_aligned(plan, aligned)
+    state = measure_whole(plan, batch, aligned.sources)
     values = dict(state.kept.held[0]) if state.kept.held else {}
     return evaluation_of(plan, state, batch.facts, values, batch.lists)
 
 
 def measure_whole(plan: Plan, batch: Batch, inputs: Inputs) -> State:
-    """The state of a batch, with the values of all its lists; inputs are identified meanwhile."""
-    prints: dict[str, str] = {}
+    """Return the state of a batch with the values of all its lists; input fingerprints are computed
+    in parallel."""
+    fingerprints: dict[str, str] = {}
     aligned = batch.aligned
-    beside = [] if aligned is None else identify(aligned, prints)
-    found = measure(plan, batch, beside)
+    tasks = [] if aligned is None else identify(aligned, fingerprints)
+    measurement = measure(plan, batch, tasks)
     state = State(
-        found.totals,
-        found.failures,
+        measurement.totals,
+        measurement.failures,
         batch.full_ledger(),
-        {} if aligned is None else manifest_of(aligned, plan.profile, prints),
-        KeptValues.of(batch.lists, found.values),
+        {} if aligned is None else manifest_of(aligned, plan.profile, fingerprints),
+        KeptValues.of(batch.lists, measurement.values),
         lists=batch.size,
         batches=1,
     )
@@ -143,7 +242,7 @@ def measure_whole(plan: Plan, batch: Batch, inputs: Inputs) -> State:
         return state
     from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch  # noqa: PLC0415  (for slices only)
 
-    slices = measure_slices(plan, slice_batch(plan, batch, inputs), found.failures)
+    slices = measure_slices(plan, slice_batch(plan, batch, inputs), measurement.failures)
     return replace(state, slices=slices, relevant=relevant_in(plan, batch))
 
 
@@ -154,27 +253,49 @@ def evaluation_of(
     values: Mapping[str, Floats],
     lists: Keys | None,
 ) -> Evaluation:
-    """The numbers that a state stands for."""
+    """Return the evaluation for a state."""
+    manifest = {**state.manifest, **_report_names(plan, state)}
     results, failures = results_of(plan, state, facts, values)
+    account_for_grades(plan.asked, state.manifest, state.ledger)
     sliced = None
     if state.slices:
         from rectitude.evaluation.slices import numbers_of  # noqa: PLC0415  (for slices only)
 
         sliced = numbers_of(plan, state, facts)
-    return Evaluation(results, state.ledger, state.manifest, failures, lists, sliced)
+    return Evaluation(results, state.ledger, manifest, failures, lists, sliced)
+
+
+def _report_names(plan: Plan, state: State) -> dict[str, Any]:
+    """Record which metric a name of another framework is, for the manifest, too. Warn about metrics
+    of lists that are easily taken for metrics of classes."""
+    typed = {str(asked.typed): str(asked.name) for asked in plan.asked if asked.typed is not None}
+    if typed:
+        pairs = [f"{other} is {ours}" for other, ours in typed.items()]
+        state.ledger.note("names", ", ".join(pairs))
+    has_classes = "classes" in state.manifest.get("inputs", {}).get("predictions", {})
+    for asked in plan.asked if has_classes else ():
+        other = for_classes(asked.metric.name) if asked.name.at is None else ""
+        if other:
+            about = (
+                f"metric of ranked lists on logits: {asked.name} takes all classes as one list; "
+                f"for predicted classes, ask for {other}"
+            )
+            state.ledger.count(f"{asked.name}_of_lists", 1, about, weight="warning")
+    return {"names": typed} if typed else {}
 
 
 def results_of(
     plan: Plan, state: State, facts: Facts, values: Mapping[str, Floats]
 ) -> tuple[dict[str, Result], dict[str, RectitudeError]]:
-    """The numbers that totals stand for, and why some could not be computed."""
+    """Return the numbers for the totals of a state, and the errors of metrics that could not be
+    computed."""
     results: dict[str, Result] = {}
     failures: dict[str, RectitudeError] = {}
-    for one in plan.asked:
-        name = str(one.name)
+    for asked in plan.asked:
+        name = str(asked.name)
         try:
-            _require_values(one, state.ledger)
-            results[name] = _result(plan, one, state, facts, values.get(name))
+            _require_values(asked, state.ledger)
+            results[name] = _result(plan, asked, state, facts, values.get(name))
         except RectitudeError as error:
             failures[name] = error
     return results, failures
@@ -183,77 +304,98 @@ def results_of(
 def _result(plan: Plan, asked: Asked, state: State, facts: Facts, values: Floats | None) -> Result:
     convention, sums, interval, ties = asked.convention, None, None, None
     lists: int | None = None
+    breakdown = None
     if asked.metric.kind == "derived":
-        value = _derived(plan, asked, state, facts)
+        value = _derive(plan, asked, state, facts)
     else:
-        total = _total(state, str(asked.name))
+        total = _total_or_failure(state, str(asked.name))
+        if not total.sum.lists and value_without_hits(convention) is None:
+            _require_relevant_grade(asked, state.manifest)
         value, lists = value_of(asked, total.sum, facts), total.sum.lists
         if isinstance(total.sum, Sums):
             sums, ties, lists = total.sum, _tie_bounds(total, asked), total.sum.counted
             interval = _interval(sums, asked) if plan.intervals else None
+        elif isinstance(total.sum, Counted) and asked.metric.breakdown is not None:
+            breakdown = asked.metric.breakdown(total.sum.counts)
     return Result(
-        asked.name, presented(value, convention), asked.metric.name, definition(asked),
+        asked.name, present_value(value, convention), asked.metric.name, definition(asked),
         fingerprint(asked), convention.as_dict(), asked.numbers, sums, interval, ties, values,
-        lists,
+        lists, breakdown,
     )  # fmt: skip
 
 
-def _total(state: State, name: str) -> Total:
+def _total_or_failure(state: State, name: str) -> Total:
     if name in state.failures:
         raise state.failures[name]
     return state.totals[name]
 
 
 def value_of(asked: Asked, total: Addend, facts: Facts) -> Any:
-    """The number that sums or counts stand for; for sums by group, that of each group."""
+    """Return the number for sums or counts; for sums by group, the number of each group."""
     convention = asked.convention
-    if not total.lists and of_nobody(convention) is None:
+    if not total.lists and value_without_hits(convention) is None:
         raise NothingToEvaluate(
             f"no list counts for {str(asked.name)!r}.",
-            f"lists that have what truth_needed={convention.truth_needed!r} and "
-            f"list_needed={convention.list_needed!r} ask for.",
+            f"at least one list that fulfils truth_needed={convention.truth_needed!r} and "
+            f"list_needed={convention.list_needed!r}.",
         )
     if isinstance(total, Sums):
         return overall(total, convention, asked.metric.overall)
     if isinstance(total, ByGroup):
         return _means_of_groups(asked, total)
-    with blamed(asked):
+    with blame_metric(asked):
         return value_of_counts(asked, total.counts, facts)
 
 
-def _derived(plan: Plan, asked: Asked, state: State, facts: Facts) -> float:
+def _require_relevant_grade(asked: Asked, manifest: Mapping[str, Any]) -> None:
+    """Raise an error if no grade of the truth is relevant for a metric."""
+    grades, threshold = range_of_grades(manifest), asked.convention.relevant_from
+    if grades is None or is_relevant(np.array(grades[1]), threshold):
+        return
+    needed = "above 0" if threshold is None else f"of {threshold:g} or more"
+    raise NothingToEvaluate(
+        f"no item of the truth has a grade {needed} (highest: {grades[1]:g}), so nothing is "
+        f"relevant for {str(asked.name)!r}.",
+        "at least one relevant item.",
+        "set relevant_from= to a grade that occurs in the truth.",
+    )
+
+
+def _derive(plan: Plan, asked: Asked, state: State, facts: Facts) -> float:
     values = {}
-    for base, one in parts_of(asked, plan.profile).items():
-        total = _total(state, part_name(asked, base)).sum
-        values[base] = value_of(one, total, facts)
+    for base, component in parts_of(asked, plan.profile).items():
+        total = _total_or_failure(state, part_name(asked, base)).sum
+        values[base] = value_of(component, total, facts)
         if isinstance(total, ByGroup):
-            _tell_groups(state.ledger, asked, values[base], total)
-    with blamed(asked):
+            _report_groups(state.ledger, asked, values[base], total)
+    with blame_metric(asked):
         return float(asked.metric.function(**values))
 
 
 def _tie_bounds(total: Total, asked: Asked) -> tuple[float, float] | None:
-    """The value with all ties broken against and for the lists, where both exist and differ."""
+    """Return the value with all ties broken against, and in favour of, the relevant items; None
+    unless both exist and differ."""
     if total.bounds is None:
         return None
     convention, how = asked.convention, asked.metric.overall
     try:
-        worst, best = (presented(overall(s, convention, how), convention) for s in total.bounds)
-    except RectitudeError:  # under one of them no list counts, or a value is undefined
+        worst, best = (present_value(overall(s, convention, how), convention) for s in total.bounds)
+    except RectitudeError:  # for one bound, no list counts or a value is undefined
         return None
     return (worst, best) if worst < best or worst > best else None
 
 
-def presented(value: float, convention: Convention) -> float:
-    """A mean as the convention shows it: in percent, rounded, in float32."""
-    shown = value * 100 if convention.scale == "percent" else value
+def present_value(value: float, convention: Convention) -> float:
+    """Return a mean as the convention presents it: in percent, rounded, or in float32."""
+    presented = value * 100 if convention.scale == "percent" else value
     if convention.decimals is not None:
-        shown = round(shown, int(convention.decimals))
-    return float(np.float32(shown)) if convention.scale == "float32" else shown
+        presented = round(presented, int(convention.decimals))
+    return float(np.float32(presented)) if convention.scale == "float32" else presented
 
 
 def _interval(state: Sums, asked: Asked) -> tuple[float, float] | None:
-    """The 95% interval of a mean by Student's t, inside the metric's bounds where these hold."""
+    """Return the 95% confidence interval of a mean by Student's t, clipped to the metric's bounds
+    if these apply."""
     how = asked.metric.overall
     if not np.isfinite(state.error) or how == "sum":
         return None
@@ -261,16 +403,16 @@ def _interval(state: Sums, asked: Asked) -> tuple[float, float] | None:
 
     reach = float(stdtrit(state.counted - 1, 0.975)) * state.error
     switches = asked.metric.switches
-    usual = all(getattr(asked.convention, s) == SWITCHES[s].default for s in switches)
-    bounds = asked.metric.bounds if usual else (-np.inf, np.inf)
-    ends = np.array([state.value - reach, state.value + reach])
-    ends = np.exp(ends) if how == "exp of the mean" else ends
-    low, high = np.clip(ends, *bounds).tolist()
-    return presented(low, asked.convention), presented(high, asked.convention)
+    default_choices = all(getattr(asked.convention, s) == SWITCHES[s].default for s in switches)
+    bounds = asked.metric.bounds if default_choices else (-np.inf, np.inf)
+    limits = np.array([state.value - reach, state.value + reach])
+    limits = np.exp(limits) if how == "exp of the mean" else limits
+    low, high = np.clip(limits, *bounds).tolist()
+    return present_value(low, asked.convention), present_value(high, asked.convention)
 
 
 def _means_of_groups(asked: Asked, total: ByGroup) -> dict[str, float]:
-    """The value of each group that has one; an error where there are not two of them."""
+    """Return the value of each group that has one. Raise an error if there are fewer than two."""
     convention, how = asked.convention, asked.metric.overall
     means = {
         name: overall(state, convention, how)
@@ -278,35 +420,41 @@ def _means_of_groups(asked: Asked, total: ByGroup) -> dict[str, float]:
         if state.counted or state.nan
     }
     if len(means) < 2:
-        found = f"1 group of {asked.by!r}: {next(iter(means))!r}" if means else "no group"
+        groups = f"only 1 group of {asked.by!r}: {next(iter(means))!r}" if means else "no group"
         raise NothingToEvaluate(
-            f"{str(asked.name)!r} has a value for {found}.",
-            "lists of at least two groups.",
+            f"{str(asked.name)!r} has a value for {groups}.",
+            "values for at least two groups.",
             f"check the column {asked.by!r} of users=.",
         )
     return means
 
 
-def _tell_groups(ledger: Ledger, asked: Asked, means: Mapping[str, float], total: ByGroup) -> None:
-    """Write down the mean and the size of each group, and warn of groups of one."""
+def _report_groups(
+    ledger: Ledger, asked: Asked, means: Mapping[str, float], total: ByGroup
+) -> None:
+    """Record the mean and size of each group, and warn about groups with one value."""
     sizes = {name: total.states[name].counted for name in means}
     unit = f"{asked.convention.unit}s"
-    words = [f"{name} {mean:.4f} ({sizes[name]:,} {unit})" for name, mean in means.items()]
-    more = f", ... ({len(words)} groups in all)" if len(words) > _NAMED else ""
-    ledger.note(str(asked.name), f"{', '.join(words[:_NAMED])}{more}")
+    descriptions = [f"{name} {mean:.4f} ({sizes[name]:,} {unit})" for name, mean in means.items()]
+    more = (
+        f", ... ({len(descriptions)} groups in total)"
+        if len(descriptions) > _MOST_GROUPS_SHOWN
+        else ""
+    )
+    ledger.note(str(asked.name), f"{', '.join(descriptions[:_MOST_GROUPS_SHOWN])}{more}")
     single = [name for name, size in sizes.items() if size == 1]
-    about = f"groups of {asked.numbers['by']!r} have one value: their mean is no mean"
+    about = f"groups of {asked.numbers['by']!r} have only one value: their mean is unreliable"
     name = f"groups_of_one_{asked.numbers['by']}"
     ledger.count(name, len(single), about, len(sizes), single[0] if single else "", "warning")
 
 
 def _require_values(asked: Asked, ledger: Ledger) -> None:
-    """An error if nothing has a value of an attribute that the metric looks at."""
-    for what in ("item", "user"):
+    """Raise an error if no item, or no user, has a value of an attribute that the metric needs."""
+    for kind in ("item", "user"):
         for column in asked.numbers.values():
-            found = ledger.entries.get(f"{what}s_without_{column}")
-            if found is not None and found.count and found.count == found.of:
+            entry = ledger.entries.get(f"{kind}s_without_{column}")
+            if entry is not None and entry.count and entry.count == entry.of:
                 raise MissingNeed(
-                    f"column {column!r} of {what}s= has no value for any {what}.",
-                    f"a value for some {what}s at least.",
+                    f"column {column!r} of {kind}s= has no value for any {kind}.",
+                    f"a value for at least one {kind}.",
                 )

@@ -1,50 +1,73 @@
-"""Opening what was handed to an evaluation: tables are read, dense scores get their masks.
+"""Opening the inputs of an evaluation: tables are read, and dense scores get their masks.
 
-What a convention makes of seen items, and of users and items that a row of scores or training says
-nothing of, is settled here for all metrics alike: other columns make other rankings.
+How a convention treats seen items, and users and items without scores or training data, is decided
+here for all metrics at once, because it changes the columns that are ranked.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from os import PathLike
-from typing import Any, Literal, NamedTuple, TypedDict, get_args
+from typing import Any, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar, get_args
 
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Integers, Ragged
-from rectitude.candidates.value import Candidates, stored
+from rectitude.arrays import Floats, Integers, Ragged
+from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.convention import Convention
-from rectitude.data.dense import Block, Dense
+from rectitude.data.columns import has_names_of_other_side
+from rectitude.data.dense import COPIED_BYTES, Block, Dense
+from rectitude.data.ids import Column, codes_of, whole_numbers
+from rectitude.data.ledger import Ledger
 from rectitude.data.matrices import load, matrix
-from rectitude.data.read import read
-from rectitude.data.table import Inputs, Table, What
-from rectitude.errors import BadName, BadTable, unknown_name
+from rectitude.data.read import collect_rows, read, reads_alone
+from rectitude.data.table import Inputs, Interactions, Table, What
+from rectitude.errors import BadArgument, BadTable, unknown_name
 from rectitude.evaluation.restrict import (
     Offered,
-    competing,
-    named,
-    offered_by,
+    make_table,
+    name_cells,
+    offer_candidates,
     outside,
-    restricted,
-    scores_beside,
-    table_made,
+    restrict_lists,
+    restrict_scores,
+    scores_of_rows,
 )
+from rectitude.evaluation.swapped import look_for_swap, refuse_side, refuse_swapped
 from rectitude.judge.judged import is_relevant
-from rectitude.parallel import together
+from rectitude.parallel import run_tasks
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
-from rectitude.predictions.masks import by_position, cells, from_table, has_column, has_row
+from rectitude.predictions.masks import (
+    Cells,
+    are_cells,
+    by_position,
+    cells,
+    from_table,
+    has_column,
+    has_row,
+)
 from rectitude.predictions.scores import Embeddings, Scores, are_numbers, column_of
+from rectitude.predictions.unlabelled import recognise, require_positions
 from rectitude.profiles import Asked
+
+_DENSE = (Scores, Logits, Embeddings)
+SPARSE = "sparse matrix"
+"""the source name of a truth that was given as a sparse matrix"""
+
+
+Progress = bool | Callable[[int, int], None]
+"""True for a progress bar, or a function that is called with the rows done and the total."""
+Accepted = ParamSpec("Accepted")
+Returned = TypeVar("Returned")
 
 
 class Arguments(TypedDict, total=False):
-    """What may be handed over beside predictions and truth, as `evaluate` takes it."""
+    """Optional inputs besides predictions and truth, with the names that `evaluate` uses."""
 
     train: object
     items: object
@@ -57,93 +80,156 @@ class Arguments(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was handed over, by name, as it came."""
+class RawInputs:
+    """The inputs by name, as they were passed."""
 
     inputs: Mapping[str, object]
     ranking: object = None
     list_key: str = "user"
     columns: Mapping[str, str] | None = None
-    progress: Callable[[int, int], None] | None = None
+    progress: Progress | None = None
     padding: object = None
-    """the item that the profile holds to be padding"""
+    """the padding item of the profile"""
     keep: tuple[str, ...] = ()
-    """columns of predictions and truth that are kept beside their own"""
+    """further columns of predictions and truth to keep"""
+    read_as: str = ""
+    """how predictions without ids were read, in words"""
 
 
-def given_of(
+def with_progress(function: Callable[Accepted, Returned]) -> Callable[Accepted, Returned]:
+    """Let an evaluation show a bar for `progress=True`, and report lists, which are judged in one
+    go, at the end."""
+
+    @wraps(function)
+    def evaluate(*given: Accepted.args, **options: Accepted.kwargs) -> Returned:
+        progress = options.pop("progress", None)
+        if progress is None or progress is False:
+            return function(*given, **options)
+        from rectitude.progress import report_to  # noqa: PLC0415  (for progress only)
+
+        totals: list[int] = []
+        with report_to(progress) as show:
+
+            def report(done: int, of: int) -> None:
+                totals.append(of)
+                show(done, of)
+
+            options["progress"] = report
+            result = function(*given, **options)
+            if not totals:
+                lists = getattr(result, "lists", None)
+                total = 1 if lists is None else len(lists.keys)
+                report(total, total)
+        return result
+
+    return evaluate
+
+
+def gather_arguments(
     predictions: object, truth: object, inputs: Arguments, padding: object = None
-) -> Given:
-    """What was handed over, from the keywords of a function."""
-    known: dict[str, Any] = {**inputs}
-    for name in known.keys() - Arguments.__annotations__:
+) -> RawInputs:
+    """Collect the inputs from the keyword arguments of a function."""
+    options: dict[str, Any] = {**inputs}
+    for name in options.keys() - Arguments.__annotations__:
         raise unknown_name("argument", name, Arguments.__annotations__)
-    ranking, columns = known.pop("ranking", None), known.pop("columns", None)
-    list_key = known.pop("list_key", "user")
-    tables = dict.fromkeys(("train", "items", "users", "weights", "candidates")) | known
-    both = {"predictions": predictions, "truth": truth}
-    return Given({**both, **tables}, ranking, list_key, columns, padding=padding)
+    ranking, columns = options.pop("ranking", None), options.pop("columns", None)
+    list_key = options.pop("list_key", "user")
+    tables = dict.fromkeys(("train", "items", "users", "weights", "candidates"))
+    tables |= {name: collect_rows(given) for name, given in options.items()}
+    given = RawInputs(tables, ranking, list_key, columns, padding=padding)
+    return with_sides(given, predictions, truth)
+
+
+def with_sides(given: RawInputs, predictions: object, truth: object) -> RawInputs:
+    """Return the inputs with these predictions and this truth, in a form that says what they
+    are."""
+    predictions, truth = collect_rows(predictions), collect_rows(truth)
+    read_as, has_ids = "", isinstance(predictions, (str, PathLike, Mapping))
+    if not (has_ids and isinstance(truth, (str, PathLike, Mapping))):
+        refuse_swapped(predictions, truth)
+    if not isinstance(predictions, Logits) and not (has_ids and not isinstance(truth, list)):
+        predictions, truth, read_as = recognise(predictions, truth)
+    inputs = {"predictions": predictions, "truth": truth}
+    return replace(given, inputs={**given.inputs, **inputs}, read_as=read_as)
 
 
 class Reach(NamedTuple):
     """How far metrics look into dense scores."""
 
     depth: int | None
-    """the deepest rank; None for all"""
+    """the deepest rank; None for all ranks"""
     loss: Literal["loss", "ranks"]
     chances: Literal["chances", "none"]
 
     @staticmethod
     def of(asked: Collection[Asked]) -> Reach:
-        """What metrics look at, all together."""
-        depths = [_depth(one) for one in asked]
-        known = [depth for depth in depths if depth is not None]
-        loss, sure = (any(w in one.metric.requires for one in asked) for w in ("logits", "chances"))
+        """Return how far several metrics look, all together."""
+        depths = [_deepest_rank(request) for request in asked]
+        limits = [depth for depth in depths if depth is not None]
+        loss, chances = (
+            any(w in request.metric.requires for request in asked) for w in ("logits", "chances")
+        )
         return Reach(
-            max(known) if len(known) == len(depths) else None,
+            max(limits) if len(limits) == len(depths) else None,
             "loss" if loss else "ranks",
-            "chances" if sure else "none",
+            "chances" if chances else "none",
         )
 
 
-def _depth(asked: Asked) -> int | None:
-    """The deepest rank that a metric looks at; None for all."""
+def _deepest_rank(asked: Asked) -> int | None:
+    """Return the deepest rank that a metric looks at; None for all ranks."""
     metric = asked.metric
     hits_anywhere = asked.convention.ideal == "listed" and "ideal" in metric.obeys
-    whole = "scores" in metric.requires or metric.reach == "list" or hits_anywhere
-    whole |= asked.convention.score_precision == "logistic"  # two readings, pair by pair
-    return None if whole else asked.cutoff
+    all_ranks = "scores" in metric.requires or metric.reach == "list" or hits_anywhere
+    all_ranks |= asked.convention.score_precision == "logistic"  # needs two readings of each pair
+    return None if all_ranks else asked.cutoff
 
 
-def opened(given: Given, reach: Reach, convention: Convention) -> Inputs:
-    """Everything that was handed over, ready to be brought together."""
+def open_inputs(given: RawInputs, reach: Reach, convention: Convention) -> Inputs:
+    """Open all inputs, ready to be matched."""
+    if _has_train_targets(given):
+        others = replace(given, inputs={**given.inputs, "train": None})
+        opened = open_inputs(others, reach, convention)
+        return replace(opened, train_targets=_read_train_targets(given))
+    opened = _open(given, reach, convention)
+    if given.read_as:
+        opened.ledger.note("read as", given.read_as)
+    return opened
+
+
+def _open(given: RawInputs, reach: Reach, convention: Convention) -> Inputs:
     if given.inputs["candidates"] is not None:
-        known = stored(given.inputs["candidates"])
-        given = replace(given, inputs={**given.inputs, "candidates": known})
-    predictions = given.inputs["predictions"]
-    if isinstance(predictions, (Scores, Logits, Embeddings)):
-        return _dense(given, predictions, reach, convention)
+        candidates = load_stored(given.inputs["candidates"])
+        given = replace(given, inputs={**given.inputs, "candidates": candidates})
+    predictions, truth = given.inputs["predictions"], given.inputs["truth"]
+    if isinstance(predictions, Interactions) or isinstance(truth, (Lists, *_DENSE)):
+        refuse_side(predictions, truth)
+    if isinstance(predictions, _DENSE):
+        return _open_dense(given, predictions, reach, convention)
     if given.ranking is not None:
-        raise BadName(
-            "ranking= was given, and the predictions are lists.",
-            "dense predictions: rt.Scores, rt.Logits or rt.Embeddings.",
+        raise BadArgument(
+            "ranking= is given, but the predictions are lists, which have an order already.",
+            "ranking= only with rt.Scores, rt.Logits or rt.Embeddings.",
         )
-    tables = _tables(given, {})
-    offered = _offered(given, tables)
+    tables = _read_tables(given, {})
+    offered = _take_candidates(given, tables)
     sources = Inputs(**tables, key=given.list_key)
-    return sources if offered is None else restricted(sources, offered, convention)
+    if has_names_of_other_side(sources.predictions, sources.truth):
+        found = look_for_swap(given.inputs, given.columns, sources.tables())
+        sources = replace(sources, ledger=sources.ledger + found)
+    return sources if offered is None else restrict_lists(sources, offered, convention)
 
 
-def _offered(given: Given, tables: dict[str, Any]) -> Offered | None:
-    """The candidates, taken out of the tables if they are one."""
-    known = given.inputs.get("candidates")
-    if isinstance(known, Candidates):
-        return offered_by(known)
+def _take_candidates(given: RawInputs, tables: dict[str, Any]) -> Offered | None:
+    """Return the candidates; a table of candidates is removed from `tables`."""
+    candidates = given.inputs.get("candidates")
+    if isinstance(candidates, Candidates):
+        return offer_candidates(candidates)
     return Offered(tables.pop("candidates")) if "candidates" in tables else None
 
 
-def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
-    """Every table, read; `ready` ones are taken as they are."""
+def _read_tables(given: RawInputs, ready: Mapping[str, Table]) -> dict[str, Any]:
+    """Read every table, except those that are `ready`."""
     tables: dict[str, Table] = dict(ready)
     inputs, key = given.inputs, given.list_key
 
@@ -152,171 +238,226 @@ def _tables(given: Given, ready: Mapping[str, Table]) -> dict[str, Any]:
         tables[what] = read(inputs[what], what, hints=given.columns, list_key=key, keep=keep)
 
     needed = ("predictions", "truth")
-    wanted = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
-    wanted = [w for w in wanted if w not in ready and not isinstance(inputs[w], Candidates)]
-    if not wanted:
+    to_read = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
+    to_read = [w for w in to_read if w not in ready and not isinstance(inputs[w], Candidates)]
+    if not to_read:
         return tables
-    together([partial(load_table, what) for what in wanted])
-    seen = {name for table in tables.values() for name in table.columns.values()}
-    unseen = {role: name for role, name in (given.columns or {}).items() if name not in seen}
-    for what in wanted if unseen else ():
-        read(inputs[what], what, columns=unseen, list_key=key)  # says which names there are
+    alone = [what for what in to_read if reads_alone(inputs[what])]
+    run_tasks([partial(load_table, what) for what in to_read if what not in alone])
+    for what in alone:
+        load_table(what)
+    used = {name for table in tables.values() for name in table.columns.values()}
+    unused = {role: name for role, name in (given.columns or {}).items() if name not in used}
+    for what in to_read if unused else ():
+        read(inputs[what], what, columns=unused, list_key=key)  # raises an error with all names
     return tables
 
 
-def _dense(
-    given: Given,
+def _open_dense(
+    given: RawInputs,
     predictions: Scores | Logits | Embeddings,
     reach: Reach,
     convention: Convention,
 ) -> Inputs:
-    dense = replace(
-        _padded(predictions.opened(), given),
-        depth=reach.depth,
-        want_loss=reach.loss,
-        want_chances=reach.chances,
-        progress=given.progress,
-    )
-    _require_fitting(dense, given, convention)
+    dense = _open_rows(given, predictions, reach)
+    _require_consistent(dense, given, convention)
     inputs = dict(given.inputs)
     ready = {"predictions": dense.table}
     if dense.kind == "logits":
-        ready["truth"] = _targets(dense, inputs["truth"])
-        _refuse(inputs, ("train", "candidates"))
-    elif _sparse(inputs["truth"]):
+        ready["truth"] = _read_targets(dense, inputs["truth"])
+        _reject(inputs, ("train", "candidates"))
+    elif are_cells(inputs["truth"]):
         ready["truth"] = _sparse_truth(dense, inputs["truth"])
     train, cells_offered, seen = inputs["train"], None, None
-    if _sparse(train):
+    if are_cells(train):
         seen = cells(dense, relevant_cells(train, convention), "train")
         inputs["train"] = None
-    if _sparse(inputs["candidates"]):
+    if are_cells(inputs["candidates"]):
         cells_offered = cells(dense, inputs.pop("candidates"), "candidates")
     given = replace(given, inputs=inputs)
-    tables = _tables(given, ready)
-    offered = _offered(given, tables) or cells_offered
+    tables, ledger = _read_tables(given, ready), Ledger()
+    if "truth" not in ready:
+        ledger = require_positions(dense, tables["truth"], inputs)
+        dense = _fit_names(dense, tables["truth"])
+    offered = _take_candidates(given, tables) or cells_offered
     if train is not None and seen is None and dense.kind == "scores":
         seen = from_table(dense, relevant_rows(tables["train"], convention), "train")
-    seen = _still_seen(dense, seen, tables["truth"], convention)
+    seen = _filter_seen(dense, seen, tables["truth"], convention)
     if given.ranking is not None and dense.kind == "scores":
-        tables["predictions"] = _recorded_lists(dense, given)
+        tables["predictions"] = _lists_from_ranking(dense, given)
         masked = None if convention.seen == "kept" else seen
-        beside = partial(scores_beside, dense, masked, tables["predictions"])
-        return Inputs(**tables, key=given.list_key, beside=beside)
-    sources = Inputs(**tables, key=given.list_key, dense=dense, seen=seen)
+        add_scores = partial(scores_of_rows, dense, masked, tables["predictions"])
+        return Inputs(**tables, key=given.list_key, beside=add_scores, ledger=ledger)
+    sources = Inputs(**tables, key=given.list_key, dense=dense, seen=seen, ledger=ledger)
     if offered is not None:
-        return competing(sources, offered, convention)
+        return restrict_scores(sources, offered, convention)
     if dense.kind == "scores":
         dense = with_unknown(dense, tables["truth"], tables.get("train"), convention)
-    recorded = None if given.ranking is None else _recorded(dense, given.ranking)
+        sources = replace(sources, predictions=dense.table, seen=_extend(seen, dense.rows))
+    recorded = None if given.ranking is None else _read_ranking(dense, given.ranking)
     return replace(sources, dense=dense, recorded=recorded)
 
 
-def _still_seen(
+def _extend(seen: Ragged | None, rows: int) -> Ragged | None:
+    """Return the seen items with an empty row for each row of scores that was added."""
+    if seen is None or len(seen.offsets) == rows + 1:
+        return seen
+    added = np.full(rows + 1 - len(seen.offsets), seen.offsets[-1], seen.offsets.dtype)
+    return Ragged(np.concatenate((seen.offsets, added)), seen.values)
+
+
+def _open_rows(given: RawInputs, predictions: Scores | Logits | Embeddings, reach: Reach) -> Dense:
+    """Return the rows of scores, with what metrics need of them."""
+    return replace(
+        _apply_padding(predictions.open(), given),
+        depth=reach.depth,
+        need_loss=reach.loss == "loss",
+        need_probabilities=reach.chances == "chances",
+        progress=given.progress if callable(given.progress) else None,
+    )
+
+
+def _fit_names(dense: Dense, truth: Table) -> Dense:
+    """Return scores whose items are names of columns with integers instead, if the truth has
+    integers and all names are integers."""
+    if not dense.text or not truth.frame["item"].dtype.is_integer():
+        return dense
+    numbers = whole_numbers(dense.items)
+    return dense if numbers is None else replace(dense, items=numbers, text=False)
+
+
+def _filter_seen(
     dense: Dense, seen: Ragged | None, truth: Table, convention: Convention
 ) -> Ragged | None:
-    """What counts as seen, where that depends on the truth."""
+    """Return the seen items that count as seen, which may depend on the truth."""
     if seen is None or convention.seen_items == "all":
         return seen
     return outside(dense, seen, relevant_of(truth, convention))
 
 
-def _padded(dense: Dense, given: Given) -> Dense:
-    """The scores without the profile's padding item, unless another was named."""
+def _apply_padding(dense: Dense, given: RawInputs) -> Dense:
+    """Return the scores without the profile's padding item, unless another one was named."""
     if dense.padding is not None or given.padding is None or dense.kind == "logits":
         return dense
     return replace(dense, padding=column_of(dense.items, given.padding))
 
 
-def _require_fitting(dense: Dense, given: Given, convention: Convention) -> None:
-    """Refuse what would be ignored or cannot be told."""
+def _require_consistent(dense: Dense, given: RawInputs, convention: Convention) -> None:
+    """Raise an error for inputs that contradict each other or would be ignored."""
     if "user" in dense.table.frame.columns and given.list_key == "user":
-        raise BadName(
-            "the scores have users= and lists=, and list_key= does not say what the lists are.",
-            "list_key= with the column of the truth that holds the keys of lists.",
-            "list_key='session', for example.",
+        raise BadArgument(
+            "the scores have users= and lists=, but list_key= is not given.",
+            "list_key= with the column of the truth that contains the keys of lists.",
+            "for example: list_key='session'.",
         )
     if given.inputs["candidates"] is None:
         return
     if given.ranking is not None:
-        raise BadName(
-            "candidates= and ranking= were given.", "one of them: a recorded order is final."
+        raise BadArgument(
+            "candidates= and ranking= are both given.",
+            "one of them: a recorded order cannot be restricted.",
         )
     if convention.seen == "last":
-        raise BadName(
-            "candidates= was given, and seen='last' ranks all other items first.",
-            "seen='removed' or 'kept' with candidates.",
+        raise BadArgument(
+            "candidates= is given, and seen='last' ranks all other items first.",
+            "seen='removed' or seen='kept' with candidates=.",
         )
 
 
-def _refuse(inputs: Mapping[str, object], names: Sequence[str]) -> None:
+def _reject(inputs: Mapping[str, object], names: Sequence[str]) -> None:
     for name in names:
         if inputs.get(name) is not None:
-            raise BadName(
-                f"{name}= was given, and the predictions are logits, of which every class counts.",
-                "rt.Scores for items that can be masked.",
+            raise BadArgument(
+                f"{name}= is given, but the predictions are logits, which rank every class.",
+                f"rt.Logits without {name}= (train= is for slices by popularity only).",
+                "use rt.Scores for items that can be masked.",
             )
 
 
-def _sparse(given: object) -> bool:
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(given))
+def _read_targets(dense: Dense, targets: object) -> Table:
+    if isinstance(targets, (str, PathLike)):
+        targets = next(iter(load(targets).values()))
+    target = whole_targets(targets, dense.rows)
+    return make_table({"list": dense.table.frame["list"], "item": target}, "targets")
 
 
-def _targets(dense: Dense, given: object) -> Table:
-    if isinstance(given, (str, PathLike)):
-        given = next(iter(load(given).values()))
-    target = whole_targets(given, dense.rows)
-    return table_made({"list": dense.table.frame["list"], "item": target}, "targets")
+def _has_train_targets(given: RawInputs) -> bool:
+    """Return whether train= is for slices of logits, which need to know how popular a target is."""
+    is_logits = isinstance(given.inputs["predictions"], Logits)
+    sliced = not {"popularity", "known", "activity"}.isdisjoint(given.keep)
+    return is_logits and sliced and given.inputs["train"] is not None
+
+
+def _read_train_targets(given: RawInputs) -> Table:
+    """Return the classes that were targets in the training data of logits: an array, or a table of
+    interactions whose items are class numbers."""
+    train = given.inputs["train"]
+    if isinstance(train, (str, PathLike)) and os.fspath(train).endswith((".npy", ".npz")):
+        train = next(iter(load(train).values()))
+    if not _is_column(train):
+        train = read(train, "train", hints=given.columns, list_key=given.list_key).frame["item"]
+    return make_table({"item": whole_targets(train, None, "training targets")}, "train")
+
+
+def _is_column(source: object) -> bool:
+    """Return whether a source is one column of values, and not a table."""
+    if isinstance(source, (list, tuple)):
+        return all(isinstance(value, int | np.integer) for value in source[:1])
+    return len(getattr(source, "shape", ())) == 1
 
 
 def _sparse_truth(dense: Dense, given: Any) -> Table:
-    matrix = by_position(dense, given, "truth")
-    rows = np.repeat(np.arange(dense.rows), np.diff(matrix.indptr))
+    cells = by_position(dense, given, "truth")
     if dense.named or not are_numbers(dense.items):
-        columns: dict[str, Any] = {**named(dense, rows, matrix.indices)}
-    else:  # rows and columns are their own names
-        columns = {"list": rows, "item": matrix.indices.astype(np.int64)}
-    columns["grade"] = matrix.data.astype(np.float64)
-    return table_made(columns, "sparse matrix")
+        rows, items = cells.columns.pairs()
+        return make_table({**name_cells(dense, rows, items), "grade": cells.grades()}, cells.source)
+    return truth_by_number(cells.columns, cells.grades(), cells.source)
 
 
-def _recorded_lists(dense: Dense, given: Given) -> Table:
-    """A recorded order of scores as lists: a table, or the columns of each row in order."""
+def truth_by_number(items: Ragged, grades: Floats, source: str = SPARSE) -> Table:
+    """Return a truth whose ids are the numbers of rows and columns."""
+    columns = {"list": items.rows(), "item": items.values.astype(np.int64), "grade": grades}
+    return make_table(columns, source)
+
+
+def _lists_from_ranking(dense: Dense, given: RawInputs) -> Table:
+    """Return a recorded order of scores as lists; it is a table, or the columns of each row in
+    order."""
     handed, ranking = dense.table.frame["list"], given.ranking
     if not isinstance(ranking, np.ndarray):
         key = given.list_key
         table = read(Lists(ranking), "predictions", hints=given.columns, list_key=key)
         if "user" in dense.table.frame.columns and "user" not in table.frame.columns:
             raise BadTable(
-                "ranking does not say which users its lists belong to, and the scores do.",
-                f"a user column beside {key!r}.",
+                "ranking= does not say which users its lists belong to, but the scores do.",
+                f"a user column next to {key!r} in ranking=.",
             )
-        same = handed.cast(pl.String) if table.text and handed.dtype != pl.Object else handed
-        return replace(table, handed=same)
-    order = _recorded(dense, ranking)
-    rows, places = np.nonzero(order >= 0)
-    columns = {**named(dense, rows, order[rows, places]), "rank": places}
-    return replace(table_made(columns, "recorded order", given=True), handed=handed)
+        keys = handed.cast(pl.String) if table.text and handed.dtype != pl.Object else handed
+        return replace(table, handed=keys)
+    order = _read_ranking(dense, ranking)
+    rows, ranks = np.nonzero(order >= 0)
+    columns = {**name_cells(dense, rows, order[rows, ranks]), "rank": ranks}
+    return replace(make_table(columns, "recorded order", given=True), handed=handed)
 
 
-def _recorded(dense: Dense, ranking: object) -> Integers:
-    """(rows, places) the columns of each row in order; a single column is the first place."""
+def _read_ranking(dense: Dense, ranking: object) -> Integers:
+    """Return the columns of each row in order, (rows, ranks). One column is the first rank."""
     order = matrix(ranking, "ranking", (1, 2))
     order = order[:, None] if order.ndim == 1 else order
-    wrong = len(order) != dense.rows or order.dtype.kind not in "iu"
-    if wrong or order.max() >= dense.columns or order.min() < -1:
+    invalid = len(order) != dense.rows or order.dtype.kind not in "iu"
+    if invalid or order.max() >= dense.columns or order.min() < -1:
         raise BadTable(
-            f"ranking has the shape {order.shape}, the type {order.dtype} and numbers from "
+            f"ranking= has the shape {order.shape}, the type {order.dtype} and numbers from "
             f"{order.min()} to {order.max()}.",
-            f"{dense.rows} rows of column numbers below {dense.columns}, -1 for an empty place.",
+            f"{dense.rows} rows of column numbers below {dense.columns}, -1 for an empty rank.",
         )
     return order.astype(np.int64)
 
 
-def settled_when_opened(convention: Convention, offered: bool) -> dict[str, object]:
-    """The choices that opening looks at: under others, the same inputs must be opened anew.
+def choices_at_opening(convention: Convention, offered: bool) -> dict[str, object]:
+    """Return the choices that opening depends on. If they change, the inputs must be opened again.
 
-    `offered` says whether candidates were handed over.
+    `offered` says whether candidates were given.
     """
     masks = convention.seen_items
     return {
@@ -330,70 +471,103 @@ def settled_when_opened(convention: Convention, offered: bool) -> dict[str, obje
 
 
 def require_settled(asked: Asked, convention: Convention, offered: bool) -> None:
-    """An error if a metric wants a choice for itself that is made for all metrics at once."""
-    own, common = (settled_when_opened(c, offered) for c in (asked.convention, convention))
-    for switch in [name for name in own if own[name] != common[name]]:
+    """Raise an error if a metric sets its own value for a choice that is made once for all
+    metrics."""
+    metric_choices, shared_choices = (
+        choices_at_opening(c, offered) for c in (asked.convention, convention)
+    )
+    for switch in [name for name in metric_choices if metric_choices[name] != shared_choices[name]]:
         value = getattr(asked.convention, switch)
-        what = "candidates are taken" if offered else "scores are opened"
-        raise BadName(
-            f"{str(asked.name)!r} sets {switch}={value!r} for itself, and {what} once.",
-            "the same choice for all metrics.",
-            f"pass convention={{'{switch}': {value!r}}} to an evaluation of its own.",
+        step = "candidates are applied" if offered else "scores are opened"
+        raise BadArgument(
+            f"{str(asked.name)!r} sets {switch}={value!r}, but {step} once for all metrics.",
+            f"the same {switch} for all metrics.",
+            f"evaluate it separately, with convention={{'{switch}': {value!r}}}.",
         )
 
 
 def relevant_rows(train: Table, convention: Convention) -> Table:
-    """The training data, without rows that are not relevant if those do not mask their items."""
-    return relevant_of(train, convention) if _by_grade(convention) else train
+    """Return the training data, without rows that are not relevant if only relevant rows mask their
+    items."""
+    return relevant_of(train, convention) if _masks_by_grade(convention) else train
 
 
 def relevant_of(table: Table, convention: Convention) -> Table:
-    """The relevant rows of a table; without grades, all."""
+    """Return the relevant rows of a table; all rows if it has no grades."""
     if "grade" not in table.frame.columns:
         return table
     grades = table.frame["grade"].cast(float).to_numpy()
     return replace(table, frame=table.frame.filter(is_relevant(grades, convention.relevant_from)))
 
 
-def _by_grade(convention: Convention) -> bool:
+def _masks_by_grade(convention: Convention) -> bool:
     return convention.seen_items == "relevant_outside_truth"
 
 
 def relevant_cells(train: Any, convention: Convention) -> Any:
-    """The same of a sparse matrix, whose values are the grades."""
-    if not _by_grade(convention):
+    """Return the training cells like `relevant_rows`, from a sparse matrix whose values are
+    grades."""
+    if not _masks_by_grade(convention):
         return train
-    kept = train.tocsr(copy=True)
-    kept.data = is_relevant(kept.data, convention.relevant_from).astype(np.int8)
-    return kept
+    cells = train if isinstance(train, Cells) else Cells.of(train)
+    return replace(cells, values=is_relevant(cells.grades(), convention.relevant_from))
 
 
 def with_unknown(dense: Dense, truth: Table, train: Table | None, convention: Convention) -> Dense:
-    """The scores with a column for every item of the truth that has none, at the lowest score of
-    the row, and with equal scores for users not met in training, where the convention says so."""
-    missing, known = None, None
+    """Return the scores with a column for each item of the truth that has none, at the lowest score
+    of the row, and with equal scores for users who are not in the training data, whether they have
+    a row or not, if the convention says so."""
+    missing, in_train = None, None
     if convention.unknown_items == "lowest":
-        missing = _without_column(dense, truth)
+        missing = _items_without_column(dense, truth)
     if convention.unknown_users == "tied" and train is not None:
-        known = has_row(dense, train)
-    if missing is None and known is None:
+        dense = _with_rows(dense, _users_without_row(dense, truth, train))
+        in_train = has_row(dense, train)
+    if missing is None and in_train is None:
         return dense
-    more = 0 if missing is None else len(missing)
+    extra = 0 if missing is None else len(missing)
 
     def blocks() -> Iterator[Block]:
         for first, last, block in dense.spans():
-            real = block if dense.padding is None else np.delete(block, dense.padding, axis=1)
-            lowest = np.repeat(real.min(axis=1, keepdims=True), more, axis=1)
-            wide = np.concatenate((block, lowest), axis=1)
-            if known is not None:
-                wide[~known[first:last]] = 0
-            yield wide
+            scores = block if dense.padding is None else np.delete(block, dense.padding, axis=1)
+            lowest = np.repeat(scores.min(axis=1, keepdims=True), extra, axis=1)
+            extended = np.concatenate((block, lowest), axis=1)
+            if in_train is not None:
+                extended[~in_train[first:last]] = 0
+            yield extended
 
-    items = dense.items if missing is None else dense.items.append(missing)
-    return replace(dense, columns=dense.columns + more, items=items, blocks=blocks)
+    items = dense.items if missing is None else dense.items.clone().append(missing)
+    return replace(dense, columns=dense.columns + extra, items=items, blocks=blocks)
 
 
-def _without_column(dense: Dense, truth: Table) -> pl.Series:
-    """The items of the truth that no column stands for, each once, in the type of the columns."""
+def _users_without_row(dense: Dense, truth: Table, train: Table) -> pl.Series:
+    """Return the unknown users of the truth without a row, each once, in the type of the rows."""
+    users = truth.frame["list"]
+    if not dense.named or "user" in dense.table.frame.columns:
+        return users.clear()
+    listed, in_rows = codes_of(Column(users, truth.source), dense.table, "list")
+    others, in_train = codes_of(Column(users, truth.source), train, "list")
+    missing = ~np.isin(listed, in_rows) & ~np.isin(others, in_train)
+    rows = dense.table.frame["list"]
+    return users.filter(missing).unique(maintain_order=True).cast(rows.dtype).alias("list")
+
+
+def _with_rows(dense: Dense, users: pl.Series) -> Dense:
+    """Return the scores with a row of zeros for each of some users."""
+    if users.is_empty():
+        return dense
+
+    def blocks() -> Iterator[Block]:
+        yield from dense.blocks()
+        step = max(1, COPIED_BYTES // (8 * dense.columns))
+        for first in range(0, len(users), step):
+            yield np.zeros((min(step, len(users) - first), dense.columns))
+
+    table = replace(dense.table, frame=pl.concat([dense.table.frame, users.to_frame()]))
+    return replace(dense, rows=dense.rows + len(users), blocks=blocks, table=table)
+
+
+def _items_without_column(dense: Dense, truth: Table) -> pl.Series:
+    """Return the items of the truth without a column, each once, in the type of the columns."""
     items = truth.frame["item"].filter(~has_column(dense, truth)).unique(maintain_order=True)
     return items.cast(dense.items.dtype)

@@ -1,8 +1,7 @@
-"""Measuring: from judged lists to totals, every metric of a plan, added up exactly.
+"""Measuring: from judged lists to the exact totals of every metric in a plan.
 
-The values of many lists are computed for some of them at a time: what is computed on the way is
-small then, and stays in the processor. Sums are exact, so that they are the same as those of all
-lists at once.
+Many lists are processed in blocks, so intermediate arrays are small and stay in the processor's
+cache. Sums are exact, so the result is the same as for all lists at once.
 """
 
 from __future__ import annotations
@@ -23,14 +22,20 @@ from rectitude.aggregate.sums import (
     Sums,
     Tally,
     Total,
-    counted,
+    counts_in_mean,
     state_of,
     tally,
 )
 from rectitude.arrays import Flags, Floats, Integers, run_starts
 from rectitude.convention import Convention
 from rectitude.errors import MetricFailed, RectitudeError, UndefinedValue
-from rectitude.evaluation.batch import Batch, judged_for, require_measurable, view_of
+from rectitude.evaluation.batch import (
+    Batch,
+    error_of_ties,
+    judge_for,
+    require_measurable,
+    view_of,
+)
 from rectitude.evaluation.plan import Plan
 from rectitude.judge.attributes import Groups
 from rectitude.judge.judge import Ties, Verdict
@@ -38,137 +43,182 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import CHOICES
 from rectitude.metrics.predicted import ByScore
 from rectitude.metrics.registry import (
+    BadReturn,
     Counts,
     Facts,
     Ratio,
+    call_metric,
     is_ours,
     require_in,
-    taken,
-    values_of,
+    take_arguments,
 )
-from rectitude.parallel import Once, Task, thread_count, together
+from rectitude.parallel import Once, Task, run_tasks, thread_count
 from rectitude.profiles import Asked
 
 _MANY_LISTS = 20_000
-_PARTED = 1 << 16  # lists
-_LISTS = 1 << 17
+_LISTS_FOR_BLOCKS = 1 << 16  # with fewer lists, blocks do not pay off
+_LISTS_PER_BLOCK = 1 << 17
+_LAST_BITS = 1e-12  # sums of the same numbers in another order may differ by this share
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What metrics add up to, the values of lists, and why some metrics have none."""
+    """The totals of metrics, the values of lists, and the errors of metrics that failed."""
 
     totals: dict[str, Total] = field(default_factory=dict)
     values: dict[str, Floats] = field(default_factory=dict)
     failures: dict[str, RectitudeError] = field(default_factory=dict)
 
 
-def measure(plan: Plan, batch: Batch, beside: Sequence[Task] = ()) -> Measurement:
-    """Measure every metric of a plan, on several threads; other tasks are done beside."""
-    wanted = {name: one for name, one in plan.measured.items() if name not in batch.failures}
-    valued = [name for name, one in wanted.items() if has_values(one)]
+def measure(plan: Plan, batch: Batch, other_tasks: Sequence[Task] = ()) -> Measurement:
+    """Measure every metric of a plan on several threads, and run `other_tasks` in parallel."""
+    metrics = {name: asked for name, asked in plan.measured.items() if name not in batch.failures}
+    valued = [name for name, asked in metrics.items() if has_values(asked)]
     room = dict(zip(valued, np.empty((len(valued), batch.size)), strict=True))
-    found = Measurement(failures=dict(batch.failures))
+    measurement = Measurement(failures=dict(batch.failures))
 
-    def measure_one(name: str) -> None:
+    def measure_metric(name: str) -> None:
         try:
-            found.totals[name] = total_of(plan, batch, wanted[name], room.get(name))
+            measurement.totals[name] = total_of(plan, batch, metrics[name], room.get(name))
         except RectitudeError as error:
-            found.failures[name] = error
+            measurement.failures[name] = error
 
-    blocks = _Blocks(plan, batch, wanted)
-    whole = [partial(measure_one, name) for name in wanted if name not in blocks.asked]
-    # in turn: threads that begin with the same would wait for what both of them need
+    blocks = _Blocks(plan, batch, metrics)
+    whole = [partial(measure_metric, name) for name in metrics if name not in blocks.asked]
+    # alternate both kinds: threads that start with the same work would wait for each other
     pairs = zip_longest(whole, blocks.tasks(room))
-    tasks = [*beside, *(task for pair in pairs for task in pair if task is not None)]
-    together(tasks, batch.size > _MANY_LISTS)
-    found.totals.update(blocks.totals(room))
-    for name in wanted:
-        if name not in found.totals and name not in found.failures:
-            measure_one(name)
-    found.values.update((name, own) for name, own in room.items() if name in found.totals)
-    return found
+    tasks = [*other_tasks, *(task for pair in pairs for task in pair if task is not None)]
+    run_tasks(tasks, batch.size > _MANY_LISTS)
+    measurement.totals.update(blocks.totals(room))
+    for name in metrics:
+        if name not in measurement.totals and name not in measurement.failures:
+            measure_metric(name)
+    measurement.values.update(
+        (name, list_values) for name, list_values in room.items() if name in measurement.totals
+    )
+    return measurement
 
 
 class _Blocks:
-    """The metrics of a plan that are measured block by block."""
+    """The metrics of a plan that are measured in blocks of lists."""
 
     def __init__(self, plan: Plan, batch: Batch, wanted: Mapping[str, Asked]) -> None:
         self.plan, self.batch = plan, batch
-        self.step = max(min(_LISTS, -(-batch.size // (4 * thread_count()))), 1)
-        self.asked = {name: one for name, one in wanted.items() if _in_blocks(batch, one)}
-        self.verdicts = {name: judged_for(plan, batch, one) for name, one in self.asked.items()}
+        self.step = max(min(_LISTS_PER_BLOCK, -(-batch.size // (4 * thread_count()))), 1)
+        self.asked = {
+            name: metric for name, metric in wanted.items() if _can_use_blocks(batch, metric)
+        }
+        self.verdicts = {
+            name: judge_for(plan, batch, metric) for name, metric in self.asked.items()
+        }
         self.states: dict[str, list[Sums]] = {name: [] for name in self.asked}
 
     def tasks(self, room: Mapping[str, Floats]) -> list[Task]:
-        """What there is to be done, in any order; the values of lists go into `room`."""
+        """Return the tasks, which can run in any order; the values of lists are written into
+        `room`."""
         size = self.batch.size
         starts = range(0, size if self.asked else 0, self.step)
         return [partial(self._add, at, min(at + self.step, size), room) for at in starts]
 
     def _add(self, first: int, last: int, room: Mapping[str, Floats]) -> None:
-        """Add up the values of the lists of a block; of a metric that fails, those of no other."""
-        block, parts = self.batch.block(first, last), Once()
+        """Add up the values of the lists in one block. A metric that fails does not affect the
+        others."""
+        block, blocks = self.batch.block(first, last), Once()
 
-        def part(judged: Judged) -> Judged:
-            return parts(id(judged), lambda: judged.block(first, last))
+        def take_block(judged: Judged) -> Judged:
+            return blocks(id(judged), lambda: judged.block(first, last))
 
-        for name, one in self._in_turn(first):
+        for name, asked in self._in_turn(first):
             try:
-                lists = view_of(self.plan, block, one, part(self.verdicts[name].judged))
-                done = tally_of(block, one, lists, self.plan.spread, room[name][first:last])
-                self.states[name].append(done.state)
-            except RectitudeError:  # said when it is computed for all lists
+                lists = view_of(self.plan, block, asked, take_block(self.verdicts[name].judged))
+                tallied = tally_of(block, asked, lists, self.plan.spread, room[name][first:last])
+                self.states[name].append(tallied.state)
+            except RectitudeError:  # reported when it is measured for all lists
                 self.asked.pop(name, None)
 
     def _in_turn(self, first: int) -> list[tuple[str, Asked]]:
-        """The metrics from one on that others do not begin with: what is computed once for all
-        lists is computed by one thread, and others would wait for it."""
+        """Return the metrics, starting with a different one in each thread: some results are
+        computed once for all lists, and threads that start with the same metric would wait for
+        them."""
         asked, threads = [*self.asked.items()], thread_count()
         begin = len(asked) * (first // self.step % threads) // threads
         return asked[begin:] + asked[:begin]
 
     def totals(self, room: Mapping[str, Floats]) -> dict[str, Total]:
-        """What metrics add up to that failed nowhere."""
-        found: dict[str, Total] = {}
+        """Return the totals of the metrics that did not fail in any block."""
+        totals: dict[str, Total] = {}
 
-        def settle(name: str, one: Asked) -> None:
-            done = Tally(sum(self.states[name], Sums()), room[name])
-            found[name] = _with_bounds(self.plan, self.batch, one, self.verdicts[name], done)
+        def settle(name: str, asked: Asked) -> None:
+            tallied = Tally(sum(self.states[name], Sums()), room[name])
+            totals[name] = _with_bounds(self.plan, self.batch, asked, self.verdicts[name], tallied)
 
-        together([partial(settle, name, one) for name, one in self.asked.items()])
-        return found
+        run_tasks([partial(settle, name, asked) for name, asked in self.asked.items()])
+        return totals
 
 
-def _in_blocks(batch: Batch, asked: Asked) -> bool:
-    """Whether a metric is measured in blocks: it has values for lists, looks at one list at a time
-    as ours do, and its lists have nothing to do with one another."""
-    alone = asked.convention.unit != "user" and asked.metric.at_once == "some lists"
-    ours = is_ours(asked.metric.function)
-    return batch.size >= _PARTED and has_values(asked) and ours and alone
+def _can_use_blocks(batch: Batch, asked: Asked) -> bool:
+    """Return whether a metric can be measured in blocks: it is built in, has a value for each list,
+    and the values of lists do not depend on each other."""
+    convention = asked.convention
+    alone = convention.unit != "user" and convention.ties != "error"  # ties are turned around
+    independent = alone and asked.metric.at_once == "some lists"
+    built_in = is_ours(asked.metric.function)
+    return batch.size >= _LISTS_FOR_BLOCKS and has_values(asked) and built_in and independent
 
 
 def has_values(asked: Asked) -> bool:
-    """Whether a metric has a value for every list."""
+    """Return whether a metric has a value for every list."""
     return asked.metric.kind != "counts" and not asked.by
 
 
 def total_of(plan: Plan, batch: Batch, asked: Asked, room: Floats | None = None) -> Total:
-    """What a metric adds up to; the values of the lists go into `room`, if it has some."""
+    """Return the total of a metric; the values of the lists are written into `room` if it is
+    given."""
     require_measurable(plan, batch, asked)
-    verdict = judged_for(plan, batch, asked)
+    verdict = judge_for(plan, batch, asked)
+    _require_same_when_turned(plan, batch, asked, verdict)
     lists = view_of(plan, batch, asked, verdict.judged)
     if asked.metric.kind == "counts":
         return Total(counts_of(asked, lists))
     if asked.by:
         return Total(_by_group(batch, asked, lists, plan.spread))
-    done = tally_of(batch, asked, lists, plan.spread, room)
-    return _with_bounds(plan, batch, asked, verdict, done)
+    tallied = tally_of(batch, asked, lists, plan.spread, room)
+    return _with_bounds(plan, batch, asked, verdict, tallied)
 
 
-def _with_bounds(plan: Plan, batch: Batch, asked: Asked, verdict: Verdict, done: Tally) -> Total:
-    """What all lists add up to, and what that would be were ties broken otherwise."""
-    return Total(done.state, _bounds(plan, batch, asked, verdict, done) if batch.bounds else None)
+def _require_same_when_turned(plan: Plan, batch: Batch, asked: Asked, verdict: Verdict) -> None:
+    """Raise an error if ties are not allowed, and the value differs if they are turned around.
+
+    Metrics of shown items were checked when the lists were judged.
+    """
+    ties = verdict.ties
+    if asked.convention.ties != "error" or ties is None or "shown" in asked.metric.requires:
+        return
+    one, other = (view_of(plan, batch, asked, lists) for lists in (ties.own, ties.best))
+    changed = ties.lists[_find_changed(asked, one, other, batch.facts)]
+    if len(changed):
+        raise error_of_ties(asked, len(changed), batch.size, batch.label(changed[0]))
+
+
+def _find_changed(asked: Asked, one: Judged, other: Judged, facts: Facts) -> Integers:
+    """Return the lists whose value differs; of counts, which have none, all lists or no list."""
+    if asked.metric.kind == "counts":
+        counts = [counts_of(asked, lists).counts for lists in (one, other)]
+        same = all(np.array_equal(values, counts[1][name]) for name, values in counts[0].items())
+        return np.arange(0 if same else one.size)
+    left, right = (ratio_of(asked, lists, facts) for lists in (one, other))
+    counted = [counts_in_mean(lists, asked.convention, asked.cutoff) for lists in (one, other)]
+    pairs = ((left.above, right.above), (left.below, right.below))
+    same_ratio = np.logical_and(*(np.isclose(a, b, _LAST_BITS, 0.0) for a, b in pairs))
+    return np.flatnonzero(~same_ratio & (counted[0] | counted[1]))
+
+
+def _with_bounds(plan: Plan, batch: Batch, asked: Asked, verdict: Verdict, tallied: Tally) -> Total:
+    """Return the sums of all lists, with the sums for other ways to break ties if they are
+    wanted."""
+    return Total(
+        tallied.state, _bounds(plan, batch, asked, verdict, tallied) if batch.bounds else None
+    )
 
 
 def tally_of(
@@ -177,91 +227,99 @@ def tally_of(
     lists: Judged,
     spread: bool = False,
     room: Floats | None = None,
-    among: Integers | None = None,
+    subset: Integers | None = None,
 ) -> Tally:
-    """The values of lists, added up; `among` are their numbers if they are some of all."""
+    """Add up the values of lists; `subset` gives their numbers if they are a subset."""
     weights, owners = batch.lists.weights, batch.lists.owners
-    if among is not None:
-        weights, owners = None if weights is None else weights[among], owners[among]
+    if subset is not None:
+        weights, owners = None if weights is None else weights[subset], owners[subset]
     ratio = ratio_of(asked, lists, batch.facts)
-    with blamed(asked):
-        flags = counted(lists, asked.convention, asked.cutoff)
+    with blame_metric(asked):
+        flags = counts_in_mean(lists, asked.convention, asked.cutoff)
         return tally(ratio, flags, asked.convention, weights, owners, batch.label, spread, room)
 
 
 def ratio_of(asked: Asked, lists: Judged, facts: Facts) -> Ratio:
-    """The value of each list as a fraction."""
-    with blamed(asked):
+    """Return the value of each list as a fraction."""
+    with blame_metric(asked):
         require_in(lists, asked.metric)
-        given = given_to(asked, facts)
-        ratio = values_of(asked.metric.function, lists, asked.cutoff, **given)
-        whole = asked.convention.without_relevant == "computed"
-        return ratio if whole else ratio.where(lists.relevant > 0)
+        arguments = arguments_for(asked, facts)
+        ratio = call_metric(asked.metric.function, lists, asked.cutoff, **arguments)
+        all_lists = asked.convention.without_relevant == "computed"
+        return ratio if all_lists else ratio.where(lists.relevant > 0)
 
 
 def _bounds(
-    plan: Plan, batch: Batch, asked: Asked, verdict: Verdict, done: Tally
+    plan: Plan, batch: Batch, asked: Asked, verdict: Verdict, tallied: Tally
 ) -> tuple[Sums, Sums] | None:
-    """The sums with all ties broken against and for the lists; None where they say nothing."""
+    """Return the sums with all ties broken against, and in favour of, the relevant items; None if
+    they are not defined."""
     if "moving_up_helps" in asked.metric.breaks:
         return None
     ties = verdict.ties
-    if ties is None:
-        return done.state, done.state
+    if ties is None or asked.convention.ties == "error":
+        return tallied.state, tallied.state
 
-    def among(lists: Judged) -> Sums:
-        return tally_of(batch, asked, view_of(plan, batch, asked, lists), among=ties.lists).state
+    def sums_over(lists: Judged) -> Sums:
+        return tally_of(batch, asked, view_of(plan, batch, asked, lists), subset=ties.lists).state
 
     try:
-        own = _own(batch, asked, ties, done) or among(ties.own)
+        judged = _sums_from_values(batch, asked, ties, tallied) or sums_over(ties.own)
         worst, best = (
-            own if lists is ties.own else among(lists) for lists in (ties.worst, ties.best)
+            judged if lists is ties.own else sums_over(lists) for lists in (ties.worst, ties.best)
         )
-    except RectitudeError:  # under one of them a value is undefined
+    except RectitudeError:  # a value is undefined for one of them
         return None
-    rest = done.state - own
+    rest = tallied.state - judged
     return rest + worst, rest + best
 
 
-def _own(batch: Batch, asked: Asked, ties: Ties, done: Tally) -> Sums | None:
-    """The sums of the lists with ties as judged, where their values say it all."""
-    convention, state = asked.convention, done.state
+def _sums_from_values(batch: Batch, asked: Asked, ties: Ties, tallied: Tally) -> Sums | None:
+    """Return the sums over the lists with ties as they were judged, if their values are enough to
+    compute them."""
+    convention, state = asked.convention, tallied.state
     plain = convention.average == "macro" and convention.unit == "list"
     if plain and batch.lists.weights is None and not (state.skipped or state.nan):
-        values = done.values[ties.lists]
+        values = tallied.values[ties.lists]
         return state_of(values[np.isfinite(values)])
     return None
 
 
 def counts_of(asked: Asked, lists: Judged) -> Counted:
-    """What a counts metric counts in the lists that count."""
+    """Count for a counts metric in the lists that count."""
     counts = asked.metric.counts
     if counts is None:
-        raise MetricFailed(f"metric {str(asked.name)!r} says not what it counts.")
-    with blamed(asked):
+        raise MetricFailed(
+            f"the counts metric {str(asked.name)!r} has no counts function.",
+            "a metric of kind 'counts' with a function that counts.",
+        )
+    with blame_metric(asked):
         require_in(lists, asked.metric)
-        flags = counted(lists, asked.convention, asked.cutoff)
+        flags = counts_in_mean(lists, asked.convention, asked.cutoff)
         ids = None if lists.extras.stock is None else lists.stock.ids
-        made = counts(lists, asked.cutoff, flags, **taken(counts, _choices(asked)))
-        return Counted(made, int(flags.sum()), made.scores if isinstance(made, ByScore) else ids)
+        counted = counts(lists, asked.cutoff, flags, **take_arguments(counts, _choices(asked)))
+        return Counted(
+            counted, int(flags.sum()), counted.scores if isinstance(counted, ByScore) else ids
+        )
 
 
 def value_of_counts(asked: Asked, counts: Counts, facts: Facts) -> float:
-    """The value that counts stand for; where it is 0/0, what the convention says that is worth."""
+    """Return the value of counts; for 0/0, the value that the convention gives."""
     try:
-        return float(asked.metric.function(counts, **given_to(asked, facts)))
+        return float(asked.metric.function(counts, **arguments_for(asked, facts)))
     except UndefinedValue:
         if asked.convention.undefined not in UNDEFINED:
             raise
         return UNDEFINED[asked.convention.undefined]
 
 
-def given_to(asked: Asked, facts: Facts) -> dict[str, Any]:
-    """The keyword arguments of a metric's function: choices of switches, numbers, facts."""
-    given = _choices(asked)
-    if asked.metric.kind == "counts":  # others are for what counts
-        given = taken(asked.metric.function, given)
-    return {**given, "facts": facts} if asked.metric.wants_facts else given
+def arguments_for(asked: Asked, facts: Facts) -> dict[str, Any]:
+    """Return the keyword arguments of a metric's function: choices of switches, numbers and
+    facts."""
+    arguments = _choices(asked)
+    if asked.metric.kind == "counts":  # the rest is for its counts function
+        arguments = take_arguments(asked.metric.function, arguments)
+    return {**arguments, "facts": facts} if asked.metric.wants_facts else arguments
 
 
 def _choices(asked: Asked) -> dict[str, Any]:
@@ -270,10 +328,10 @@ def _choices(asked: Asked) -> dict[str, Any]:
 
 
 def _by_group(batch: Batch, asked: Asked, lists: Judged, spread: bool) -> ByGroup:
-    """The values of the lists that count, added up for each group of users that has any."""
+    """Add up the values of the lists that count, for each group of users with such a list."""
     number, names = lists.people.groups(asked.by)
     groups = Groups(number[lists.owner], names)
-    flags = counted(lists, asked.convention, asked.cutoff)
+    flags = counts_in_mean(lists, asked.convention, asked.cutoff)
     ratio = ratio_of(asked, lists, batch.facts)
     return _sums_by_group(ratio, flags, groups, asked.convention, batch, spread)
 
@@ -290,27 +348,29 @@ def _sums_by_group(
     counts = np.flatnonzero(flags & (group >= 0))
     order = counts[np.argsort(group[counts], kind="stable")]
     for which in np.split(order, run_starts(group[order])[1:]) if len(order) else ():
-        mine = Ratio(ratio.above[which], ratio.below[which])
+        group_ratio = Ratio(ratio.above[which], ratio.below[which])
         weights = None if batch.lists.weights is None else batch.lists.weights[which]
-        own = (np.ones(len(which), bool), convention, weights, batch.lists.owners[which])
-        state = tally(mine, *own, _label_among(batch, which), spread).state
+        options = (np.ones(len(which), bool), convention, weights, batch.lists.owners[which])
+        state = tally(group_ratio, *options, _label_subset(batch, which), spread).state
         states[str(groups.names[int(group[which[0]])])] = state
     return ByGroup(states)
 
 
-def _label_among(batch: Batch, which: Integers) -> Callable[[int], str]:
+def _label_subset(batch: Batch, which: Integers) -> Callable[[int], str]:
     return lambda number: batch.label(int(which[number]))
 
 
 @contextmanager
-def blamed(asked: Asked) -> Iterator[None]:
-    """Whatever a metric raises is told under its name, so that the others can go on."""
+def blame_metric(asked: Asked) -> Iterator[None]:
+    """Turn any exception of a metric into an error with its name, so the other metrics can
+    continue."""
     try:
         yield
     except RectitudeError:
         raise
     except Exception as error:
+        raised = "" if isinstance(error, BadReturn) else f"raised {type(error).__name__}: "
         raise MetricFailed(
-            f"metric {str(asked.name)!r} failed: {type(error).__name__}: {error}.",
-            advice="the other metrics were computed; mend this one's function.",
+            f"the function of {str(asked.name)!r} {raised}{error}.",
+            advice="the other metrics were computed; fix the function of this metric.",
         ) from error

@@ -1,7 +1,7 @@
-"""Candidates that were handed over: what competes because of them, and what they leave out.
+"""Candidate items: which predictions compete under them, and what they leave out.
 
-Lists keep the items that are candidates. Dense scores keep some columns where candidates are the
-same for all; otherwise their cells become lists.
+Ranked lists keep only their candidates. Dense scores keep some columns if all users have the same
+candidates; otherwise, the scores of the candidates become lists.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, places
-from rectitude.candidates.value import Candidates
+from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, positions_in
+from rectitude.candidate_sets.value import HIGHER_IN_SAMPLES, Candidates
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Dense
-from rectitude.data.ids import Column, codes_of, located, numbered
+from rectitude.data.ids import Column, codes_of, count_ids, locate, number_ids
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadTable, NothingToEvaluate
+from rectitude.judge.seen import TRUTH_IN_TRAIN
 from rectitude.predictions.masks import (
     columns_of,
     from_table,
@@ -33,95 +34,101 @@ from rectitude.predictions.masks import (
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """Candidates as a table, and as the value they came as, if they did."""
+    """Candidates as a table, and as a `Candidates` value if they were passed as one."""
 
     table: Table
-    """columns list and item; item alone where everybody has the same"""
+    """the columns list and item; only item if all users have the same candidates"""
     value: Candidates | None = None
 
     @property
     def shared(self) -> bool:
-        """Whether everybody has the same candidates."""
+        """Whether all users have the same candidates."""
         return "list" not in self.table.frame.columns
 
     def adds_truth(self, convention: Convention) -> bool:
-        """Whether the items of the truth compete beside the candidates."""
+        """Return whether the items of the truth compete together with the candidates."""
         left_out = self.value is not None and self.value.without_truth
         return left_out or convention.candidates == "with_truth"
 
     def owner(self, table: Table) -> str:
-        """The column that says whose a row is: candidates of a split are those of users, a table
-        has the keys of lists."""
+        """Return the column with the owner of each row: the user for a `Candidates` value, the key
+        of the list for a table."""
         return "user" if self.value is not None and "user" in table.frame.columns else "list"
 
     def facts(self) -> dict[str, Any]:
-        """Where the candidates came from, for the manifest."""
+        """Return where the candidates came from, for the manifest."""
         table, value = self.table, self.value
         facts: dict[str, Any] = {
             "source": table.source, "rows": table.frame.height, "columns": {**table.columns},
         }  # fmt: skip
         if value is None:
             return facts
-        made = {"settings": dict(value.settings), "seed": value.seed, "hash": value.hash}
-        return {**facts, **made}
+        details = {"settings": dict(value.settings), "seed": value.seed, "hash": value.hash}
+        return {**facts, **details}
 
 
-def offered_by(value: Candidates) -> Offered:
-    """Candidates that are a value, ready to be brought together with tables."""
-    held = {"user": "list", "item": "item"}
-    names = {old: new for old, new in held.items() if old in value.frame.columns}
+def offer_candidates(value: Candidates) -> Offered:
+    """Return a `Candidates` value in a form that can be matched with tables."""
+    roles = {"user": "list", "item": "item"}
+    names = {old: new for old, new in roles.items() if old in value.frame.columns}
     frame = value.frame.select(*names).rename(names)
     kind = f"{value.settings.get('kind', 'given')} candidates"
     columns = dict.fromkeys(names.values(), "")
     return Offered(Table(frame, columns, kind, given=False, text=False, handed=None), value)
 
 
-def restricted(sources: Inputs, offered: Offered, convention: Convention) -> Inputs:
-    """Lists without the items that do not compete; a list that is emptied stays a list."""
-    predictions, adds = sources.predictions, offered.adds_truth(convention)
-    coded, ledger = _coded(sources, offered), Ledger()
-    listed, truth, known = coded["predictions"], coded.get("truth"), _Known.of(coded["candidates"])
-    inside = known.holds(listed)
-    if adds:
+def restrict_lists(sources: Inputs, offered: Offered, convention: Convention) -> Inputs:
+    """Remove items that are not candidates from the lists. A list that becomes empty stays a
+    list."""
+    predictions, adds_truth = sources.predictions, offered.adds_truth(convention)
+    coded, ledger = _code_tables(sources, offered), Ledger()
+    allowed = _CandidateSet.of(coded["candidates"])
+    listed, truth = coded["predictions"], coded.get("truth")
+    inside = allowed.holds(listed)
+    if adds_truth:
         inside |= _among(_require_truth(truth, sources).pairs, listed.pairs)
     require_some(inside, predictions, offered.table)
     ledger.count(
-        "outside_candidates", int((~inside).sum()), "recommended items are no candidates: left out",
-        of=len(inside), weight="notice", example=_example(predictions.frame, ~inside),
+        "outside_candidates", int((~inside).sum()),
+        "recommended items are not candidates: left out", of=len(inside), weight="notice",
+        example=_format_example(predictions.frame, ~inside),
     )  # fmt: skip
     if truth is not None:
-        account(ledger, sources.truth, truth.owner, known.serves(truth), known.holds(truth), adds)
-    missing = _missing(listed, inside, known, truth if adds else None)
+        account(
+            ledger, sources.truth, truth.owner, allowed.serves(truth), allowed.holds(truth),
+            adds_truth,
+        )  # fmt: skip
+    missing = _count_missing(listed, inside, allowed, truth if adds_truth else None)
     ledger.count(
         "candidates_not_listed", missing,
-        "candidates stand in no list: positives among them are misses", weight="notice",
+        "candidates are in no list: relevant items among them are misses", weight="notice",
     )  # fmt: skip
-    handed = _handed(predictions)
-    warn(ledger, offered, len(handed))
-    kept = replace(predictions, frame=predictions.frame.filter(inside), handed=handed)
+    keys = _list_keys(predictions)
+    warn(ledger, offered, len(keys), sources)
+    kept = replace(predictions, frame=predictions.frame.filter(inside), handed=keys)
     lists: Literal["cut", "complete"] = "cut" if missing else "complete"
     return replace(sources, predictions=kept, lists=lists, ledger=ledger, offered=offered.facts())
 
 
 def require_some(inside: Flags, predictions: Table, candidates: Table) -> None:
-    """An error if nothing that is predicted is a candidate: most likely ids differ."""
+    """Raise an error if no predicted item is a candidate, most likely because the ids differ."""
     if inside.any() or not len(inside):
         return
-    first = _example(candidates.frame, np.ones(candidates.frame.height, bool))
+    first = _format_example(candidates.frame, np.ones(candidates.frame.height, bool))
     raise NothingToEvaluate(
         f"none of {len(inside):,} recommended items is a candidate of its user (first: "
-        f"{_example(predictions.frame, ~inside)} in {predictions.source}; {first} in "
+        f"{_format_example(predictions.frame, ~inside)} in {predictions.source}; {first} in "
         f"{candidates.source}).",
-        "candidates for the lists that are handed over.",
-        "check that both use the same ids and the right columns.",
+        "candidates for the given lists.",
+        "check that both use the same ids and that the right columns were read.",
     )
 
 
 def _require_truth(truth: _Coded | None, sources: Inputs) -> _Coded:
     if truth is None:
         raise BadTable(
-            f"candidates are given by {sources.key!r}, and the truth has no such column.",
-            "the key of the list in both, where the truth goes with the candidates.",
+            f"candidates are given per {sources.key!r}, but the truth has no such column.",
+            "the list key in both, because the truth is added to the candidates.",
         )
     return truth
 
@@ -129,42 +136,70 @@ def _require_truth(truth: _Coded | None, sources: Inputs) -> _Coded:
 def account(
     ledger: Ledger, truth: Table, owner: Integers, has: Flags, inside: Flags, adds_truth: bool
 ) -> None:
-    """Count what candidates mean for the truth. (rows) whose a row is, whether he has candidates,
-    and whether its item is one of them."""
+    """Count what candidates mean for the truth. For each row of the truth: its owner, whether they
+    have candidates, and whether the item is one of them."""
     rows, frame = len(inside), truth.frame
     ledger.count(
         "users_without_candidates", len(distinct(owner[~has])),
         "users in the truth have no candidates", of=len(distinct(owner)), weight="warning",
-        example=_example(frame, ~has),
+        example=_format_example(frame, ~has),
     )  # fmt: skip
     outside = int((~inside).sum())
     if adds_truth:
-        ledger.count("truth_added", outside, "rows of the truth join the candidates", of=rows)
+        ledger.count(
+            "truth_added", outside, "rows of the truth were added to the candidates", of=rows
+        )
         return
     ledger.count(
-        "truth_outside", outside, "rows of the truth are not among the candidates: never found",
-        of=rows, weight="warning", example=_example(frame, ~inside),
+        "truth_outside", outside, "rows of the truth are not candidates: they can never be hits",
+        of=rows, weight="warning", example=_format_example(frame, ~inside),
     )  # fmt: skip
 
 
-def warn(ledger: Ledger, offered: Offered, lists: int) -> None:
-    """Name the candidates, and say what sampling does to the numbers."""
+def warn(ledger: Ledger, offered: Offered, lists: int, sources: Inputs) -> None:
+    """Name the candidates in the ledger, and warn if they are a sample."""
     value = offered.value
     if value is None:
+        per_list, items = _size_of(offered, sources)
+        warn_of_table(ledger, offered.table.source, per_list, items, lists)
         return
-    linked = "; those of a user's positives compete together" if value.linked else ""
+    linked = (
+        "; the candidates of all positives of a user are ranked together" if value.linked else ""
+    )
     ledger.note("candidates", f"{value}{linked}")
     if value.sampling:
         about = f"lists rank a sample of the items: {value.sampling}"
         ledger.count("lists_sampled", lists, about, of=lists, weight="warning")
 
 
+def _size_of(offered: Offered, sources: Inputs) -> tuple[float, int]:
+    """Return how many candidates a list has on average, and how many items are known: columns of
+    scores, or else items of the catalogue, the training data or the candidates, whichever are
+    more."""
+    frame, dense = offered.table.frame, sources.dense
+    candidates = count_ids(frame["item"])
+    per_list = frame.height / max(1, count_ids(frame["list"]))
+    if dense is not None:
+        return per_list, dense.columns
+    others = [table.frame["item"] for table in (sources.items, sources.train) if table is not None]
+    return per_list, max(candidates, *map(count_ids, others), 0)
+
+
+def warn_of_table(ledger: Ledger, source: str, per_list: float, items: int, lists: int) -> None:
+    """Name candidates that were passed as a table. Warn if lists rank less than half of the items:
+    such candidates are most likely a sample, not all items that the user could be shown."""
+    ledger.note("candidates", f"{source}; on average {per_list:,.0f} of {items:,} items per list")
+    if per_list < items / 2:
+        about = f"lists rank a sample of the items: {HIGHER_IN_SAMPLES}."
+        ledger.count("lists_sampled", lists, about, of=lists, weight="warning")
+
+
 @dataclass(frozen=True, slots=True)
 class _Coded:
-    """The rows of a table in numbers that all tables share."""
+    """The rows of a table, in numbers that all tables share."""
 
     owner: Integers
-    """whose each row is; empty where rows are everybody's"""
+    """the owner of each row; empty if the rows apply to all users"""
     item: Integers
     items: int
     """how many items there are in all tables"""
@@ -176,86 +211,91 @@ class _Coded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """Candidates as sorted numbers, each once: of items where all share them, else of pairs."""
+class _CandidateSet:
+    """Candidates as sorted numbers without duplicates: of items if all users share them, otherwise
+    of pairs."""
 
     numbers: Integers
     owners: Integers | None
-    """who has candidates; None for everybody"""
+    """who has candidates; None if all have the same"""
     items: int
 
     @staticmethod
-    def of(rows: _Coded) -> _Known:
-        """The candidates that rows stand for."""
+    def of(rows: _Coded) -> _CandidateSet:
+        """Return the candidates in these rows."""
         if not len(rows.owner):
-            return _Known(distinct(rows.item), None, rows.items)
-        return _Known(distinct(rows.pairs), distinct(rows.owner), rows.items)
+            return _CandidateSet(distinct(rows.item), None, rows.items)
+        return _CandidateSet(distinct(rows.pairs), distinct(rows.owner), rows.items)
 
     def holds(self, rows: _Coded) -> Flags:
-        """Whether each row is of a candidate."""
-        return places(self.numbers, rows.item if self.owners is None else rows.pairs) >= 0
+        """Return whether the item of each row is a candidate."""
+        return positions_in(self.numbers, rows.item if self.owners is None else rows.pairs) >= 0
 
     def serves(self, rows: _Coded) -> Flags:
-        """Whether each row is of somebody who has candidates."""
+        """Return whether the owner of each row has candidates."""
         if self.owners is None:
             return np.ones(len(rows.item), bool)
-        return places(self.owners, rows.owner) >= 0
+        return positions_in(self.owners, rows.owner) >= 0
 
     def size(self, owners: Integers) -> int:
-        """How many pairs of these owners are candidates."""
+        """Return how many pairs of these owners are candidates."""
         if self.owners is None:
             return len(owners) * len(self.numbers)
-        return int((places(owners, self.numbers // self.items) >= 0).sum())
+        return int((positions_in(owners, self.numbers // self.items) >= 0).sum())
 
 
-def _among(known: Integers, rows: Integers) -> Flags:
-    return places(distinct(known), rows) >= 0
+def _among(numbers: Integers, rows: Integers) -> Flags:
+    return positions_in(distinct(numbers), rows) >= 0
 
 
-def _coded(sources: Inputs, offered: Offered) -> dict[str, _Coded]:
-    """The tables that say whose their rows are, and the candidates, in common numbers."""
+def _code_tables(sources: Inputs, offered: Offered) -> dict[str, _Coded]:
+    """Return the candidates and the tables with known owners, in common numbers."""
     tables = {
         "predictions": sources.predictions, "truth": sources.truth, "candidates": offered.table,
     }  # fmt: skip
     owners = {side: offered.owner(table) for side, table in tables.items()}
-    named = {side: name for side, name in owners.items() if name in tables[side].frame.columns}
-    who, _ = _numbers(tables, named, "user")
-    what, items = _numbers(tables, dict.fromkeys(tables, "item"), "item")
+    with_owner = {side: name for side, name in owners.items() if name in tables[side].frame.columns}
+    owner_numbers, _ = _number_columns(tables, with_owner, "user")
+    item_numbers, items = _number_columns(tables, dict.fromkeys(tables, "item"), "item")
     nobody = np.empty(0, np.int64)
     return {
-        side: _Coded(who.get(side, nobody), item, items)
-        for side, item in what.items()
-        if side in who or side == "candidates"
+        side: _Coded(owner_numbers.get(side, nobody), item, items)
+        for side, item in item_numbers.items()
+        if side in owner_numbers or side == "candidates"
     }
 
 
-def _numbers(
+def _number_columns(
     tables: Mapping[str, Table], columns: Mapping[str, str], what: str
 ) -> tuple[Mapping[str, Integers], int]:
-    """A column of every table in numbers from 0 on, and how many there are."""
-    found = numbered({side: Column.of(tables[side], name) for side, name in columns.items()}, what)
-    return found.numbers, len(found)
+    """Return a column of every table as numbers from 0, and how many there are."""
+    numbering = number_ids(
+        {side: Column.of(tables[side], name) for side, name in columns.items()}, what
+    )
+    return numbering.numbers, len(numbering)
 
 
-def _missing(listed: _Coded, inside: Flags, known: _Known, added: _Coded | None) -> int:
-    """How many pairs could stand in the lists that were handed over, and do not."""
-    handed = distinct(listed.owner)
-    could = known.size(handed)
+def _count_missing(
+    listed: _Coded, inside: Flags, candidates: _CandidateSet, added: _Coded | None
+) -> int:
+    """Return how many candidates are missing from the lists that were given."""
+    owners = distinct(listed.owner)
+    possible = candidates.size(owners)
     if added is not None:
-        more = ~known.holds(added) & (places(handed, added.owner) >= 0)
-        could += len(distinct(added.pairs[more]))
-    return could - len(distinct(listed.pairs[inside]))
+        more = ~candidates.holds(added) & (positions_in(owners, added.owner) >= 0)
+        possible += len(distinct(added.pairs[more]))
+    return possible - len(distinct(listed.pairs[inside]))
 
 
-def _handed(predictions: Table) -> pl.Series:
-    """The keys of all lists that were handed over."""
+def _list_keys(predictions: Table) -> pl.Series:
+    """Return the keys of all lists that were given."""
     if predictions.handed is not None:
         return predictions.handed
-    numbers, _ = _numbers({"lists": predictions}, {"lists": "list"}, "list")
+    numbers, _ = _number_columns({"lists": predictions}, {"lists": "list"}, "list")
     return predictions.frame["list"].filter(pl.Series(numbers["lists"]).is_first_distinct())
 
 
-def _example(frame: pl.DataFrame, flags: Flags) -> str:
+def _format_example(frame: pl.DataFrame, flags: Flags) -> str:
     if not flags.any():
         return ""
     row = frame.row(int(flags.argmax()), named=True)
@@ -264,68 +304,77 @@ def _example(frame: pl.DataFrame, flags: Flags) -> str:
 
 
 def outside(dense: Dense, given: Ragged, table: Table) -> Ragged:
-    """The cells that a table does not name."""
-    left = np.setdiff1d(keys_of(dense, given), named_by(dense, table), assume_unique=True)
+    """Return the cells that are not in a table."""
+    left = np.setdiff1d(keys_of(dense, given), cells_of_table(dense, table), assume_unique=True)
     return with_keys(dense, left)
 
 
-def competing(sources: Inputs, offered: Offered | Ragged, convention: Convention) -> Inputs:
-    """Scores of which nothing but candidates competes: some of the columns where these are the same
-    for all, otherwise the cells as lists."""
+def restrict_scores(sources: Inputs, offered: Offered | Ragged, convention: Convention) -> Inputs:
+    """Restrict scores to candidates: to some of the columns if all users have the same candidates,
+    otherwise to lists of the scores of their candidates."""
     dense, seen, truth, ledger = sources.dense, sources.seen, sources.truth, Ledger()
     if dense is None:
         return sources
-    given = offered if isinstance(offered, Offered) else None
-    adds = convention.candidates == "with_truth" if given is None else given.adds_truth(convention)
-    facts = _facts_of(offered) if isinstance(offered, Ragged) else offered.facts()
-    kept = replace(sources, offered=facts, ledger=ledger)
-    if given is not None:
-        warn(ledger, given, dense.rows)
-    if given is not None and given.shared and not adds:
-        dense, seen = narrowed(dense, seen, _shared_columns(dense, given, ledger))
+    offer = offered if isinstance(offered, Offered) else None
+    adds = convention.candidates == "with_truth" if offer is None else offer.adds_truth(convention)
+    facts = _describe_cells(offered) if isinstance(offered, Ragged) else offered.facts()
+    restricted = replace(sources, offered=facts, ledger=ledger)
+    if offer is not None:
+        warn(ledger, offer, dense.rows, sources)
+    elif isinstance(offered, Ragged):
+        per_list = len(offered.values) / max(1, int((offered.lengths > 0).sum()))
+        warn_of_table(ledger, facts["source"], per_list, dense.columns, dense.rows)
+    if offer is not None and offer.shared and not adds:
+        dense, seen = narrow_scores(dense, seen, _columns_for_all(dense, offer, ledger))
         account_for_cells(dense, None, truth, ledger, adds)
-        return replace(kept, dense=dense, seen=seen)
-    cells = offered if isinstance(offered, Ragged) else offered_cells(dense, offered, ledger)
+        return replace(restricted, dense=dense, seen=seen)
+    cells = offered if isinstance(offered, Ragged) else cells_of_candidates(dense, offered, ledger)
     account_for_cells(dense, cells, truth, ledger, adds)
-    chosen = ranked(dense, cells, truth, seen, convention, adds)
-    if not len(chosen.values):
+    chosen = cells_to_rank(dense, cells, truth, seen, convention, adds)
+    if not len(chosen.values) and not len(cells.values):
         raise NothingToEvaluate(
             f"no candidate belongs to any row of {dense.source}.",
             "candidates for the users of the scores.",
             "check that both use the same ids.",
         )
-    lists = gathered(dense, chosen)
-    return replace(kept, predictions=lists, dense=None, seen=None, lists="complete")
+    if seen is not None and sources.train is None:  # a table is compared with the lists later
+        wanted = cells_of_table(dense, truth)
+        known = int((positions_in(keys_of(dense, seen), wanted) >= 0).sum())
+        ledger.count("truth_in_train", known, TRUTH_IN_TRAIN, len(wanted), weight="warning")
+    lists = lists_from_cells(dense, chosen)
+    return replace(restricted, predictions=lists, dense=None, seen=None, lists="complete")
 
 
-def _facts_of(cells: Ragged) -> dict[str, Any]:
+def _describe_cells(cells: Ragged) -> dict[str, Any]:
     return {"source": "sparse matrix", "rows": len(cells.values), "columns": {}}
 
 
-def offered_cells(dense: Dense, offered: Offered, ledger: Ledger) -> Ragged:
-    """The cells that candidates stand for, those shared by all in every row.
+def cells_of_candidates(dense: Dense, offered: Offered, ledger: Ledger) -> Ragged:
+    """Return the cells of the candidates; shared candidates are in every row.
 
-    A table must name items of the scores only. Candidates made for many models may hold items that
-    this one has no score for: they are counted and left out.
+    A table may only contain items of the scores. A `Candidates` value is made for many models and
+    may contain items without a score: these are counted and left out.
     """
     if offered.shared:
-        column = _shared_columns(dense, offered, ledger)
+        column = _columns_for_all(dense, offered, ledger)
         return Ragged(np.arange(dense.rows + 1) * len(column), np.tile(column, dense.rows))
     if offered.value is None:
         return from_table(dense, offered.table, "candidates")
-    # Training goes by users, and so do candidates that were made from a split.
+    # Like training data, candidates from a split belong to users, not to lists.
     return from_table(dense, _with_scores(dense, offered, ledger), "train")
 
 
-def _shared_columns(dense: Dense, offered: Offered, ledger: Ledger) -> Integers:
+def _columns_for_all(dense: Dense, offered: Offered, ledger: Ledger) -> Integers:
     return np.unique(columns_of(dense, _with_scores(dense, offered, ledger)))
 
 
 def _with_scores(dense: Dense, offered: Offered, ledger: Ledger) -> Table:
     table = offered.table
     if not offered.shared:
-        own, named = codes_of(_owners(dense, offered.owner(dense.table)), table, "list")
-        table = replace(table, frame=table.frame.filter(np.isin(named, own)))
+        score_owners, table_owners = codes_of(
+            _owner_column(dense, offered.owner(dense.table)), table, "list"
+        )
+        table = replace(table, frame=table.frame.filter(np.isin(table_owners, score_owners)))
     scored = has_column(dense, table)
     missing = table.frame["item"].filter(~scored)
     ledger.count(
@@ -335,8 +384,10 @@ def _with_scores(dense: Dense, offered: Offered, ledger: Ledger) -> Table:
     return replace(table, frame=table.frame.filter(scored))
 
 
-def narrowed(dense: Dense, seen: Ragged | None, column: Integers) -> tuple[Dense, Ragged | None]:
-    """Scores of some columns alone, and what was seen of them."""
+def narrow_scores(
+    dense: Dense, seen: Ragged | None, column: Integers
+) -> tuple[Dense, Ragged | None]:
+    """Return the scores of some columns, and the seen items among them."""
     if len(column) == dense.columns:
         return dense, seen
     number = np.full(dense.columns, -1)
@@ -346,71 +397,74 @@ def narrowed(dense: Dense, seen: Ragged | None, column: Integers) -> tuple[Dense
         return (np.ascontiguousarray(block[:, column]) for block in dense.blocks())
 
     padding = -1 if dense.padding is None else int(number[dense.padding])
-    few = replace(
+    narrowed = replace(
         dense, columns=len(column), items=dense.items.gather(column), blocks=blocks,
         padding=None if padding < 0 else padding,
     )  # fmt: skip
     if seen is None:
-        return few, None
-    there = number[seen.values] >= 0
-    return few, with_keys(few, seen.rows()[there] * len(column) + number[seen.values[there]])
+        return narrowed, None
+    present = number[seen.values] >= 0
+    return narrowed, with_keys(
+        narrowed, seen.rows()[present] * len(column) + number[seen.values[present]]
+    )
 
 
 def account_for_cells(
     dense: Dense, cells: Ragged | None, truth: Table, ledger: Ledger, adds: bool
 ) -> None:
-    """Count what candidates mean for the truth of these rows; all cells are, if none are given."""
+    """Count what candidates mean for the truth of these rows; without `cells`, all cells are
+    candidates."""
     if "list" not in truth.frame.columns:
         return
-    row = located(*codes_of(_owners(dense, "list"), truth, "list"))
-    mine = row >= 0
-    told = replace(truth, frame=truth.frame.filter(mine))
-    row, column = row[mine], columns_of(dense, truth)[mine]
+    row = locate(*codes_of(_owner_column(dense, "list"), truth, "list"))
+    matched = row >= 0
+    matched_truth = replace(truth, frame=truth.frame.filter(matched))
+    row, column = row[matched], columns_of(dense, truth)[matched]
     inside, has = column >= 0, np.ones(len(row), bool)
     if cells is not None:
-        inside &= places(keys_of(dense, cells), row * dense.columns + column) >= 0
+        inside &= positions_in(keys_of(dense, cells), row * dense.columns + column) >= 0
         has = cells.lengths[row] > 0
-    account(ledger, told, row, has, inside, adds)
+    account(ledger, matched_truth, row, has, inside, adds)
 
 
-def ranked(
+def cells_to_rank(
     dense: Dense, offered: Ragged, truth: Table, seen: Ragged | None, convention: Convention,
     adds: bool,
 ) -> Ragged:  # fmt: skip
-    """The cells to be ranked: the candidates, and the truth if it goes with them, less what was
-    seen."""
+    """Return the cells to rank: the candidates, with the truth if it is added, without seen
+    items."""
     chosen = keys_of(dense, offered)
     if adds:
-        chosen = np.union1d(chosen, named_by(dense, truth))
+        chosen = np.union1d(chosen, cells_of_table(dense, truth))
     if seen is not None and convention.seen == "removed":
         chosen = np.setdiff1d(chosen, keys_of(dense, seen), assume_unique=True)
     return with_keys(dense, without_padding(dense, chosen))
 
 
-def _owners(dense: Dense, key: str) -> Column:
+def _owner_column(dense: Dense, key: str) -> Column:
     return Column(dense.table.frame[key], dense.source)
 
 
-def named_by(dense: Dense, table: Table) -> Integers:
-    """The numbers of the cells that a table names, as far as they exist."""
+def cells_of_table(dense: Dense, table: Table) -> Integers:
+    """Return the numbers of the cells in a table, if they exist in the scores."""
     inside = replace(table, frame=table.frame.filter(has_column(dense, table)))
     return keys_of(dense, from_table(dense, inside, "candidates"))
 
 
-def scores_beside(dense: Dense, seen: Ragged | None, table: Table) -> Floats:
-    """(rows of a table) the scores of its lists and items, minus infinity where masked and NaN
-    where there are none."""
-    row = located(*codes_of(_owners(dense, "list"), table, "list"))
+def scores_of_rows(dense: Dense, seen: Ragged | None, table: Table) -> Floats:
+    """Return the score of each list and item in a table, (rows,); minus infinity if it is masked,
+    NaN if there is none."""
+    row = locate(*codes_of(_owner_column(dense, "list"), table, "list"))
     column = columns_of(dense, table)
-    found = dense.at(row, column)
+    scores = dense.at(row, column)
     if seen is not None:
         masked = np.isin(row * dense.columns + column, keys_of(dense, seen))
-        found[masked & ~np.isnan(found)] = -np.inf
-    return found
+        scores[masked & ~np.isnan(scores)] = -np.inf
+    return scores
 
 
-def gathered(dense: Dense, chosen: Ragged) -> Table:
-    """The scores of some cells as lists."""
+def lists_from_cells(dense: Dense, chosen: Ragged) -> Table:
+    """Return the scores of some cells as lists."""
     score = np.empty(len(chosen.values))
     rows = chosen.rows()
     for first, last, block in dense.spans():
@@ -418,30 +472,30 @@ def gathered(dense: Dense, chosen: Ragged) -> Table:
         score[here] = block[rows[here] - first, chosen.values[here]]
         if dense.progress is not None:
             dense.progress(last, dense.rows)
-    largest = np.finfo(np.float64).max  # lists have finite scores; the order stays the same
+    largest = np.finfo(np.float64).max  # lists need finite scores; the order stays the same
     score = np.clip(score, -largest, largest)
-    columns = {**named(dense, rows, chosen.values), "score": score}
-    table = table_made(columns, f"candidates of {dense.source}")
+    columns = {**name_cells(dense, rows, chosen.values), "score": score}
+    table = make_table(columns, f"candidates of {dense.source}")
     return replace(table, handed=dense.table.frame["list"])
 
 
-def table_made(columns: Mapping[str, Any], source: str, given: bool = False) -> Table:
-    """A table of our own making."""
+def make_table(columns: Mapping[str, Any], source: str, given: bool = False) -> Table:
+    """Return a table from columns that were computed here."""
     frame = pl.DataFrame(dict(columns))
     return Table(frame, dict.fromkeys(columns, ""), source, given, text=False, handed=None)
 
 
-def named(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Series]:
-    """Cells by the ids of their rows and columns."""
+def name_cells(dense: Dense, rows: Integers, columns: Integers) -> dict[str, pl.Series]:
+    """Return the ids of the rows and columns of cells."""
     frame = dense.table.frame
     return {
-        **{name: _taken(frame[name], rows) for name in frame.columns},
-        "item": _taken(dense.items, columns),
+        **{name: _take_ids(frame[name], rows) for name in frame.columns},
+        "item": _take_ids(dense.items, columns),
     }
 
 
-def _taken(ids: pl.Series, places: Integers) -> pl.Series:
-    """The ids at some places; integers are taken by NumPy, which has less to do for it."""
+def _take_ids(ids: pl.Series, positions: Integers) -> pl.Series:
+    """Return the ids at some positions; NumPy is faster for integers."""
     if ids.dtype == pl.Int64:
-        return pl.Series(ids.name, ids.to_numpy()[places])
-    return ids.gather(places)
+        return pl.Series(ids.name, ids.to_numpy()[positions])
+    return ids.gather(positions)

@@ -1,4 +1,4 @@
-"""Saving and loading an `Evaluator`: JSON, so that nothing in a file is ever executed."""
+"""Saving and loading an `Evaluator` as JSON, so nothing in a file is ever executed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from rectitude.aggregate.sums import ByGroup, Counted, Sums, Total
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds, RectitudeError, UnknownName, UnreadableFile
+from rectitude.errors import BadExtension, BadIds, RectitudeError, UnknownName, UnreadableFile
 from rectitude.evaluation.axes import Axis
 from rectitude.evaluation.plan import Slicings
 from rectitude.evaluation.state import KeptValues, SlicedStates, State
 from rectitude.evaluation.stream import Evaluator
+from rectitude.extensions import import_nothing_for
 from rectitude.profiles import Profile
 from rectitude.storage import read_stored, require_format, write_text
 
@@ -29,46 +30,47 @@ FORMAT_VERSION = 1
 
 
 def save(evaluator: Evaluator, path: str | os.PathLike[str]) -> None:
-    """Write an evaluator, whole or not at all."""
-    write_text(path, json.dumps(stored(evaluator), allow_nan=False))
+    """Write an evaluator; the file is written completely or not at all."""
+    write_text(path, json.dumps(store(evaluator), allow_nan=False))
 
 
-def stored(evaluator: Evaluator) -> dict[str, Any]:
-    """Everything that was added up, for JSON."""
+def store(evaluator: Evaluator) -> dict[str, Any]:
+    """Return everything that an evaluator has added up, for JSON."""
     state = evaluator.state
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "metrics": evaluator.names,
-        "profile": _profile(evaluator.profile),
+        "profile": _store_profile(evaluator.profile),
         "intervals": evaluator.intervals,
         "per_list": evaluator.per_list,
         "batches": state.batches,
-        "totals": {name: _total(total) for name, total in state.totals.items()},
+        "totals": {name: _store_total(total) for name, total in state.totals.items()},
         "ledger": state.ledger.as_dict(),
         "manifest": state.manifest,
-        "kept": _kept(state.kept),
-        **({"slices": _slices(evaluator.slices, state)} if evaluator.slices else {}),
+        "kept": _store_kept(state.kept),
+        **({"slices": _store_slices(evaluator.slices, state)} if evaluator.slices else {}),
     }
 
 
 def load(path: str | os.PathLike[str]) -> Evaluator:
-    """An evaluator as `save` wrote it."""
+    """Read an evaluator that `save` wrote."""
     where = os.fspath(path)
-    held = read_stored(path, "evaluator", "a file of Evaluator.save.")
-    held = require_format(held, where, "evaluator", FORMAT_VERSION)
+    stored = read_stored(path, "evaluator", "a file written by Evaluator.save.")
+    stored = require_format(stored, where, "evaluator", FORMAT_VERSION)
     try:
-        evaluator = restored(held)
-        _try(evaluator)
-    except UnknownName:  # a metric of one's own that is not there
+        with import_nothing_for(where):
+            evaluator = restore(stored)
+            _try_out(evaluator)
+    except (UnknownName, BadExtension):  # a custom metric that is not registered or imported
         raise
-    except Exception as error:  # whatever a damaged file leads to
-        raise UnreadableFile(f"{where} is damaged: {error!r}.", "a whole evaluator.") from error
+    except Exception as error:  # a damaged file can cause any error
+        raise UnreadableFile(f"{where} is damaged: {error!r}.", "a complete evaluator.") from error
     return evaluator
 
 
-def _try(evaluator: Evaluator) -> None:
-    """Do once what will be done with it, so that damage is found here and not later."""
+def _try_out(evaluator: Evaluator) -> None:
+    """Use a loaded evaluator once, so damage is found now and not later."""
     if evaluator.batches != 0:
         evaluation = (evaluator + evaluator).compute()
         str(evaluation)
@@ -76,27 +78,27 @@ def _try(evaluator: Evaluator) -> None:
             evaluation.per_list()
 
 
-def restored(stored: Mapping[str, Any]) -> Evaluator:
-    """An evaluator as `stored` gave it."""
+def restore(stored: Mapping[str, Any]) -> Evaluator:
+    """Return an evaluator from the output of `store`."""
     profile = dict(stored["profile"])
     profile["convention"] = Convention(**profile["convention"])
     profile["versions"] = tuple(profile["versions"])
-    parted = stored.get("slices", {"asked": (), "sums": None})
+    sliced = stored.get("slices", {"asked": (), "sums": None})
     evaluator = Evaluator(
         stored["metrics"],
         Profile(**profile),
         intervals=stored["intervals"],
         per_list=stored["per_list"],
-        slices=[[_axis(axis) for axis in axes] for axes in parted["asked"]],
+        slices=[[_read_axis(axis) for axis in axes] for axes in sliced["asked"]],
     )
-    sums = parted["sums"] or {"sliced": {}, "lists": 0, "relevant": 0}
+    sums = sliced["sums"] or {"sliced": {}, "lists": 0, "relevant": 0}
     evaluator.restore(
         State(
             {name: _read_total(total) for name, total in stored["totals"].items()},
             ledger=Ledger.from_dict(stored["ledger"]),
             manifest=stored["manifest"],
             kept=_read_kept(stored["kept"]),
-            slices={by: _read_sliced(one) for by, one in sums["sliced"].items()},
+            slices={by: _read_sliced(states) for by, states in sums["sliced"].items()},
             lists=sums["lists"],
             relevant=sums["relevant"],
             batches=stored["batches"],
@@ -105,37 +107,37 @@ def restored(stored: Mapping[str, Any]) -> Evaluator:
     return evaluator
 
 
-def _slices(slicings: Slicings, state: State) -> dict[str, Any]:
-    """What was asked for, and what was added up of every slice."""
+def _store_slices(slicings: Slicings, state: State) -> dict[str, Any]:
+    """Return the requested ways to slice, and the sums of every slice."""
     sliced = {
         by: {
-            "of": one.of,
-            "orders": one.orders,
-            "cells": [{"key": key, **_cell(cell)} for key, cell in one.states.items()],
+            "of": states.of,
+            "orders": states.orders,
+            "cells": [{"key": key, **_store_cell(cell)} for key, cell in states.states.items()],
         }
-        for by, one in state.slices.items()
+        for by, states in state.slices.items()
     }
     asked = [[dataclasses.asdict(axis) for axis in axes] for axes in slicings]
-    held = {"sliced": sliced, "lists": state.lists, "relevant": state.relevant}
-    return {"asked": asked, "sums": held}
+    sums = {"sliced": sliced, "lists": state.lists, "relevant": state.relevant}
+    return {"asked": asked, "sums": sums}
 
 
-def _axis(stored: Mapping[str, Any]) -> Axis:
+def _read_axis(stored: Mapping[str, Any]) -> Axis:
     return Axis(stored["name"], stored["parts"], tuple(stored["edges"]))
 
 
-def _cell(cell: State) -> dict[str, Any]:
+def _store_cell(cell: State) -> dict[str, Any]:
     return {
-        "totals": {name: _total(total) for name, total in cell.totals.items()},
+        "totals": {name: _store_total(total) for name, total in cell.totals.items()},
         "failures": {name: error.found for name, error in cell.failures.items()},
         "lists": cell.lists,
         "relevant": cell.relevant,
-        "kept": _kept(cell.kept),
+        "kept": _store_kept(cell.kept),
     }
 
 
 def _read_sliced(stored: Mapping[str, Any]) -> SlicedStates:
-    states = {tuple(one["key"]): _read_cell(one) for one in stored["cells"]}
+    states = {tuple(cell["key"]): _read_cell(cell) for cell in stored["cells"]}
     orders = tuple(None if order is None else tuple(order) for order in stored["orders"])
     return SlicedStates(stored["of"], orders, states)
 
@@ -151,12 +153,12 @@ def _read_cell(stored: Mapping[str, Any]) -> State:
     )
 
 
-def _profile(profile: Profile) -> dict[str, Any]:
+def _store_profile(profile: Profile) -> dict[str, Any]:
     fields = {f.name: getattr(profile, f.name) for f in dataclasses.fields(Profile)}
     return {**fields, "convention": profile.convention.as_dict()}
 
 
-def _total(total: Total) -> dict[str, Any]:
+def _store_total(total: Total) -> dict[str, Any]:
     kind = {Sums: "state", Counted: "counts", ByGroup: "groups"}[type(total.sum)]
     bounds = None if total.bounds is None else [state.as_dict() for state in total.bounds]
     return {kind: total.sum.as_dict(), "bounds": bounds}
@@ -168,21 +170,21 @@ def _read_total(stored: Mapping[str, Any]) -> Total:
     if "groups" in stored:
         return Total(ByGroup.from_dict(stored["groups"]))
     bounds = stored["bounds"]
-    both = None if bounds is None else (Sums.from_dict(bounds[0]), Sums.from_dict(bounds[1]))
-    return Total(Sums.from_dict(stored["state"]), both)
+    tie_bounds = None if bounds is None else (Sums.from_dict(bounds[0]), Sums.from_dict(bounds[1]))
+    return Total(Sums.from_dict(stored["state"]), tie_bounds)
 
 
-def _kept(kept: KeptValues) -> dict[str, Any] | None:
+def _store_kept(kept: KeptValues) -> dict[str, Any] | None:
     keys = kept.keys()
     if keys is None:
         return None
     return {
-        "keys": _ids(keys.keys),
-        "users": _ids(keys.users),
+        "keys": _store_ids(keys.keys),
+        "users": _store_ids(keys.users),
         "owners": keys.owners.tolist(),
         "by_user": keys.by_user,
         "weights": None if keys.weights is None else keys.weights.tolist(),
-        "values": {name: _numbers(kept.values(name)) for name in kept.names()},
+        "values": {name: _store_numbers(kept.values(name)) for name in kept.names()},
     }
 
 
@@ -203,14 +205,14 @@ def _read_ids(stored: list[Any]) -> pl.Series:
     return pl.Series("id", stored, dtype=pl.Int64 if small else pl.Int128)
 
 
-def _numbers(values: Floats) -> list[float | None]:
+def _store_numbers(values: Floats) -> list[float | None]:
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
-def _ids(ids: pl.Series) -> list[Any]:
+def _store_ids(ids: pl.Series) -> list[Any]:
     if not ids.dtype.is_integer() and ids.dtype != pl.String:
         raise BadIds(
             f"ids of the type {ids.dtype} cannot be saved with values per list.",
-            "integers or text.",
+            "ids that are integers or text.",
         )
     return ids.to_list()

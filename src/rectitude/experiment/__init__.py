@@ -1,1 +1,1 @@
-"""Experiments: from raw interactions and models, by one file, to results that can be repeated."""
+"""Experiments: one file describes data, models and metrics; a run gives reproducible results."""

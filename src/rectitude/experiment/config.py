@@ -1,28 +1,28 @@
-"""What an experiment's file says, as a value: its tables, their keys, and what each key means.
+"""The configuration of an experiment: its tables, their keys, and what each key means.
 
-The sentences below the keys are the descriptions of the JSON schema, which editors show.
+The docstrings below the keys become descriptions in the JSON schema, which editors show.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from rectitude.comparison.significance import Correction, Interval, Test
 
 Learning = Literal["refit", "update"]
 Role = Literal["user", "item", "grade", "timestamp", "weight"]
 NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$"
-WORDS_OF_NAME = "a name of letters, digits and _ . + -, at most 64 of them"
+WORDS_OF_NAME = "a name of at most 64 letters, digits and the characters _ . + -"
 Name = Annotated[str, Field(pattern=NAME)]
-"""a name that is a file's name too"""
+"""a name that can also be used as a file name"""
 STREAM = "prequential"
-"""The way of splitting that tests on the next rows, learns from them, and goes on."""
+"""The splitting method that tests on the next rows, trains on them, and continues."""
 
 
 class DataTable(BaseModel):
-    """A table whose keys are known: any other is a mistake."""
+    """A table with a fixed set of keys; any other key is an error."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
@@ -30,102 +30,102 @@ class DataTable(BaseModel):
 
 
 class OpenTable(DataTable):
-    """A table that holds parameters beside its own keys."""
+    """A table that accepts parameters in addition to its fixed keys."""
 
     model_config = ConfigDict(extra="allow")
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The keys that are not the table's own."""
+        """The keys that are not fixed keys of the table."""
         return dict(self.model_extra or {})
 
 
 class ShopTable(DataTable):
-    """Made-up purchases of a year in a shop."""
+    """Synthetic purchases in a shop over one year."""
 
     rows: int = Field(default=20_000, ge=100)
-    """how many purchases"""
+    """the number of purchases"""
     seed: int = 7
-    """which shop"""
+    """the seed that generates the shop"""
 
 
 class Data(DataTable):
-    """Where the interactions are: a file, or a made-up shop."""
+    """Where the interactions come from: a file, or a synthetic shop."""
 
     path: str = ""
-    """a file of interactions in any format; relative to this file; $NAME is put in from the
-    environment"""
+    """a file of interactions in any format, relative to this file; $NAME is replaced by the
+    environment variable NAME"""
     shop: ShopTable | None = None
-    """a made-up shop in place of a file"""
+    """a synthetic shop instead of a file"""
     format: str = ""
-    """the format of the file, in place of what its content suggests"""
+    """the format of the file; detected by default"""
     columns: dict[Role, str] = {}
-    """columns with unusual names: { user = "visitor" }"""
+    """names of columns that are not recognised: { user = "visitor" }"""
     items: str = ""
-    """a file with the catalogue and facts about items"""
+    """a file with the catalogue and attributes of items"""
     users: str = ""
-    """a file with facts about users"""
+    """a file with attributes of users"""
 
 
 class AuditTable(DataTable):
-    """Whether the split is checked before models are fitted."""
+    """Whether to audit the split before models are trained."""
 
     mode: Literal["report", "stop", "off"] = "report"
-    """report: findings go into the results; stop: a serious one ends the run; off: no audit"""
+    """report: add findings to the results; stop: end the run at a serious finding; off: no audit"""
 
 
 class SplitBy(OpenTable):
-    """How interactions are split; further keys are the parameters of the way of splitting."""
+    """How interactions are split; further keys are parameters of the splitting method."""
 
     how: str = ""
-    """a way of splitting; leave_last by default"""
+    """the splitting method; leave_last by default"""
     protocol: str = ""
-    """a framework whose way and words are used instead"""
+    """a framework whose splitting method and parameter names are used instead"""
     parts: str = ""
-    """a folder with a split that is there already; then nothing is read as data"""
+    """a folder with an existing split, instead of [data]"""
     validation: float | dict[str, Any] | None = None
-    """a split of train to tune models by: a share, or { how = "leave_last", n = 1 }"""
+    """a split of the training data for tuning: a share, or { how = "leave_last", n = 1 }"""
     unknown: dict[Literal["users", "items", "seen", "known", "least"], Any] = {}
-    """what happens to unknown users and items: { users = "drop" }"""
+    """what to do with users and items that are not in the training data: { users = "drop" }"""
 
 
 class CandidatesTable(OpenTable):
-    """Which items compete; further keys are settings of the kind."""
+    """The candidate items that models rank; further keys are settings of the kind."""
 
     kind: str = ""
-    """full, train_items, sampled, or a framework's sampler; all that a model knows by default"""
+    """full, train_items, sampled, or a framework's sampler; by default every item a model knows"""
 
 
 class SearchRange(DataTable):
-    """Numbers from low to high."""
+    """A range of numbers to search."""
 
     low: int | float
-    """where they begin; numbers are whole if low, high and step are written so"""
+    """the smallest number; only whole numbers are tried if low, high and step are whole"""
     high: int | float
-    """where they end"""
+    """the largest number"""
     step: int | float | None = None
-    """only low and multiples of this above it"""
+    """the distance between the numbers tried; without it, any number in the range"""
     scale: Literal["linear", "log"] = "linear"
-    """log: as often between 1 and 10 as between 10 and 100"""
+    """log: sample as often between 1 and 10 as between 10 and 100"""
 
     @model_validator(mode="after")
-    def _sound(self) -> SearchRange:
+    def _check_range(self) -> SearchRange:
         if not self.low < self.high:
             raise ValueError(f"a range with low below high, not {self.low} to {self.high}")
         if self.scale == "log" and (self.low <= 0 or self.step is not None):
-            raise ValueError("a range above 0 and without step, for the scale log")
+            raise ValueError("a range with low above 0 and no step, because scale is log")
         return self
 
 
 class Tuning(DataTable):
-    """A search for parameters by the validation part."""
+    """A search for the parameters with the best metric on the validation part."""
 
     trials: int = Field(default=20, ge=1)
-    """how many settings are tried, in each split"""
+    """the number of trials per split"""
     metric: str = "ndcg@10"
-    """what decides"""
+    """the metric to optimise"""
     sampler: Literal["tpe", "random"] = "tpe"
-    """how settings are chosen: with regard to those before, or at random"""
+    """how trials are chosen: tpe learns from earlier trials, random does not"""
     space: dict[str, list[Any] | SearchRange] = Field(min_length=1)
     """parameter -> a list of choices, or { low = 1, high = 100, scale = "log" }"""
 
@@ -134,120 +134,138 @@ class Entrant(OpenTable):
     """A model; further keys are its parameters."""
 
     model: str = ""
-    """a model that ships with rectitude; by default the name of this table"""
+    """a built-in model; by default the name of this table"""
     python: str = ""
-    """a class or function by its import path, package.module:Object: executes that code"""
+    """the import path of a class or function, package.module:Object; its code is executed"""
     predictions: str = ""
-    """a file with ranked lists instead of a model; {split} stands for the name of the split"""
+    """a file with ranked lists instead of a model; {split} is replaced by the name of the split"""
     format: str = ""
-    """the format of that file, in place of what its content suggests"""
+    """the format of that file; detected by default"""
     learning: Learning = "refit"
-    """of a series of splits along time: learn anew from all of train each time, or with update()
-    from the rows that are new"""
+    """in a series of splits over time: retrain on all training data each time (refit), or call
+    update() with the new rows (update)"""
     tune: Tuning | None = None
     """a search for parameters"""
 
 
 class MeasuredTable(DataTable):
-    """What is computed of the lists."""
+    """Which metrics are computed, and how."""
 
-    metrics: str | list[str] = ["ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map"]
-    """metrics by name and cutoff"""
+    metrics: str | list[str] | dict[str, int | list[int]] = [
+        "ndcg@10", "recall@10", "precision@10", "hit@10", "mrr", "map",
+    ]  # fmt: skip
+    """metrics by name and cutoff, or { ndcg = [5, 10] }; module:Object is a metric of your own,
+    whose code is executed; modules next to this file are found"""
+    cutoffs: int | list[int] | None = None
+    """the cutoffs of metrics that are named without one"""
     convention: str | dict[str, Any] = "default"
     """a profile, or switches to change: { profile = "recbole", ties = "optimistic" }"""
     depth: int | None = Field(default=None, ge=1)
-    """how many items each list holds; by default the largest cutoff, and 100 if a metric has
-    none"""
+    """the length of each list; by default the largest cutoff, or 100 if a metric has no
+    cutoff"""
     seen: Literal["removed", "kept"] = "removed"
-    """whether items that a user has in train can be recommended to him"""
+    """whether users can be recommended items that they have in the training data"""
     slices: list[str | list[str]] = ["known", "activity:3", "popularity:3"]
-    """groups of users or items whose numbers are shown apart, such as gender or price:10,50"""
+    """groups of users or items with separate metrics, such as gender or price:10,50"""
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _name_own_metrics(cls, metrics: Any) -> Any:
+        """Return metrics of your own, { python = "module:Metric@5" }, by their import paths."""
+        if isinstance(metrics, dict) and [*metrics] == ["python"]:
+            metrics = [metrics]
+        if not isinstance(metrics, list):
+            return metrics
+        named = [m["python"] if isinstance(m, dict) and [*m] == ["python"] else m for m in metrics]
+        if not all(isinstance(name, str) for name in named):
+            raise ValueError("names such as 'ndcg@10', or 'module:Metric@5' for one of your own")
+        return named
 
 
 class Compared(DataTable):
     """How models are compared."""
 
     baseline: str = ""
-    """the model that others are compared with; every other by default"""
+    """the model that all others are compared with; by default all pairs are compared"""
     test: Test = "t"
-    """how differences are tested"""
+    """the significance test"""
     correct: Correction = "holm"
-    """how p-values are corrected for many tests"""
+    """how p-values are corrected for multiple tests"""
     interval: Interval = "t"
-    """how intervals of differences are made"""
+    """how confidence intervals are computed"""
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
-    """what a corrected p must be below"""
+    """the significance level: a corrected p below it is significant"""
     resamples: int = Field(default=10_000, ge=100)
-    """how many draws or flips, where there are any"""
+    """the number of bootstrap resamples or sign flips"""
     margin: float | None = None
-    """models are equivalent within this difference"""
+    """also test whether models are equivalent within this difference"""
 
 
 class Explained(DataTable):
-    """What becomes of the models under other conventions."""
+    """How the results of the models change under other conventions."""
 
     mode: Literal["report", "off"] = "report"
-    """off: nothing of it is computed"""
+    """off: do not compute this"""
     metric: str = ""
-    """the metric that is looked at; the first of those evaluated by default"""
+    """the metric to explain; by default the first metric under [evaluate]"""
     against: str = ""
-    """the profile between which and the convention the gap of the best model is explained; the one
-    with the widest gap by default"""
+    """explain how the best model's value differs between the convention and this profile; by
+    default the profile with the largest difference"""
 
 
 class Page(DataTable):
     """The HTML report."""
 
     mode: Literal["write", "off"] = "write"
-    """off: no report"""
+    """off: do not write a report"""
     title: str = ""
-    """what stands above it; the name of the experiment by default"""
+    """the title; the name of the experiment by default"""
 
 
 class Tracking(DataTable):
-    """A log in MLflow."""
+    """Logging to MLflow."""
 
     uri: str = ""
-    """the tracking store; as MLflow itself finds it by default"""
+    """the tracking URI; the default of MLflow if not set"""
     experiment: str = ""
-    """the experiment there; the name of this one by default"""
+    """the name of the MLflow experiment; the name of this experiment by default"""
 
 
 class Experiment(DataTable):
-    """An experiment: data, split, models, metrics."""
+    """An experiment: data, split, models and metrics."""
 
     name: Name | None = None
-    """what it is called; the name of its file by default"""
+    """the name of the experiment; the name of its file by default"""
     about: str = ""
-    """a sentence for the report"""
+    """a description for the report"""
     seed: int | list[int] = 0
-    """for all that is random; several repeat the experiment for each"""
+    """the random seed; a list repeats the experiment for each seed"""
     folder: str = ""
-    """where everything is written; runs/<name> beside this file by default"""
+    """the output folder; by default runs/<name> next to this file"""
     data: Data = Data()
-    """where the interactions are"""
+    """where the interactions come from"""
     prepare: str | list[dict[str, Any]] = []
-    """steps that prepare the interactions, or a recipe's file"""
+    """steps that prepare the interactions, or the file of a recipe"""
     audit: AuditTable = AuditTable()
-    """whether the split is checked"""
+    """whether to audit the split"""
     split: SplitBy = SplitBy()
     """how interactions are split"""
     candidates: CandidatesTable = CandidatesTable()
-    """which items compete"""
+    """the candidate items that models rank"""
     models: dict[Name, Entrant] = Field(min_length=1)
-    """what is compared, by name"""
+    """the models, by name"""
     evaluate: MeasuredTable = MeasuredTable()
-    """what is computed of the lists"""
+    """which metrics are computed"""
     compare: Compared = Compared()
     """how models are compared"""
     explain: Explained = Explained()
-    """what becomes of the models under other conventions"""
+    """how the results change under other conventions"""
     report: Page = Page()
     """the HTML report"""
     mlflow: Tracking | None = None
-    """a log in MLflow"""
+    """logging to MLflow"""
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds, each once."""
+        """The seeds without duplicates."""
         return list(dict.fromkeys(self.seed if isinstance(self.seed, list) else [self.seed])) or [0]

@@ -1,4 +1,4 @@
-"""What happens in a run, told as it happens: to a log in its folder, and to whoever watches."""
+"""Events of a run, sent as they happen to a log in its folder and to other watchers."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from rectitude.errors import UnwritableFile
+from rectitude.storage import explain_unwritable
 
 Event = Mapping[str, Any]
-"""`event` is what happened (started, progress, done, cached, failed, left out, note), `stage` what
-it happened to."""
+"""`event` is the kind of event (started, progress, done, cached, failed, left out, note), `stage`
+the stage that it belongs to."""
 Watcher = Callable[[Event], None]
 Report = Callable[[int, int], None]
-"""Is told how much is done, and how much there is in all."""
+"""Reports progress: called with the number of steps done and the total."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Those who are told what happens."""
+    """Sends events to watchers."""
 
     watchers: tuple[Watcher, ...] = ()
 
     def tell(self, event: str, stage: str, **facts: Any) -> None:
-        """Say that something happened."""
-        told = {"event": event, "stage": stage, **facts}
+        """Send an event to all watchers."""
+        message = {"event": event, "stage": stage, **facts}
         for watcher in self.watchers:
-            watcher(told)
+            watcher(message)
 
     @contextmanager
     def working(self, stage: str, **facts: Any) -> Iterator[Report]:
-        """Say when something starts, how far it is, and when and how it ends."""
+        """Send events when a stage starts, makes progress, and ends or fails."""
         self.tell("started", stage, **facts)
         start = time.monotonic()
         try:
@@ -54,32 +54,21 @@ class Watch:
 
 
 @contextmanager
-def logged(path: Path) -> Iterator[Watcher]:
-    """Whoever writes events to a file, a line of JSON each, but for progress."""
-    with _writing(path):
-        file = path.open("ab", buffering=0)  # nothing is left to be written when it is closed
+def log_events(path: Path) -> Iterator[Watcher]:
+    """Yield a watcher that appends events to a file as lines of JSON, except for progress."""
+    with explain_unwritable(path):
+        file = path.open("ab", buffering=0)  # unbuffered: closing never has to write
     with file:
-        yield partial(_write, file, path)
+        yield partial(_write_event, file, path)
 
 
-def _write(file: FileIO, path: Path, event: Event) -> None:
+def _write_event(file: FileIO, path: Path, event: Event) -> None:
     if event["event"] != "progress":
-        with _writing(path):
+        with explain_unwritable(path):
             file.write(f"{line(event)}\n".encode())
 
 
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise UnwritableFile(
-            f"{path} cannot be written: {error.strerror or error}.",
-            "a folder that may be written to, with space left.",
-        ) from error
-
-
 def line(event: Event) -> str:
-    """An event as a line of JSON, with the time."""
+    """Format an event as a line of JSON with the current time."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return json.dumps({"time": now, **event}, default=str)

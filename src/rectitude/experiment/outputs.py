@@ -1,7 +1,7 @@
-"""What people look at: results, ledger, manifest, values and lists, put together at the end.
+"""The files for readers, written at the end of a run: results, ledger, manifest, values and lists.
 
-Nothing in these files says when or how fast they were made, so that equal runs give equal bytes;
-times are in log.jsonl and environment.json. If asked for, MLflow is told the same.
+These files contain no times, so equal runs give equal bytes; times are in log.jsonl and
+environment.json. If configured, the same results are logged to MLflow.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rectitude._version import __version__
@@ -19,17 +20,21 @@ from rectitude.experiment.fingerprints import environment, file_digest
 from rectitude.experiment.pipeline import Entries, ModelEntry, Work
 from rectitude.experiment.results import FORMAT, FORMAT_VERSION, Run, finite, headline
 from rectitude.experiment.stages import StagePart, bare
-from rectitude.experiment.store import Store, facts_of, read_json
+from rectitude.experiment.store import SPLIT_FILES, Store, facts_of, read_json
 from rectitude.experiment.windows import Windows
 from rectitude.metrics import METRICS
 from rectitude.reports.page import report
+from rectitude.storage import write_all
 
-SHOWN = {"values": "values.parquet", "predictions": "predictions.parquet"}
+Evaluations = Mapping[str, Sequence[Evaluation]]
+"""The evaluations of each model, one per split."""
+STAGE_FILES = {"values": "values.parquet", "predictions": "predictions.parquet"}
+"""The files of stages that readers find in the folder of each kind."""
 
 
 @dataclass
 class Published:
-    """What the stages gave."""
+    """The outputs of all stages."""
 
     parts: Sequence[StagePart] = ()
     entries: dict[str, list[ModelEntry]] = field(default_factory=dict)
@@ -37,53 +42,50 @@ class Published:
     """by the name of the split"""
     comparison: Mapping[str, Any] | None = None
     explained: Mapping[str, Any] = field(default_factory=dict)
-    """the models under other conventions"""
+    """the results under other conventions"""
     stopped: str = ""
-    """why the run ended before its models; empty if it did not"""
+    """why the audit stopped the run; empty if it did not"""
 
 
-def published(work: Work, found: Published, times: Mapping[str, str]) -> Run:
-    """Write what people look at, and give the run."""
+def publish(work: Work, published: Published, times: Mapping[str, str]) -> Run:
+    """Write the files for readers, and return the run."""
     store, loaded = work.store, work.loaded
     text = loaded.text
     store.write(f"config{loaded.suffix}", lambda path: path.write_text(text, encoding="utf-8"))
     store.write_json("environment.json", {**environment(), **times})
-    (store.folder / "report.html").unlink(missing_ok=True)  # it is of results that were before
-    wanted = set()
-    for entry in [one for every in found.entries.values() for one in every]:
-        places = {"values": entry.evaluation, "predictions": entry.lists}
-        for kind, name in shown_files(entry).items():
-            store.show(name, places[kind] / SHOWN[kind])
-            wanted.add(name)
-    store.write_json("ledger.json", ledger_of(work, found))
-    results = results_of(work, found)
+    (store.folder / "report.html").unlink(missing_ok=True)  # it belongs to earlier results
+    files = find_files(published)
+    for name, source in files.items():
+        store.show(name, source)
+    store.write_json("ledger.json", ledger_of(work, published))
+    results = results_of(work, published)
     store.write_json("results.json", results)
     store.write_json("manifest.json", manifest_of(work))
-    late = len(work.failures)
-    if found.entries:
-        work.attempt("report", lambda: _reported(work))
-    work.attempt("mlflow", lambda: _tracked(work, results))
-    if work.failures[late:]:
-        results["failures"] += work.failures[late:]
+    failed_before = len(work.failures)
+    if published.entries:
+        work.attempt("report", lambda: _write_report(work))
+    work.attempt("mlflow", lambda: _track(work, results))
+    if work.failures[failed_before:]:
+        results["failures"] += work.failures[failed_before:]
         store.write_json("results.json", results)
     if results["complete"]:
-        store.clean(SHOWN, wanted)
+        store.clean(files)
         store.sweep()
     return Run(store.folder, results)
 
 
 def manifest_of(work: Work) -> dict[str, Any]:
-    """Every stage with its fingerprint and the hashes of its files."""
+    """Return every stage with its fingerprint and the hashes of its files."""
     return {
         "format": "rectitude.manifest",
         "version": 1,
         "rectitude": __version__,
-        "stages": [{"stage": name, **told} for name, told in work.store.used.items()],
+        "stages": [{"stage": name, **facts} for name, facts in work.store.used.items()],
     }
 
 
-def _reported(work: Work) -> None:
-    """The page, if there is one to be written."""
+def _write_report(work: Work) -> None:
+    """Write the HTML report, if one is wanted."""
     chosen, folder = work.loaded.config.report, work.store.folder
     stage = bare("report")
     if chosen.mode == "off" or not work.chosen(stage):
@@ -93,31 +95,51 @@ def _reported(work: Work) -> None:
         work.store.write("report.html", lambda path: report(folder, path, title=title))
 
 
-def _tracked(work: Work, results: Mapping[str, Any]) -> None:
-    """The log in MLflow, if one is asked for."""
+def _track(work: Work, results: Mapping[str, Any]) -> None:
+    """Log the run to MLflow, if configured."""
     chosen, stage = work.loaded.config.mlflow, bare("mlflow")
     if chosen is None or not work.chosen(stage):
         return
     with work.watch.working("mlflow"):
-        tracked(work.store, results, chosen.uri, chosen.experiment or work.loaded.name)
+        track_in_mlflow(work.store, results, chosen.uri, chosen.experiment or work.loaded.name)
 
 
-def shown_files(entry: ModelEntry) -> dict[str, str]:
-    """Where the values and the lists of an entry are shown."""
+def find_files(published: Published) -> dict[str, Path]:
+    """Return the files for readers, each with the file of a stage that it shows."""
+    files: dict[str, Path] = {}
+    for part in published.parts:
+        for name in split_files(part):
+            files[name] = part.folder / f"{part.number}-{Path(name).name}"
+    for entry in [entry for runs in published.entries.values() for entry in runs]:
+        folders = {"values": entry.evaluation, "predictions": entry.lists}
+        for kind, name in list_files(entry).items():
+            files[name] = folders[kind] / STAGE_FILES[kind]
+    return files
+
+
+def split_files(part: StagePart) -> list[str]:
+    """Return the paths for readers of the parts of a split."""
+    stored = facts_of(part.folder)[part.number]["parts"]
+    inside = f"splits/{part.name}/" if part.name else ""
+    return [f"{inside}{name}" for name in SPLIT_FILES if name.removesuffix(".parquet") in stored]
+
+
+def list_files(entry: ModelEntry) -> dict[str, str]:
+    """Return the paths for readers of the values and lists of an entry."""
     inside = f"{entry.part.name}/" if entry.part.name else ""
-    return {kind: f"{kind}/{inside}{entry.model}.parquet" for kind in SHOWN}
+    return {kind: f"{kind}/{inside}{entry.model}.parquet" for kind in STAGE_FILES}
 
 
-def results_of(work: Work, found: Published) -> dict[str, Any]:
-    """Everything that was found, for results.json."""
-    config, entries = work.loaded.config, found.entries
-    evaluations = {name: [entry.numbers() for entry in every] for name, every in entries.items()}
-    failures = [*work.failures, *_metric_failures(entries)]
+def results_of(work: Work, published: Published) -> dict[str, Any]:
+    """Return the content of results.json."""
+    config, entries = work.loaded.config, published.entries
+    evaluations = {name: [entry.numbers() for entry in runs] for name, runs in entries.items()}
+    failures = [*work.failures, *_list_metric_failures(entries)]
     metrics = {
-        name: METRICS[one.metric].best
-        for every in evaluations.values()
-        for evaluation in every
-        for name, one in evaluation.results.items()
+        name: METRICS[result.metric].best
+        for runs in evaluations.values()
+        for evaluation in runs
+        for name, result in evaluation.results.items()
     }
     return {
         "format": FORMAT,
@@ -125,103 +147,127 @@ def results_of(work: Work, found: Published) -> dict[str, Any]:
         "rectitude": __version__,
         "name": work.loaded.name,
         "about": config.about,
-        "summary": _summary(found),
+        "summary": _summarise(published, evaluations),
         "config": config.model_dump(mode="json", exclude_defaults=True),
-        "complete": not work.left_out and not found.stopped,
+        "complete": not work.left_out and not published.stopped,
         "left_out": list(dict.fromkeys(work.left_out)),
-        "stopped": found.stopped,
-        "splits": [_split(part, found) for part in found.parts],
-        "models": {one.name: _model(one, entries.get(one.name, ())) for one in work.fielded},
+        "stopped": published.stopped,
+        "splits": [_describe_split(part, published) for part in published.parts],
+        "models": {
+            model.name: _describe_model(model, entries.get(model.name, ()))
+            for model in work.fielded
+        },
         "headline": headline(evaluations),
-        "windows": _windows(found.parts, evaluations),
+        "windows": _summarise_windows(published.parts, evaluations),
         "best": metrics,
-        "comparison": found.comparison,
-        "robustness": found.explained.get("robustness"),
-        "explanation": found.explained.get("explanation"),
+        "comparison": published.comparison,
+        "robustness": published.explained.get("robustness"),
+        "explanation": published.explained.get("explanation"),
         "failures": failures,
     }
 
 
-def _windows(
-    parts: Sequence[StagePart], evaluations: Mapping[str, Sequence[Evaluation]]
-) -> dict[str, Any]:
-    """Of a series of splits, each model's metrics over all of them: the mean of splits, the mean of
-    all lists, and the latter after each split."""
+def _summarise_windows(parts: Sequence[StagePart], evaluations: Evaluations) -> dict[str, Any]:
+    """Return each model's metrics over a series of splits: the mean of splits (macro), the mean of
+    all lists (micro), and the running micro mean after each split."""
     names = [part.name for part in parts]
     if len(parts) < 2 or len({part.seed for part in parts}) > 1:
         return {}
-    found: dict[str, Any] = {}
-    for model, every in evaluations.items():
-        if len(every) == len(names):
-            whole = Windows(dict(zip(names, every, strict=True)))
-            found[model] = {
-                name: {"macro": finite(whole.macro(name)), "micro": finite(whole.micro(name)),
-                       "running": {k: finite(v) for k, v in whole.running(name).items()}}
-                for name in whole.names
-                if all(name in one and one.result(name).state for one in every)
+    summaries: dict[str, Any] = {}
+    for model, runs in evaluations.items():
+        if len(runs) == len(names):
+            windows = Windows(dict(zip(names, runs, strict=True)))
+            summaries[model] = {
+                name: {"macro": finite(windows.macro(name)), "micro": finite(windows.micro(name)),
+                       "running": {k: finite(v) for k, v in windows.running(name).items()}}
+                for name in windows.names
+                if all(name in evaluation and evaluation.result(name).state for evaluation in runs)
             }  # fmt: skip
-    return found
+    return summaries
 
 
-def _summary(found: Published) -> str:
-    models = len(found.entries)
-    users = sum(
-        facts_of(part.folder)[part.number]["parts"]["truth"]["users"] for part in found.parts
+def _summarise(published: Published, evaluations: Evaluations) -> str:
+    """Say how many models there are, and over how many users the values are means."""
+    models, splits = len(published.entries), len(published.parts)
+    truth_users = sum(
+        facts_of(part.folder)[part.number]["parts"]["truth"]["users"] for part in published.parts
     )
-    splits = "" if len(found.parts) == 1 else f" in {len(found.parts)} splits"
-    return f"{models} model{'s' * (models != 1)}, {users:,} users{splits}"
+    # The same user may be in several splits, with a list in each.
+    unit, ends = ("users", "") if splits == 1 else ("lists", f" in {splits} splits")
+    words = _describe_users(_count_users(evaluations), truth_users, unit)
+    return f"{models} model{'s' * (models != 1)}, {words}{ends}"
 
 
-def _split(part: StagePart, found: Published) -> dict[str, Any]:
-    """What a split is: sizes, how it was made, what the audit says of it."""
-    told = facts_of(part.folder)[part.number]
-    kept = {name: told[name] for name in ("how", "source", "fingerprint", "parts", "facts")}
-    audit = found.audits.get(part.name)
-    return {"name": part.name, "seed": part.seed, **kept, "audit": audit}
+def _count_users(evaluations: Evaluations) -> set[int]:
+    """Return the numbers of lists that count in the mean of a metric, over all splits."""
+    counts: dict[tuple[str, str], int] = {}
+    for model, runs in evaluations.items():
+        for name, result in (pair for run in runs for pair in run.results.items()):
+            if result.counted is not None:
+                counts[model, name] = counts.get((model, name), 0) + result.counted
+    return set(counts.values())
 
 
-def _model(fielded: Any, entries: Sequence[ModelEntry]) -> dict[str, Any]:
+def _describe_users(counts: set[int], truth_users: int, unit: str) -> str:
+    if not counts or counts == {truth_users}:
+        return f"{truth_users:,} {unit}"
+    low, high = min(counts), max(counts)
+    if low == high:
+        return f"{low:,} of {truth_users:,} {unit} count"
+    return f"{low:,} to {high:,} of {truth_users:,} {unit} count, by metric and model"
+
+
+def _describe_split(part: StagePart, published: Published) -> dict[str, Any]:
+    """Describe a split: sizes, how it was made, its files for readers, and its audit."""
+    stored = facts_of(part.folder)[part.number]
+    kept = {name: stored[name] for name in ("how", "source", "fingerprint", "parts", "facts")}
+    audit = published.audits.get(part.name)
+    files = {Path(name).stem: name for name in split_files(part)}
+    return {"name": part.name, "seed": part.seed, **kept, "files": files, "audit": audit}
+
+
+def _describe_model(fielded: Any, entries: Sequence[ModelEntry]) -> dict[str, Any]:
     entrant = fielded.entrant
-    from_where = {"python": entrant.python, "predictions": entrant.predictions}
-    told = {name: value for name, value in from_where.items() if value}
+    sources = {"python": entrant.python, "predictions": entrant.predictions}
+    source = {name: value for name, value in sources.items() if value}
     runs = [
         {
             "split": entry.part.name,
             "seed": entry.part.seed,
             "parameters": dict(entry.parameters),
             "tuning": entry.tuned,
-            **shown_files(entry),
+            **list_files(entry),
             "evaluation": read_json(entry.evaluation / "evaluation.json"),
             "ledger": read_json(entry.lists / "model.json")["ledger"],
         }
         for entry in entries
     ]
     trials = sum(len(entry.tuned["trials"]) for entry in entries if entry.tuned)
-    return {**(told or {"model": fielded.kind}), "trials": trials, "runs": runs}
+    return {**(source or {"model": fielded.kind}), "trials": trials, "runs": runs}
 
 
-def _metric_failures(entries: Entries) -> list[dict[str, Any]]:
-    """Metrics that have no value, each once for a model and split."""
+def _list_metric_failures(entries: Entries) -> list[dict[str, Any]]:
+    """Return the metrics that failed, once per model and split."""
     return [
-        {"stage": entry.stage.name, "kind": "MetricFailed", "message": f"{metric}: {why}",
-         "traceback": ""}
-        for every in entries.values()
-        for entry in every
-        for metric, why in read_json(entry.evaluation / "evaluation.json")["failures"].items()
+        {"stage": entry.stage.name, "kind": "MetricFailed", "message": f"{metric}: {reason}",
+         "at": "", "traceback": ""}
+        for runs in entries.values()
+        for entry in runs
+        for metric, reason in read_json(entry.evaluation / "evaluation.json")["failures"].items()
     ]  # fmt: skip
 
 
-def ledger_of(work: Work, found: Published) -> dict[str, Any]:
-    """What each stage met and did, in the order in which they worked."""
+def ledger_of(work: Work, published: Published) -> dict[str, Any]:
+    """Return the ledger of each stage, in the order in which stages ran."""
     ledger: dict[str, Any] = {}
     for kind in ("data", "prepare"):
         if kind in work.store.used:
-            place = work.store.folder / "stages" / work.store.used[kind]["key"]
-            ledger[kind] = read_json(place / "log.json")["ledger"]
-    for part in found.parts:
+            folder = work.store.folder / "stages" / work.store.used[kind]["key"]
+            ledger[kind] = read_json(folder / "log.json")["ledger"]
+    for part in published.parts:
         ledger[f"split/{part.name}".rstrip("/")] = facts_of(part.folder)[part.number]["ledger"]
-    for every in found.entries.values():
-        for entry in every:
+    for runs in published.entries.values():
+        for entry in runs:
             ledger[entry.stage.name.replace("evaluate", "models", 1)] = read_json(
                 entry.lists / "model.json"
             )["ledger"]
@@ -236,60 +282,70 @@ _PARENT = "mlflow.parentRunId"
 _LONGEST_TAG = 4_900
 
 
-def tracked(store: Store, results: Mapping[str, Any], uri: str, experiment: str) -> None:
-    """Log a run in MLflow, with one below it for each model, unless it was logged there before.
+def track_in_mlflow(store: Store, results: Mapping[str, Any], uri: str, experiment: str) -> None:
+    """Log a run to MLflow, with a child run per model, unless it has been logged already.
 
-    Metrics carry their definitions as tags; `@`, which MLflow does not take, becomes `_at_`.
+    Definitions of metrics become tags. MLflow does not accept `@`, so it becomes `_at_`.
     """
-    told = {"uri": uri, "experiment": experiment}
-    told["results"] = file_digest(store.folder / "results.json")
-    known = store.folder / TRACKED
-    before = read_json(known) if known.is_file() else {}
-    if {name: before.get(name) for name in told} == told:
+    record = {"uri": uri, "experiment": experiment}
+    record["results"] = file_digest(store.folder / "results.json")
+    path = store.folder / TRACKED
+    if _read_record(path, [*record]) == record:
         return
-    client = _client(uri)
-    found = client.get_experiment_by_name(experiment)
-    place = client.create_experiment(experiment) if found is None else found.experiment_id
+    client = _open_client(uri)
+    existing = client.get_experiment_by_name(experiment)
+    experiment_id = (
+        client.create_experiment(experiment) if existing is None else existing.experiment_id
+    )
     tags = {"rectitude": results["rectitude"], "about": results["about"]}
-    parent = client.create_run(place, run_name=results["name"], tags=tags).info.run_id
-    for path in sorted(one for name in ARTIFACTS for one in store.folder.glob(name)):
-        client.log_artifact(parent, str(path))
+    parent = client.create_run(experiment_id, run_name=results["name"], tags=tags).info.run_id
+    for file in sorted(file for name in ARTIFACTS for file in store.folder.glob(name)):
+        client.log_artifact(parent, str(file))
     for model, facts in results["models"].items():
-        _log_model(client, place, parent, model, facts, results)
+        _log_model(client, experiment_id, parent, model, facts, results)
     client.set_terminated(parent, "FAILED" if results["failures"] else "FINISHED")
-    store.write_json(TRACKED, {**told, "run": parent})
+    store.write_json(TRACKED, {**record, "run": parent})
+
+
+def _read_record(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return what was logged before; nothing if there is no readable record of it."""
+    try:
+        before = read_json(path)
+        return {name: before[name] for name in names}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
 
 
 def _log_model(
-    client: Any, place: str, parent: str, model: str, facts: Mapping[str, Any],
+    client: Any, experiment_id: str, parent: str, model: str, facts: Mapping[str, Any],
     results: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    """One model: its parameters, its numbers and what they mean."""
-    own = client.create_run(place, run_name=model, tags={_PARENT: parent}).info.run_id
+    """Log one model: its parameters, its metrics and their definitions."""
+    run_id = client.create_run(experiment_id, run_name=model, tags={_PARENT: parent}).info.run_id
     first = facts["runs"][0] if facts["runs"] else {}
     for name, value in first.get("parameters", {}).items():
-        client.log_param(own, _plain(name), str(value)[:_LONGEST_TAG])
-    client.log_param(own, "trials", facts["trials"])
+        client.log_param(run_id, _mlflow_name(name), str(value)[:_LONGEST_TAG])
+    client.log_param(run_id, "trials", facts["trials"])
     for step, run in enumerate(facts["runs"] if len(facts["runs"]) > 1 else ()):
-        for name, one in run["evaluation"]["results"].items():
-            if one["value"] is not None:
-                client.log_metric(own, f"split/{_plain(name)}", one["value"], step=step)
-    for name, one in results["headline"].get(model, {}).items():
-        if one["value"] is not None:
-            client.log_metric(own, _plain(name), one["value"])
-        said = first["evaluation"]["results"].get(name, {}).get("definition", "")
-        client.set_tag(own, f"definition.{_plain(name)}", said[:_LONGEST_TAG])
+        for name, result in run["evaluation"]["results"].items():
+            if result["value"] is not None:
+                client.log_metric(run_id, f"split/{_mlflow_name(name)}", result["value"], step=step)
+    for name, result in results["headline"].get(model, {}).items():
+        if result["value"] is not None:
+            client.log_metric(run_id, _mlflow_name(name), result["value"])
+        definition = first["evaluation"]["results"].get(name, {}).get("definition", "")
+        client.set_tag(run_id, f"definition.{_mlflow_name(name)}", definition[:_LONGEST_TAG])
     ledger = [run["ledger"] for run in facts["runs"]]
-    client.log_text(own, json.dumps(ledger, indent=1), "ledger.json")
-    client.set_terminated(own, "FINISHED" if facts["runs"] else "FAILED")
+    client.log_text(run_id, json.dumps(ledger, indent=1), "ledger.json")
+    client.set_terminated(run_id, "FINISHED" if facts["runs"] else "FAILED")
 
 
-def _plain(name: str) -> str:
-    """A name as MLflow takes it."""
+def _mlflow_name(name: str) -> str:
+    """Return a name that MLflow accepts."""
     return re.sub(r"[^\w\-. /:]", "_", name.replace("@", "_at_"))
 
 
-def _client(uri: str) -> Any:
+def _open_client(uri: str) -> Any:
     try:
         from mlflow.tracking import MlflowClient
     except ImportError as error:
@@ -297,4 +353,22 @@ def _client(uri: str) -> Any:
             "logging to MLflow needs mlflow, which is not installed.", "",
             "pip install 'rectitude[mlflow]'",
         ) from error  # fmt: skip
+    _create_database(MlflowClient, uri)
     return MlflowClient(tracking_uri=uri or None)
+
+
+_SQLITE = "sqlite:///"
+
+
+def _create_database(client: Any, uri: str) -> None:
+    """Create MLflow's database under a temporary name, if it is a file that does not exist: MLflow
+    cannot use one whose tables were only partly created, for example because the run was killed."""
+    path = Path(uri.removeprefix(_SQLITE))
+    if not uri.startswith(_SQLITE) or uri == _SQLITE or path.exists():
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def create(temporary: Path) -> None:
+        client(tracking_uri=f"{_SQLITE}{temporary}").search_experiments(max_results=1)
+
+    write_all({path: create})

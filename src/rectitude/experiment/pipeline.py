@@ -1,6 +1,7 @@
-"""The stages of a run, one after the other, from the log to the numbers of every model.
+"""Run the stages one after the other, from the log to the evaluation of every model.
 
-Each stage is taken from before or done now; a model that fails is noted, and the others go on.
+Each stage is reused from the cache or run now. A model that fails is recorded, and the others
+continue.
 """
 
 from __future__ import annotations
@@ -11,96 +12,115 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from sys import version_info
 from typing import Any, TypeVar
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.candidates.value import Candidates
-from rectitude.errors import BadName, UnwritableFile
+from rectitude.candidate_sets.value import Candidates
+from rectitude.errors import BadSetting, RectitudeError, UnwritableFile
 from rectitude.experiment import stages
 from rectitude.experiment.events import Watch
-from rectitude.experiment.models import Fielded, Task, depth_of
+from rectitude.experiment.models import ExperimentModel, Task, depth_of
 from rectitude.experiment.reading import Loaded
-from rectitude.experiment.results import restored
+from rectitude.experiment.results import restore_evaluation
 from rectitude.experiment.stages import Stage, StagePart
 from rectitude.experiment.store import Store, facts_of, read_json
 from rectitude.experiment.tuning import trial_stage, tune_stage, validation_of
 
 Made = TypeVar("Made")
+_PACKAGE = Path(__file__).parents[1]
+_INSTALLED = {"site-packages", "dist-packages", f"python{version_info.major}.{version_info.minor}"}
+"""Folders of code that a model calls, but that is not its own."""
 
 
 @dataclass
 class Work:
-    """What a run works with, and what it has met so far."""
+    """The inputs of a run, and what has happened so far."""
 
     loaded: Loaded
     store: Store
     watch: Watch
-    fielded: Sequence[Fielded]
+    fielded: Sequence[ExperimentModel]
     chosen: Callable[[Stage], bool]
-    """whether a stage that is not there may be done"""
+    """whether a stage that is not cached may run"""
     data: object = None
-    """interactions that were handed over in Python"""
+    """interactions passed in Python"""
     failures: list[dict[str, Any]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    told: list[tuple[str, str]] = field(default_factory=list)
-    """every stage, and whether it was there: cached, done, or to do"""
+    statuses: list[tuple[str, str]] = field(default_factory=list)
+    """every stage and its status: cached, done or to do"""
     failed_at: str = ""
-    """the stage that an error is on its way from"""
+    """the stage whose error is being raised"""
 
     def obtain(self, stage: Stage) -> Path | None:
-        """The folder of a stage: from before, or made now; None if it was not to be done."""
-        found = self.store.find(stage.name, stage.key)
-        if found is not None:
+        """Return the folder of a stage, cached or run now; None if it may not run."""
+        cached = self.store.find(stage.name, stage.key)
+        if cached is not None:
             self.watch.tell("cached", stage.name, key=stage.key)
-            self.told.append((stage.name, "cached"))
-            return found
+            self.statuses.append((stage.name, "cached"))
+            return cached
         if not self.chosen(stage):
             self.leave_out(stage.name)
             return None
         try:
             with self.watch.working(stage.name, key=stage.key) as report:
-                made = self.store.keep(stage.name, stage.key, stage.make(report))
+                folder = self.store.keep(stage.name, stage.key, stage.make(report))
         except (Exception, SystemExit):
             self.failed_at = stage.name
             raise
-        self.failed_at = ""  # what failed on the way was got over
-        self.told.append((stage.name, "done"))
-        return made
+        self.failed_at = ""  # earlier errors were handled
+        self.statuses.append((stage.name, "done"))
+        return folder
 
     def leave_out(self, name: str) -> None:
-        """Note that a stage is not done."""
+        """Record that a stage is left out."""
         self.left_out.append(name)
-        self.told.append((name, "to do"))
+        self.statuses.append((name, "to do"))
 
     def attempt(self, stage: str, action: Callable[[], Made]) -> Made | None:
-        """Do something whose failure others need not suffer from."""
+        """Run an action; record its failure and let the run continue."""
         try:
             return action()
-        except UnwritableFile:  # a full disk is nobody's failure but the run's
+        except UnwritableFile:  # a full disk stops the whole run
             raise
-        except (Exception, SystemExit) as error:  # a model that ends the program ends itself alone
+        except (Exception, SystemExit) as error:  # a model that calls sys.exit() only ends itself
             self.failures.append(failure_of(self.failed_at or stage, error))
             self.failed_at = ""
             return None
 
 
 def failure_of(stage: str, error: BaseException) -> dict[str, Any]:
-    """What failed and where, without what differs from one run to the next."""
+    """Describe a failure without details that differ between runs, such as addresses."""
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     return {
         "stage": stage,
         "kind": type(error).__name__,
-        "message": _settled(str(error)),
-        "traceback": _settled("".join(lines)),
+        "message": _mask_addresses(str(error)),
+        "at": _find_last_frame(error),
+        "traceback": _mask_addresses("".join(lines)),
     }
 
 
-def _settled(text: str) -> str:
+def _find_last_frame(error: BaseException) -> str:
+    """Return where a model's own code failed: its last frame. An error of rectitude that has
+    another as its cause says what happened to that one."""
+    if isinstance(error, RectitudeError):
+        return _find_last_frame(error.__cause__) if error.__cause__ else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_PACKAGE)]
+    outside = [frame for frame in own if _INSTALLED.isdisjoint(Path(frame.filename).parts)]
+    for frame in reversed(outside or own):
+        source = f": {frame.line}" if frame.line else ""
+        return f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}{source}"
+    return ""
+
+
+def _mask_addresses(text: str) -> str:
     return re.sub(r"\b0x[0-9a-fA-F]{6,}", "0x...", text)
 
 
 def log_of(work: Work) -> tuple[Stage | None, Path | None]:
-    """The log, prepared."""
+    """Return the stage and folder of the prepared log."""
     if work.loaded.config.split.parts:
         return None, None
     stage = stages.data_stage(work.loaded, work.data)
@@ -112,25 +132,25 @@ def log_of(work: Work) -> tuple[Stage | None, Path | None]:
 
 
 def parts_of(work: Work, stage: Stage | None, folder: Path | None) -> list[StagePart] | None:
-    """All splits, of every seed; None if they are not there."""
-    found: list[StagePart] = []
+    """Return all splits of every seed; None if they are left out."""
+    parts: list[StagePart] = []
     seeds = work.loaded.config.seeds
     for seed in seeds:
         split = stages.split_stage(work.loaded, stage, folder, seed)
-        place = work.obtain(split)
-        if place is None:
+        split_folder = work.obtain(split)
+        if split_folder is None:
             return None
-        facts = facts_of(place)
-        for number, one in enumerate(facts):
-            series = (one["name"] or f"split-{number + 1}") if len(facts) > 1 else ""
-            words = [f"seed-{seed}"] * (len(seeds) > 1) + [series] * bool(series)
-            found.append(StagePart(place, number, "-".join(words), seed, split.key))
-    return found
+        facts = facts_of(split_folder)
+        for number, split_facts in enumerate(facts):
+            series = (split_facts["name"] or f"split-{number + 1}") if len(facts) > 1 else ""
+            labels = [f"seed-{seed}"] * (len(seeds) > 1) + [series] * bool(series)
+            parts.append(StagePart(split_folder, number, "-".join(labels), seed, split.key))
+    return parts
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One model on one split: where its lists and its numbers are."""
+    """One model on one split: the folders of its lists and its evaluation."""
 
     model: str
     part: StagePart
@@ -142,88 +162,101 @@ class ModelEntry:
     candidates: Path | None = None
 
     def numbers(self) -> Evaluation:
-        """Its evaluation, with the values per user."""
+        """Read the evaluation, with values per user."""
         stored = read_json(self.evaluation / "evaluation.json")
-        return restored(stored, self.evaluation / "values.parquet")
+        return restore_evaluation(stored, self.evaluation / "values.parquet")
 
 
 Entries = Mapping[str, Sequence[ModelEntry]]
-"""The entries of each model, one for each split."""
+"""The entries of each model, one per split."""
 
 
 def entries_of(work: Work, part: StagePart) -> Iterator[ModelEntry]:
-    """Every model on one split; those that fail are noted and passed over."""
-    candidates, mark = None, None
+    """Yield every model on one split; models that fail are recorded and skipped."""
+    candidates, candidates_key = None, None
     if work.loaded.config.candidates.kind:
         stage = stages.candidates_stage(work.loaded, part)
         folder = work.obtain(stage)
         if folder is None:
             return
-        candidates, mark = folder / "candidates.parquet", stage.key
+        candidates, candidates_key = folder / "candidates.parquet", stage.key
     for fielded in work.fielded:
         name = "/".join(word for word in ("models", fielded.name, part.name) if word)
-        entry = work.attempt(name, partial(_entry, work, part, fielded, candidates, mark))
+        entry = work.attempt(
+            name, partial(_run_model, work, part, fielded, candidates, candidates_key)
+        )
         if entry is not None:
             yield entry
 
 
-def _entry(
-    work: Work, part: StagePart, fielded: Fielded, candidates: Path | None, mark: str | None
+def _run_model(
+    work: Work,
+    part: StagePart,
+    fielded: ExperimentModel,
+    candidates: Path | None,
+    candidates_key: str | None,
 ) -> ModelEntry | None:
     parameters = fielded.parameters(part.seed)
     chosen = work.loaded.config.evaluate
     depth = depth_of(work.loaded)
-    facts = {"split": part.mark, "candidates": mark, "depth": depth, "seen": chosen.seen}
+    key_inputs = {
+        "split": part.fingerprint,
+        "candidates": candidates_key,
+        "depth": depth,
+        "seen": chosen.seen,
+    }
     tuned = None
     if fielded.entrant.tune is not None:
-        tuned = _tuned(work, part, fielded, facts)
+        tuned = _tune(work, part, fielded, key_inputs)
         if tuned is None:
             return None
         parameters = {**parameters, **tuned["parameters"]}
 
     def task() -> Task:
-        offered = None if candidates is None else Candidates.load(candidates)
-        return Task(part.read(), depth, offered, chosen.seen, fielded.entrant.learning)
+        items = None if candidates is None else Candidates.load(candidates)
+        return Task(part.read(), depth, items, chosen.seen, fielded.entrant.learning)
 
     lists = stages.lists_stage(
-        {**facts, **fielded.facts(parameters, part)},
-        lambda report: fielded.answer(parameters, part, task(), report), fielded.name, part,
+        {**key_inputs, **fielded.key_inputs(parameters, part)},
+        lambda report: fielded.predict(parameters, part, task(), report), fielded.name, part,
     )  # fmt: skip
-    made = work.obtain(lists)
-    stage = stages.evaluate_stage(work.loaded, part, lists, made, candidates)
+    lists_folder = work.obtain(lists)
+    stage = stages.evaluate_stage(work.loaded, part, lists, lists_folder, candidates)
     folder = work.obtain(stage)
-    if made is None or folder is None:
+    if lists_folder is None or folder is None:
         return None
-    return ModelEntry(fielded.name, part, parameters, made, folder, stage, tuned, candidates)
+    return ModelEntry(
+        fielded.name, part, parameters, lists_folder, folder, stage, tuned, candidates
+    )
 
 
-def _tuned(
-    work: Work, part: StagePart, fielded: Fielded, facts: Mapping[str, Any]
+def _tune(
+    work: Work, part: StagePart, fielded: ExperimentModel, key_inputs: Mapping[str, Any]
 ) -> Mapping[str, Any] | None:
-    """The best parameters that a search found on the validation part."""
+    """Return the best parameters that the search finds on the validation part."""
     tried: list[str] = []
 
     def task() -> Task:
-        inner, offered = validation_of(part.read()), _inner_candidates(work, part)
-        # Trials never go on from a split before: they learn from the validation's train alone.
-        return Task(inner, depth_of(work.loaded), offered, facts["seen"], "refit")
+        inner, candidates = validation_of(part.read()), _inner_candidates(work, part)
+        # Trials never continue from an earlier split: they only use the validation split.
+        return Task(inner, depth_of(work.loaded), candidates, key_inputs["seen"], "refit")
 
     def value(setting: Mapping[str, Any], number: int) -> float:
-        stage = trial_stage(fielded, part, facts, task, setting, number)
+        stage = trial_stage(fielded, part, key_inputs, task, setting, number)
         folder = work.obtain(stage)
         if folder is None:
-            raise BadName(f"{stage.name} was left out.")
+            raise BadSetting(f"{stage.name} is left out.", "every trial of a search.")
         tried.append(stage.name)
         return float(read_json(folder / "trial.json")["value"])
 
-    folder = work.obtain(tune_stage(fielded, part, facts, value))
-    for name in tried:  # the search itself is kept: its trials need not be
+    folder = work.obtain(tune_stage(fielded, part, key_inputs, value))
+    for name in tried:  # the search is cached: its trials are no longer needed
         work.store.used.pop(name, None)
     return None if folder is None else read_json(folder / "tune.json")
 
 
 def _inner_candidates(work: Work, part: StagePart) -> Candidates | None:
-    """Candidates as they are made for the truth, for what is to be found while tuning."""
+    """Draw candidates for the validation split, in the same way as for the test."""
     if not work.loaded.config.candidates.kind:
         return None
-    return stages.drawn(work.loaded, part, validation_of(part.read()))
+    return stages.draw_candidates(work.loaded, part, validation_of(part.read()))

@@ -1,5 +1,7 @@
-"""An experiment's file: read from TOML, YAML or a dict, with errors that name line and key; its
-JSON schema, and a file to start from."""
+"""Read an experiment from TOML, YAML or a dict, with errors that name line and key.
+
+Also its JSON schema, and a starter file.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,19 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from rectitude.candidates.protocols import CANDIDATES
-from rectitude.errors import BadName, RectitudeError, UnreadableFile, nearest, unknown_name
+from rectitude.candidate_sets.protocols import CANDIDATES
+from rectitude.errors import BadSetting, RectitudeError, UnreadableFile, nearest, unknown_name
 from rectitude.experiment.config import STREAM, WORDS_OF_NAME, Experiment
 from rectitude.models import MODELS
-from rectitude.options import At, KeyLines, Lines, dotted, read_toml, toml_lines, yaml_lines
-from rectitude.prepare import STEPS
+from rectitude.options import At, KeyLines, join_key, toml_lines, yaml_lines
+from rectitude.preparing import STEPS
 from rectitude.splits.protocols import protocols
 from rectitude.splits.run import SPLITTERS
+from rectitude.texts import parse_toml, parse_yaml, read_settings
 
 YAML = (".yaml", ".yml")
 ADDRESS = "https://json-schema.org/draft/2020-12/schema"
-_EXPECTED = "a TOML or YAML file; `rectitude run --init` writes one to start from."
+_EXPECTED = "a TOML or YAML file; `rectitude run --init` writes one to start with."
 _WORDS = {
     "int_type": "a whole number",
     "float_type": "a number",
@@ -42,144 +45,124 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """An experiment, and where it came from."""
+    """An experiment, and where it was read from."""
 
     config: Experiment
-    places: KeyLines
+    key_lines: KeyLines
     home: Path
-    """the folder that paths in it are relative to"""
+    """the folder that its paths are relative to"""
     text: str
-    """as it was written"""
+    """the text of the file"""
     suffix: str
-    """of the copy in the run's folder: .toml, .yaml or .json"""
+    """the suffix of the copy in the run's folder: .toml, .yaml or .json"""
     file: str = ""
-    """where the file lies; empty for a dict"""
+    """the path of the file; empty for a dict"""
 
     @property
     def name(self) -> str:
-        """What the experiment is called."""
-        return self.config.name or re.sub(r"[^\w.+-]", "_", Path(self.places.label).stem)
+        """The name of the experiment."""
+        return self.config.name or re.sub(r"[^\w.+-]", "_", Path(self.key_lines.label).stem)
 
     @property
     def folder(self) -> Path:
-        """Where everything is written unless another folder is named."""
+        """The default output folder."""
         if self.config.folder:
             return self.path(self.config.folder, ("folder",))
         return self.home / "runs" / self.name
 
     def path(self, text: str, at: At) -> Path:
-        """A path of the file, with variables put in, relative to where the file lies."""
+        """Resolve a path of the file: replace variables, and make it relative to the file."""
         names = re.findall(r"\$(?:\{(\w+)\}|(\w+))", text)
-        unset = [one or two for one, two in names if (one or two) not in os.environ]
+        unset = [braced or bare for braced, bare in names if (braced or bare) not in os.environ]
         if unset:
-            raise BadName(
-                f"{self.places.where(at)}: {text!r} needs the variable {unset[0]}, which is not"
-                " set.",
-                f"a folder: export {unset[0]}=...",
+            raise BadSetting(
+                f"{self.key_lines.where(at)}: {text!r} needs the environment variable {unset[0]},"
+                " which is not set.",
+                f"a value for it: export {unset[0]}=...",
             )
         return self.home / Path(os.path.expandvars(text)).expanduser()
 
 
 def load(source: object) -> Loaded:
-    """An experiment from a file or a dict, checked as far as the file alone can be."""
+    """Load an experiment from a file or a dict, and check what can be checked without data."""
     if isinstance(source, Loaded):
         return source
     if isinstance(source, Mapping):
-        return _from_mapping(source)
+        return _load_mapping(source)
     if not isinstance(source, str | os.PathLike):
-        raise BadName(f"an experiment is a {type(source).__name__}.", "a path or a dict.")
+        raise BadSetting(f"the experiment is of type {type(source).__name__}.", "a path or a dict.")
     path = Path(source).expanduser()
     label = os.fspath(source)
-    text = _text(path, label)
+    text = read_settings(path, "experiment", _EXPECTED)
     yaml = path.suffix in YAML
     stored: Any = None
     if yaml:
-        stored, lines = _parsed_yaml(text, label)
+        stored, root = parse_yaml(text, label, "valid YAML, such as key: value.")
+        lines = yaml_lines(root, label)
     else:
-        stored = read_toml(text, label, "TOML: key = value, with text in quotes.")
+        stored = parse_toml(text, label, "valid TOML, such as key = value, with text in quotes.")
         lines = toml_lines(text)
-    places = KeyLines(path.name, lines)
+    key_lines = KeyLines(path.name, lines)
     if not isinstance(stored, Mapping):
-        raise UnreadableFile(f"{label} holds {type(stored).__name__}.", _EXPECTED)
-    config = validated(stored, places)
-    whole, suffix = path.resolve(), ".yaml" if yaml else ".toml"
-    return Loaded(config, places, whole.parent, text, suffix, str(whole))
+        raise UnreadableFile(f"{label} contains {stored!r:.60}, not keys and values.", _EXPECTED)
+    config = validate(stored, key_lines)
+    full_path, suffix = path.resolve(), ".yaml" if yaml else ".toml"
+    return Loaded(config, key_lines, full_path.parent, text, suffix, str(full_path))
 
 
-def _from_mapping(source: Mapping[str, Any]) -> Loaded:
-    places = KeyLines("experiment")
-    config = validated(source, places)
+def _load_mapping(source: Mapping[str, Any]) -> Loaded:
+    key_lines = KeyLines("experiment")
+    config = validate(source, key_lines)
     text = json.dumps(source, indent=1, default=str) + "\n"
-    return Loaded(config, places, Path.cwd(), text, ".json")
+    return Loaded(config, key_lines, Path.cwd(), text, ".json")
 
 
-def _text(path: Path, label: str) -> str:
-    try:
-        return path.read_text("utf-8")
-    except OSError as error:
-        raise UnreadableFile(f"{label} cannot be read: {error.strerror}.", _EXPECTED) from error
-    except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{label} is not UTF-8 text.", _EXPECTED) from error
-
-
-def _parsed_yaml(text: str, label: str) -> tuple[Any, Lines]:
-    import yaml
-
-    try:
-        lines = yaml_lines(text, label)
-        return yaml.safe_load(text), lines
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else "the end"
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise UnreadableFile(f"{label}, {where}: {problem}.", "YAML: key: value.") from None
-
-
-def validated(stored: Mapping[str, Any], places: KeyLines) -> Experiment:
-    """The experiment that tables and keys say, or an error for every mistake in them."""
+def validate(stored: Mapping[str, Any], key_lines: KeyLines) -> Experiment:
+    """Validate tables and keys, or raise one error that lists every mistake."""
     try:
         return Experiment.model_validate(stored)
     except ValidationError as error:
-        found = list(_explained(error, stored, places))
-    first, *others = found
+        errors = list(_explain_errors(error, stored, key_lines))
+    first, *others = errors
     advice = [line for line in (first.advice, *map(str, others)) if line]
     raise type(first)(first.found, first.expected, "\n  ".join(advice)) from None
 
 
-def _explained(
-    error: ValidationError, stored: Mapping[str, Any], places: KeyLines
+def _explain_errors(
+    error: ValidationError, stored: Mapping[str, Any], key_lines: KeyLines
 ) -> Iterator[RectitudeError]:
-    """What is wrong, once for each key: in the order of the file, what is missing last."""
+    """Yield one error per key, in the order of the file; missing keys come last."""
     by_key: dict[At, list[Any]] = {}
-    for one in error.errors():
-        by_key.setdefault(_real(one["loc"], stored, one["type"]), []).append(one)
-    last = len(places.lines) + 1
-    for at in sorted(by_key, key=lambda at: places.lines.get(at, last)):
-        yield _one(at, by_key[at], places)
+    for problem in error.errors():
+        key = _locate_key(problem["loc"], stored, problem["type"])
+        by_key.setdefault(key, []).append(problem)
+    last = len(key_lines.lines) + 1
+    for at in sorted(by_key, key=lambda at: key_lines.lines.get(at, last)):
+        yield _explain_error(at, by_key[at], key_lines)
 
 
-def _real(location: Sequence[str | int], stored: Any, kind: str) -> At:
-    """The key that pydantic means, without the names of its own alternatives."""
+def _locate_key(location: Sequence[str | int], stored: Any, kind: str) -> At:
+    """Return the key that pydantic refers to, without the names of its union alternatives."""
     node, at = stored, At()
-    for place, part in enumerate(location):
-        inside = isinstance(node, Mapping) and part in node
-        inside |= isinstance(node, list) and isinstance(part, int) and part < len(node)
+    for position, step in enumerate(location):
+        inside = isinstance(node, Mapping) and step in node
+        inside |= isinstance(node, list) and isinstance(step, int) and step < len(node)
         if inside:
-            at, node = (*at, part), node[part]
-        elif kind == "missing" and place == len(location) - 1:
-            at = (*at, part)
+            at, node = (*at, step), node[step]
+        elif kind == "missing" and position == len(location) - 1:
+            at = (*at, step)
     return at
 
 
-def _one(at: At, every: Sequence[Any], places: KeyLines) -> RectitudeError:
-    first, where = every[0], places.where(at)
+def _explain_error(at: At, problems: Sequence[Any], key_lines: KeyLines) -> RectitudeError:
+    first, where = problems[0], key_lines.where(at)
     if first["type"] == "extra_forbidden":
         table, key = at[:-1], str(at[-1])
-        inside = f"[{dotted(table)}]" if table else "an experiment"
-        return unknown_name("key", key, _fields(table), where=f"{where}: {inside}")
+        inside = f"[{join_key(table)}]" if table else "an experiment"
+        return unknown_name("key", key, _list_fields(table), where=f"{where}: {inside}")
     if first["type"] == "missing":
-        return BadName(f"{where}: {dotted(at)} is missing.", "a value for it.")
-    expected = " or ".join(dict.fromkeys(_expected(one) for one in every))
+        return BadSetting(f"{where}: {join_key(at)} is missing.", "a value for it.")
+    expected = " or ".join(dict.fromkeys(_describe_expected(problem) for problem in problems))
     value = first["input"]
     choices = re.findall(r"'([^']*)'", first.get("ctx", {}).get("expected", ""))
     guess = nearest(value, choices) if isinstance(value, str) else ""
@@ -187,66 +170,66 @@ def _one(at: At, every: Sequence[Any], places: KeyLines) -> RectitudeError:
         value = at[-1]
     advice = f"did you mean {guess}?" if guess else ""
     if value is False and "off" in choices:
-        advice = "in YAML off means false: write 'off' in quotes."
-    return BadName(f"{where}: {dotted(at)} is {value!r:.80}.", f"{expected}.", advice)
+        advice = "YAML reads off as false: write 'off' in quotes."
+    return BadSetting(f"{where}: {join_key(at)} is {value!r:.80}.", f"{expected}.", advice)
 
 
-def _expected(error: Mapping[str, Any]) -> str:
+def _describe_expected(error: Mapping[str, Any]) -> str:
     if error["type"] == "literal_error":
         return str(error["ctx"]["expected"])
-    message = str(error["msg"])
-    return _WORDS.get(error["type"], message.removeprefix("Input should be ").rstrip("."))
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    return _WORDS.get(error["type"], re.sub("^(?=greater|less)", "a number ", message.rstrip(".")))
 
 
-def _fields(table: At) -> list[str]:
-    """The keys that a table may have."""
+def _list_fields(table: At) -> list[str]:
+    """Return the keys that a table may have."""
     model: Any = Experiment
-    for part in table:
-        field = model.model_fields.get(part) if isinstance(part, str) else None
+    for step in table:
+        field = model.model_fields.get(step) if isinstance(step, str) else None
         if field is not None:
-            found = list(_models(field.annotation))
-            model = found[0] if found else model
+            tables = list(_find_tables(field.annotation))
+            model = tables[0] if tables else model
     return list(model.model_fields)
 
 
-def _models(kind: Any) -> Iterator[type[BaseModel]]:
-    """The tables that a type mentions."""
+def _find_tables(kind: Any) -> Iterator[type[BaseModel]]:
+    """Yield the tables that a type refers to."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         yield kind
     for inner in get_args(kind):
-        yield from _models(inner)
+        yield from _find_tables(inner)
 
 
 def schema() -> dict[str, Any]:
-    """The schema, with the names of steps, ways of splitting, candidates and models put in."""
-    found = Experiment.model_json_schema()
-    tables = found["$defs"]
-    named = {
+    """Return the JSON schema, with the names of steps, splits, candidates and models."""
+    result = Experiment.model_json_schema()
+    tables = result["$defs"]
+    choices = {
         ("SplitBy", "how"): [*SPLITTERS, STREAM],
         ("SplitBy", "protocol"): protocols(),
         ("CandidatesTable", "kind"): CANDIDATES,
         ("Entrant", "model"): MODELS,
     }
-    for (table, key), names in named.items():
+    for (table, key), names in choices.items():
         tables[table]["properties"][key]["enum"] = sorted(names)
     step = {"type": "object", "required": ["step"], "properties": {"step": {"enum": sorted(STEPS)}}}
-    for choice in found["properties"]["prepare"]["anyOf"]:
+    for choice in result["properties"]["prepare"]["anyOf"]:
         if choice["type"] == "array":
             choice["items"] = step
-    return {"$schema": ADDRESS, **found, "title": "An experiment of rectitude"}
+    return {"$schema": ADDRESS, **result, "title": "A rectitude experiment"}
 
 
 def schema_text() -> str:
-    """The schema as it is kept in docs."""
-    return json.dumps(schema(), indent=1, default=_default) + "\n"
+    """Return the schema as JSON text, as in docs."""
+    return json.dumps(schema(), indent=1, default=_serialise) + "\n"
 
 
-def _default(value: Any) -> Any:
+def _serialise(value: Any) -> Any:
     return value.model_dump(exclude_defaults=True)
 
 
 def starter_text() -> str:
-    """A commented file that runs as it is; nothing is tuned in it where optuna is missing."""
+    """Return a commented file that runs as it is; tuning is commented out without optuna."""
     text = files("rectitude.experiment").joinpath("starter.toml").read_text("utf-8")
     if find_spec("optuna") is not None:
         return text

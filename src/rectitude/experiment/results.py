@@ -1,8 +1,8 @@
-"""What a run found, put together from its stages, and read again from its folder."""
+"""The results of a run, and how they are read from its folder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,41 +12,36 @@ import numpy as np
 import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, Keys, from_dict
-from rectitude.errors import UnreadableFile
-from rectitude.experiment.store import read_json
-from rectitude.render import Grid, number
-from rectitude.storage import require_format
+from rectitude.aggregate.stored import read_values
+from rectitude.render import Grid, Printable, number
+from rectitude.storage import read_stored, require_format
 
 FORMAT, FORMAT_VERSION = "rectitude.run", 1
 Failure = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run of an experiment: printing shows the headline, `folder` holds everything."""
+@dataclass(frozen=True, repr=False)
+class Run(Printable):
+    """A run of an experiment: printing it shows the main results; `folder` has all files."""
 
     folder: Path
     results: Mapping[str, Any]
-    """what results.json holds"""
+    """the content of results.json"""
 
     @staticmethod
     def open(folder: str | Path) -> Run:
-        """A run as it lies in its folder."""
+        """Open a run from its folder."""
         path = Path(folder) / "results.json"
-        try:
-            stored = read_json(path)
-        except (OSError, ValueError) as error:
-            raise UnreadableFile(
-                f"{path} cannot be read: {error}.", "the folder of a run that has ended."
-            ) from error
+        stored = read_stored(path, "run", "the folder of a finished run.")
         return Run(Path(folder), require_format(stored, str(path), "run", FORMAT_VERSION))
 
     @cached_property
     def evaluations(self) -> dict[str, list[Evaluation]]:
-        """The evaluations of each model, one for each split, with the values per user."""
+        """The evaluations of each model, one per split, with values per user."""
         return {
             name: [
-                restored(one["evaluation"], self.folder / one["values"]) for one in model["runs"]
+                restore_evaluation(run["evaluation"], self.folder / run["values"])
+                for run in model["runs"]
             ]
             for name, model in self.results["models"].items()
         }
@@ -58,19 +53,20 @@ class Run:
 
     @property
     def exit_code(self) -> int:
-        """1 if a model or metric failed or the run was stopped, else 0."""
+        """1 if a model or metric failed or the audit stopped the run, else 0."""
         return int(bool(self.results["failures"] or self.results["stopped"]))
 
-    def __str__(self) -> str:
-        return text(self)
+    def _shown(self) -> Iterator[str | Grid]:
+        return _shown(self)
 
 
-def restored(stored: Mapping[str, Any], values: Path | pl.DataFrame) -> Evaluation:
-    """An evaluation from JSON, with the values per user that lie beside it."""
-    frame = values if isinstance(values, pl.DataFrame) else pl.read_parquet(values)
+def restore_evaluation(stored: Mapping[str, Any], values: Path | pl.DataFrame) -> Evaluation:
+    """Restore an evaluation from JSON, with the per-user values from a Parquet file."""
+    frame = values if isinstance(values, pl.DataFrame) else read_values(values, str(values))
     evaluation = from_dict(stored)
     results = {
-        name: replace(one, values=_floats(frame, name)) for name, one in evaluation.results.items()
+        name: replace(result, values=_read_values(frame, name))
+        for name, result in evaluation.results.items()
     }
     keys = frame["user"]
     return replace(
@@ -78,68 +74,79 @@ def restored(stored: Mapping[str, Any], values: Path | pl.DataFrame) -> Evaluati
     )
 
 
-def _floats(frame: pl.DataFrame, name: str) -> Any:
+def _read_values(frame: pl.DataFrame, name: str) -> Any:
     if name not in frame.columns:
         return None
     return frame[name].fill_null(float("nan")).to_numpy()
 
 
 def headline(evaluations: Mapping[str, Sequence[Evaluation]]) -> dict[str, dict[str, Any]]:
-    """Each metric of each model: the mean over splits, and how far these lie apart."""
-    found: dict[str, dict[str, Any]] = {}
-    for model, every in evaluations.items():
-        names = dict.fromkeys(name for one in every for name in one.results)
-        found[model] = {name: _over(every, name) for name in names}
-    return found
+    """Return each metric of each model: the mean and standard deviation over splits."""
+    summaries: dict[str, dict[str, Any]] = {}
+    for model, runs in evaluations.items():
+        names = dict.fromkeys(name for evaluation in runs for name in evaluation.results)
+        summaries[model] = {name: _summarise(runs, name) for name in names}
+    return summaries
 
 
-def _over(every: Sequence[Evaluation], name: str) -> dict[str, Any]:
-    having = [one.results[name] for one in every if name in one.results]
-    values = np.array([one.value for one in having])
+def _summarise(evaluations: Sequence[Evaluation], name: str) -> dict[str, Any]:
+    results = [run.results[name] for run in evaluations if name in run.results]
+    values = np.array([result.value for result in results])
     spread = finite(float(values.std(ddof=1))) if len(values) > 1 else None
-    told = {"value": finite(float(values.mean())), "deviation": spread, "splits": len(values)}
-    interval = having[0].interval if len(having) == 1 else None
-    return told | {"interval": None if interval is None else list(interval)}
+    summary = {"value": finite(float(values.mean())), "deviation": spread, "splits": len(values)}
+    interval = results[0].interval if len(results) == 1 else None
+    return summary | {"interval": None if interval is None else list(interval)}
 
 
 def finite(value: float) -> float | None:
-    """A number as JSON can hold it; None for one that is not finite."""
+    """Return a number for JSON; None if it is not finite."""
     return value if np.isfinite(value) else None
 
 
-def text(run: Run) -> str:
-    """The numbers of all models, what failed, and where everything is."""
+def _shown(run: Run) -> Iterator[str | Grid]:
+    """Yield a table of all models, and what failed, stopped or was left out."""
     results = run.results
-    metrics = list(dict.fromkeys(name for of in results["headline"].values() for name in of))
-    best = {name: _best(results["headline"], name, results["best"]) for name in metrics}
+    metrics = list(dict.fromkeys(name for row in results["headline"].values() for name in row))
+    best = {name: _find_best(results["headline"], name, results["best"]) for name in metrics}
     rows = [
-        [model, *(_cell(values.get(name), best[name]) for name in metrics)]
+        [model, *(_show_cell(values.get(name), best[name]) for name in metrics)]
         for model, values in results["headline"].items()
     ]
-    table = Grid(["model", *metrics], rows)
-    lines = [f"{results['name']}: {results['summary']}"]
-    lines += ["", table.text(), "* best of the column"] if results["headline"] else []
-    lines += [f"! {_failed(one)}" for one in results["failures"]]
-    lines += [f"! stopped: {results['stopped']}"] if results["stopped"] else []
-    lines += [f"- left out: {', '.join(results['left_out'])}"] if results["left_out"] else []
-    return "\n".join(lines)
+    yield f"{results['name']}: {results['summary']}"
+    if results["headline"]:
+        yield from ("", Grid(["model", *metrics], rows))
+        yield from [] if set(best.values()) <= {None} else ["* best in its column"]
+    yield from (f"! {_describe_failure(failure)}" for failure in results["failures"])
+    yield from [f"! stopped: {results['stopped']}"] if results["stopped"] else []
+    yield from (f"! slices left out: {reason}" for reason in _find_slices_left_out(results))
+    yield from [f"- left out: {', '.join(results['left_out'])}"] if results["left_out"] else []
 
 
-def _failed(failure: Failure) -> str:
-    return f"{failure['stage']} failed: {failure['kind']}: {failure['message'].splitlines()[0]}"
+def _find_slices_left_out(results: Mapping[str, Any]) -> list[str]:
+    """Return why slices could not be formed, each reason once."""
+    runs = [run for model in results["models"].values() for run in model["runs"]]
+    counts = [run["evaluation"]["ledger"]["counts"] for run in runs]
+    entries = [count["slices_left_out"] for count in counts if "slices_left_out" in count]
+    return list(dict.fromkeys(entry["example"] for entry in entries))
 
 
-def _best(headline: Mapping[str, Any], name: str, best: Mapping[str, str]) -> float | None:
-    values = [of[name]["value"] for of in headline.values() if name in of]
-    there = [value for value in values if value is not None]
-    if len(there) < 2:
+def _describe_failure(failure: Failure) -> str:
+    message = failure["message"].splitlines() or [""]
+    at = f"\n    {failure['at']}" if failure.get("at") else ""
+    return f"{failure['stage']} failed: {failure['kind']}: {message[0]}{at}"
+
+
+def _find_best(headline: Mapping[str, Any], name: str, best: Mapping[str, str]) -> float | None:
+    values = [row[name]["value"] for row in headline.values() if name in row]
+    defined = [value for value in values if value is not None]
+    if len(defined) < 2:
         return None
-    found: float = min(there) if best.get(name) == "low" else max(there)
-    return found
+    result: float = min(defined) if best.get(name) == "low" else max(defined)
+    return result
 
 
-def _cell(told: Mapping[str, Any] | None, best: float | None) -> str:
-    if told is None or told["value"] is None:
+def _show_cell(summary: Mapping[str, Any] | None, best: float | None) -> str:
+    if summary is None or summary["value"] is None:
         return ""
-    spread = "" if told["deviation"] is None else f" ± {number(told['deviation'])}"
-    return f"{number(told['value'])}{spread}{' *' if told['value'] == best else ''}"
+    spread = "" if summary["deviation"] is None else f" ± {number(summary['deviation'])}"
+    return f"{number(summary['value'])}{spread}{' *' if summary['value'] == best else ''}"

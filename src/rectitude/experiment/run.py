@@ -1,33 +1,32 @@
-"""`run`: an experiment from its file to its results."""
+"""`run`: carry out an experiment, from its file to its results."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from rectitude.errors import unknown_name
 from rectitude.experiment import stages
+from rectitude.experiment.bars import Shown, watch
 from rectitude.experiment.checks import require_sound
-from rectitude.experiment.comparison import compared, explained
+from rectitude.experiment.comparison import compare_models, explain_conventions
 from rectitude.experiment.config import Entrant
-from rectitude.experiment.events import Watch, Watcher, logged
-from rectitude.experiment.models import Fielded
-from rectitude.experiment.outputs import Published, published
+from rectitude.experiment.events import Watch, Watcher, log_events
+from rectitude.experiment.models import ExperimentModel
+from rectitude.experiment.outputs import Published, publish
 from rectitude.experiment.pipeline import Work, entries_of, log_of, parts_of
 from rectitude.experiment.reading import Loaded, load
 from rectitude.experiment.results import Run
 from rectitude.experiment.stages import KINDS, Stage, StagePart, bare, convention_of
-from rectitude.experiment.store import Store, held, read_json, require_pairs_once
-from rectitude.models.protocol import Plugins
+from rectitude.experiment.store import Store, hold_folder, read_json, require_pairs_once
+from rectitude.extensions import Plugins, allow_plugins, is_path
 from rectitude.profiles import profile_of
 
 Start = Literal["resume", "fresh"]
-SWITCH = "RECTITUDE_PLUGINS"
 _BEFORE: Mapping[str, tuple[str, ...]] = {
     kind: ("data", "prepare", "split", *more)
     for kind, more in {
@@ -36,7 +35,7 @@ _BEFORE: Mapping[str, tuple[str, ...]] = {
         "evaluate": ("candidates", "tune", "models"),
     }.items()
 }  # fmt: skip
-"""What a stage needs; those after evaluation need all of them."""
+"""The stages that each stage needs; stages after evaluation need all of them."""
 
 
 def run(
@@ -49,39 +48,42 @@ def run(
     start: Start = "resume",
     plugins: Plugins = "on",
     watchers: Sequence[Watcher] = (),
+    progress: Shown = "auto",
 ) -> Run:
-    """Run an experiment: a TOML or YAML file, or a dict of the same shape.
+    """Run an experiment: a TOML or YAML file, or a dict with the same keys.
 
-    Everything is written to `folder`. What is there already and depends on nothing that has changed
-    is taken from there, unless `start` is "fresh"; a run that was killed goes on where it was, and
-    ends with the same bits. `data` are interactions in place of the file's, `models` further ones
-    by name: objects with fit and recommend, or what makes them. `only` names stages or models that
-    may be done; what they need is done too, and all others are taken from before or left out.
-    `plugins` "off" runs no code that the file names.
+    All results are written to `folder`. Stages whose inputs have not changed are reused from there,
+    unless `start` is "fresh". A run that was killed resumes where it stopped, and gives identical
+    results. `data` replaces the interactions of the file. `models` adds models by name: objects
+    with fit and recommend, or functions or classes that create them. `only` limits the run to some
+    stages or models and the stages they need; all others are reused if cached, else left out.
+    With `plugins` "off", no code named in the file is executed. Terminals and notebooks show a
+    progress bar, unless `progress` is "quiet"; "json" writes events as lines to stderr.
     """
-    with allowed(plugins) as permitted:
+    with allow_plugins(plugins) as permitted:
         loaded = load(config)
-        fielded = fielded_of(loaded, models or {}, permitted)
+        fielded = field_models(loaded, models or {}, permitted)
         require_sound(loaded, fielded, data is not None, permitted)
         store = Store(Path(folder) if folder is not None else loaded.folder)
-        chosen = chooser(only, [one.name for one in fielded])
-        work = Work(loaded, store, Watch(tuple(watchers)), fielded, chosen, data)
-        return _run(work, start, permitted)
+        chosen = chooser(only, [model.name for model in fielded])
+        with watch(progress) as shown:
+            watching = Watch((*watchers, shown))
+            return _run(Work(loaded, store, watching, fielded, chosen, data), start, permitted)
 
 
 def _run(work: Work, start: Start, plugins: Plugins) -> Run:
-    """Do the work, as the only writer of its folder."""
+    """Run all stages while holding the lock of the folder."""
     store, loaded = work.store, work.loaded
     store.make()
-    with held(store.folder), logged(store.folder / "log.jsonl") as log:
+    with hold_folder(store.folder), log_events(store.folder / "log.jsonl") as log:
         store.tidy()
         if start == "fresh":
             store.forget()
         work.watch = Watch((log, *work.watch.watchers))
         began = datetime.now(UTC).isoformat(timespec="seconds")
         with work.watch.working("run", name=loaded.name, plugins=plugins, start=start):
-            found = found_by(work)
-            return published(work, found, {"began": began, "file": loaded.file})
+            published = run_stages(work)
+            return publish(work, published, {"began": began, "file": loaded.file})
 
 
 def plan(
@@ -91,39 +93,41 @@ def plan(
     only: Collection[str] = (),
     plugins: Plugins = "on",
 ) -> list[tuple[str, str]]:
-    """Every stage of an experiment, and whether it is there already or to be done; writes nothing.
+    """Return every stage of an experiment and its status: cached, to do or left out.
 
-    Stages of splits that are not there yet stand for one for each split.
+    Nothing is written. If the splits do not exist yet, a stage is listed once for all splits.
     """
-    with allowed(plugins) as permitted:
+    with allow_plugins(plugins) as permitted:
         loaded = load(config)
-        fielded = fielded_of(loaded, {}, permitted)
+        fielded = field_models(loaded, {}, permitted)
         require_sound(loaded, fielded, False, permitted)
-        may = chooser(only, [one.name for one in fielded])
+        allowed = chooser(only, [model.name for model in fielded])
         store = Store(Path(folder) if folder is not None else loaded.folder)
         work = Work(loaded, store, Watch(), fielded, lambda _: False)
-        found = found_by(work)
-    listed = dict(work.told)
-    for stage in _expected(loaded, fielded, bool(found.parts)):
-        listed.setdefault(stage.name, "to do")
-    kept = {name: bare(name) for name in listed}
+        published = run_stages(work)
+    statuses = dict(work.statuses)
+    for stage in _plan_stages(loaded, fielded, bool(published.parts)):
+        statuses.setdefault(stage.name, "to do")
+    stages_by_name = {name: bare(name) for name in statuses}
     return [
-        (name, "left out" if said == "to do" and not may(kept[name]) else said)
-        for name, said in listed.items()
+        (name, "left out" if status == "to do" and not allowed(stages_by_name[name]) else status)
+        for name, status in statuses.items()
     ]
 
 
-def _expected(loaded: Loaded, fielded: Sequence[Fielded], parted: bool) -> Iterator[Stage]:
-    """The stages that a run has in any case, whatever it finds."""
+def _plan_stages(
+    loaded: Loaded, fielded: Sequence[ExperimentModel], has_splits: bool
+) -> Iterator[Stage]:
+    """Yield the stages that are known before the splits exist."""
     config = loaded.config
-    if not parted:
+    if not has_splits:
         if config.audit.mode != "off":
             yield bare("audit")
         if config.candidates.kind:
             yield bare("candidates")
-        for one in fielded:
-            tuned = ("tune",) if one.entrant.tune else ()
-            yield from (bare(f"{kind}/{one.name}") for kind in (*tuned, "models", "evaluate"))
+        for model in fielded:
+            tuned = ("tune",) if model.entrant.tune else ()
+            yield from (bare(f"{kind}/{model.name}") for kind in (*tuned, "models", "evaluate"))
     if len(fielded) > 1:
         yield bare("compare")
         if config.explain.mode == "report":
@@ -134,92 +138,89 @@ def _expected(loaded: Loaded, fielded: Sequence[Fielded], parted: bool) -> Itera
         yield bare("mlflow")
 
 
-@contextmanager
-def allowed(plugins: Plugins) -> Iterator[Plugins]:
-    """Whether plugins are wanted, here and in the environment; where they are not, there are none
-    of any kind, nor metrics of other packages."""
-    before = os.environ.get(SWITCH)
-    plugins = "off" if before == "off" else plugins
-    if plugins == "off":
-        os.environ[SWITCH] = "off"
-    try:
-        yield plugins
-    finally:
-        if before is not None:
-            os.environ[SWITCH] = before
-        elif plugins == "off":
-            os.environ.pop(SWITCH, None)
-
-
-def fielded_of(loaded: Loaded, given: Mapping[str, Any], plugins: Plugins) -> list[Fielded]:
-    """The models of the file, then those that were handed over."""
-    found = [
-        Fielded(loaded, name, entrant, plugins) for name, entrant in loaded.config.models.items()
+def field_models(
+    loaded: Loaded, objects: Mapping[str, Any], plugins: Plugins
+) -> list[ExperimentModel]:
+    """Return the models of the file, then those passed to `run`."""
+    fielded = [
+        ExperimentModel(loaded, name, entrant, plugins)
+        for name, entrant in loaded.config.models.items()
     ]
-    own = any(one.entrant.python for one in found) and plugins == "on"
-    if own and str(loaded.home) not in sys.path:
-        sys.path.append(str(loaded.home))  # modules that lie beside the file are found
-    return found + [Fielded(loaded, name, Entrant(), plugins, one) for name, one in given.items()]
+    entrants = loaded.config.models.values()
+    named = [entrant.python for entrant in entrants]
+    named += [entrant.tune.metric for entrant in entrants if entrant.tune]
+    named += [*loaded.config.evaluate.metrics, loaded.config.explain.metric]
+    if plugins == "on" and any(map(is_path, named)) and str(loaded.home) not in sys.path:
+        sys.path.append(str(loaded.home))  # modules next to the file can be imported
+    return fielded + [
+        ExperimentModel(loaded, name, Entrant(), plugins, model) for name, model in objects.items()
+    ]
 
 
 def chooser(only: Collection[str], models: Sequence[str]) -> Callable[[Stage], bool]:
-    """Which stages may be done: all, or those that are named and what they need."""
+    """Return which stages may run: all, or the named ones and the stages they need."""
     for word in only:
         if word not in (*KINDS, *models):
             raise unknown_name("stage or model", word, [*KINDS, *models], where="this experiment")
     kinds = [kind for kind in KINDS if kind in only]
     named = {name for name in models if name in only}
-    needed = {one for kind in kinds for one in (kind, *_BEFORE.get(kind, KINDS))}
+    needed = {name for kind in kinds for name in (kind, *_BEFORE.get(kind, KINDS))}
 
-    def chosen(stage: Stage) -> bool:
+    def is_chosen(stage: Stage) -> bool:
         if needed and stage.kind not in needed:
             return False
         return not (named and stage.model and stage.model not in named)
 
-    return chosen
+    return is_chosen
 
 
-def found_by(work: Work) -> Published:
-    """Do every stage, or take it from before."""
-    found = Published()
+def run_stages(work: Work) -> Published:
+    """Run every stage, or reuse it if it is cached."""
+    published = Published()
     parts = parts_of(work, *log_of(work))
     if parts is None:
-        return found
-    found.parts = parts
+        return published
+    published.parts = parts
     convention = profile_of(convention_of(work.loaded)).convention
     for part in parts if convention.duplicate_truth == "error" else ():
         require_pairs_once(part.folder, part.number)
     for part in parts:
-        _audited(work, part, found)
-    found.stopped = _stopped(work, found)
-    if found.stopped:
-        return found
+        _audit(work, part, published)
+    published.stopped = _reason_to_stop(work, published)
+    if published.stopped:
+        return published
     for part in parts:
         for entry in entries_of(work, part):
-            found.entries.setdefault(entry.model, []).append(entry)
-    order = [one.name for one in work.fielded if one.name in found.entries]
-    found.entries = {name: found.entries[name] for name in order}
-    found.comparison = work.attempt("compare", lambda: compared(work, found.entries, parts))
-    found.explained = work.attempt("explain", lambda: explained(work, found.entries)) or {}
-    return found
+            published.entries.setdefault(entry.model, []).append(entry)
+    order = [model.name for model in work.fielded if model.name in published.entries]
+    published.entries = {name: published.entries[name] for name in order}
+    published.comparison = work.attempt(
+        "compare", lambda: compare_models(work, published.entries, parts)
+    )
+    published.explained = (
+        work.attempt("explain", lambda: explain_conventions(work, published.entries)) or {}
+    )
+    return published
 
 
-def _audited(work: Work, part: StagePart, found: Published) -> None:
+def _audit(work: Work, part: StagePart, published: Published) -> None:
     if work.loaded.config.audit.mode == "off":
         return
     stage = stages.audit_stage(work.loaded, part)
     folder = work.attempt(stage.name, lambda: work.obtain(stage))
     if folder is not None:
-        found.audits[part.name] = read_json(folder / "audit.json")
+        published.audits[part.name] = read_json(folder / "audit.json")
 
 
-def _stopped(work: Work, found: Published) -> str:
-    """Why no model is to be run, if the audit forbids it."""
+def _reason_to_stop(work: Work, published: Published) -> str:
+    """Return why the audit stops the run before any model; empty if it does not."""
     serious = {
-        name: [one["name"] for one in audit["findings"] if one["severity"] == "serious"]
-        for name, audit in found.audits.items()
+        name: [finding["name"] for finding in audit["findings"] if finding["severity"] == "serious"]
+        for name, audit in published.audits.items()
     }
     if work.loaded.config.audit.mode != "stop" or not any(serious.values()):
         return ""
-    told = [f"{name or 'the split'}: {', '.join(of)}" for name, of in serious.items() if of]
-    return f"the audit found what makes results void ({'; '.join(told)})"
+    findings = [
+        f"{name or 'the split'}: {', '.join(names)}" for name, names in serious.items() if names
+    ]
+    return f"the audit has serious findings, which make results invalid ({'; '.join(findings)})"

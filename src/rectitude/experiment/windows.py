@@ -1,4 +1,4 @@
-"""Windows over a timeline: a model learns, is tested on what comes next, and learns from that."""
+"""Windows over time: a model is trained, tested on what comes next, then trained on that too."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from rectitude.aggregate.sums import Sums
 from rectitude.data.ids import members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, open_log
-from rectitude.errors import BadName, NothingToEvaluate, unknown_name
+from rectitude.errors import BadArgument, BadExtension, NothingToEvaluate, unknown_name
 from rectitude.evaluation.evaluate import evaluate
-from rectitude.models import Model, Predicted, learnt_from, predicted
+from rectitude.models import Model, Predicted, fit_model, predict_split
 from rectitude.models.matrix import order_of
 from rectitude.models.predict import Seen
 from rectitude.options import require_ratio, require_whole
-from rectitude.prepare.order import by_time
+from rectitude.preparing.order import by_time
 from rectitude.splits.split import Split
 
 Learning = Literal["refit", "update"]
-"""Whether a model learns anew from all of train in every window, or from the rows that are new."""
+"""Whether a model is retrained on all training data in every window, or updated with new rows."""
 Empty = Literal["left_out", "zero"]
-"""What a window in which nobody counts is worth in the mean of windows."""
+"""How a window without any counted user enters the mean of windows."""
 
 Clock = Literal["log", "user"]
-"""Whether the rows of a stream go by the time of the log, or by their place in each user's own."""
+"""Whether a stream is ordered by time over the whole log, or by position in each user's history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,40 +40,42 @@ class Windows:
     """The evaluation of each window of time, and of all of them together."""
 
     evaluations: Mapping[str, Evaluation | None]
-    """by window, in order; None where there was nothing to evaluate"""
+    """by window, in order; None if there was nothing to evaluate"""
     facts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """by window: how much was learnt from and tested, and whom and what the model had never met"""
+    """by window: rows trained on and tested, and how many users and items are new"""
     ledger: Ledger = field(default_factory=Ledger)
-    """what models met, over all windows"""
+    """the ledgers of the model, added up over all windows"""
     empty: Empty = "left_out"
 
     @property
     def names(self) -> list[str]:
         """The metrics."""
-        found = [one for one in self.evaluations.values() if one is not None]
-        return list(found[0]) if found else []
+        evaluations = [
+            evaluation for evaluation in self.evaluations.values() if evaluation is not None
+        ]
+        return list(evaluations[0]) if evaluations else []
 
     def values(self, name: str) -> dict[str, float]:
-        """The value of each window; of an empty one what it is worth, NaN if it is left out."""
+        """Return the value of each window; an empty one has 0, or NaN if it is left out."""
         absent = 0.0 if self.empty == "zero" else math.nan
         return {w: absent if e is None else _value(e, name) for w, e in self.evaluations.items()}
 
     def macro(self, name: str) -> float:
-        """The mean of the windows: each counts alike, however many users it has."""
+        """Return the mean of the windows: each has equal weight, however many users it has."""
         values = [value for value in self.values(name).values() if not math.isnan(value)]
         return math.fsum(values) / len(values) if values else math.nan
 
     def micro(self, name: str) -> float:
-        """The mean over all lists of all windows: a user counts in every window he is in."""
+        """Return the mean over all lists of all windows: users count once per window."""
         return _sum(self._states(name).values()).value
 
     def running(self, name: str) -> dict[str, float]:
-        """After each window, the mean over all lists so far: the prequential curve."""
-        so_far, found = Sums(), {}
+        """Return, after each window, the mean over all lists so far: the prequential curve."""
+        so_far, means = Sums(), {}
         for window, state in self._states(name).items():
             so_far = so_far + state
-            found[window] = so_far.value
-        return found
+            means[window] = so_far.value
+        return means
 
     def _states(self, name: str) -> dict[str, Sums]:
         states = {}
@@ -82,43 +84,43 @@ class Windows:
                 continue
             state = evaluation.result(name).state
             if state is None:
-                raise BadName(
-                    f"{name} is no mean over lists.", "a metric that has a value for each list.",
-                    "look at the values of the windows, or at their mean: values, macro.",
+                raise BadArgument(
+                    f"{name} is not a mean over lists.", "a metric with a value for each list.",
+                    "use values() for each window, or macro() for their mean.",
                 )  # fmt: skip
             states[window] = state
         return states
 
     def table(self) -> pl.DataFrame:
-        """One row per window: what was learnt and tested, who was new, and the metrics."""
+        """Return one row per window: its facts, such as new users and items, and metrics."""
         rows = []
         for window in self.evaluations:
-            own: dict[str, Any] = {"window": window, **self.facts.get(window, {})}
-            own |= {name: _shown(self.values(name)[window]) for name in self.names}
-            rows.append(own)
+            row: dict[str, Any] = {"window": window, **self.facts.get(window, {})}
+            row |= {name: _value_or_none(self.values(name)[window]) for name in self.names}
+            rows.append(row)
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def summary(self) -> pl.DataFrame:
-        """One row per metric: the mean of windows, and the mean over all lists."""
+        """Return one row per metric: the mean of windows (macro) and over lists (micro)."""
         rows = []
         for name in self.names:
-            has = all(e is None or e.result(name).state for e in self.evaluations.values())
-            micro = _shown(self.micro(name)) if has else None
-            rows.append({"metric": name, "macro": _shown(self.macro(name)), "micro": micro})
+            has_micro = all(e is None or e.result(name).state for e in self.evaluations.values())
+            micro = _value_or_none(self.micro(name)) if has_micro else None
+            rows.append({"metric": name, "macro": _value_or_none(self.macro(name)), "micro": micro})
         return pl.DataFrame(rows, schema={"metric": pl.String, "macro": pl.Float64,
                                           "micro": pl.Float64})  # fmt: skip
 
     def __str__(self) -> str:
-        shown = [_text(frame) for frame in (self.table(), self.summary())]
+        shown = [_render_frame(frame) for frame in (self.table(), self.summary())]
         return "\n".join([*shown, str(self.ledger)])
 
 
-def _text(frame: pl.DataFrame) -> str:
+def _render_frame(frame: pl.DataFrame) -> str:
     return render.Grid(frame.columns, [[*map(render.number, row)] for row in frame.rows()]).text()
 
 
 def _value(evaluation: Evaluation, name: str) -> float:
-    """A value; NaN where the metric failed in this window."""
+    """Return a value; NaN if the metric failed in this window."""
     return math.nan if name in evaluation.failures else evaluation[name]
 
 
@@ -126,7 +128,7 @@ def _sum(states: Iterable[Sums]) -> Sums:
     return reduce(Sums.__add__, states, Sums())
 
 
-def _shown(value: float) -> float | None:
+def _value_or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
@@ -143,82 +145,86 @@ def run_windows(
     items: object = None,
     progress: Callable[[str], None] | None = None,
 ) -> Windows:
-    """A model over a series of splits: it learns, recommends k items to each user of the truth, is
-    evaluated, and goes on to the next.
+    """Evaluate a model over a series of splits: in each, it is trained, recommends k items to each
+    user of the truth, and is evaluated.
 
-    `splits` come from `rt.split(log, "windows", ...)` or `prequential`. "refit" learns from all of
-    train each time; "update" hands the model the rows that came since, for models that can.
-    `items` is the catalogue, as `evaluate` takes it; `progress` is told the name of each window
-    that is done.
+    `splits` come from `rt.split(log, "windows", ...)` or `prequential`. "refit" retrains on all
+    training data each time; "update" calls the model's update method with the new rows. `items` is
+    the catalogue, as in `evaluate`. `progress` is called with the name of each finished window.
     """
     if learning not in ("refit", "update"):
         raise unknown_name("learning", str(learning), ("refit", "update"))
-    asked = [metrics] if isinstance(metrics, str) else None if metrics is None else list(metrics)
-    given = {"metrics": asked, "convention": convention, "items": items}
+    names = [metrics] if isinstance(metrics, str) else None if metrics is None else list(metrics)
+    arguments = {"metrics": names, "convention": convention, "items": items}
     evaluations: dict[str, Evaluation | None] = {}
     facts: dict[str, Mapping[str, int]] = {}
     ledger, before = Ledger(), None
     for number, split in enumerate(splits, 1):
         name = split.name or f"window-{number}"
-        model, before = _learnt(model, split, before, learning), split.train
-        found = predicted(model, split, k, seen=seen)
-        evaluations[name], facts[name] = _evaluated(found, split, name, given), facts_of(split)
-        found.ledger.entries.pop("rows_learnt_from", None)  # it stands in the facts
-        ledger = ledger + found.ledger
+        model, before = _train(model, split, before, learning), split.train
+        predicted = predict_split(model, split, k, seen=seen)
+        evaluations[name], facts[name] = (
+            _evaluate_window(predicted, split, name, arguments),
+            facts_of(split),
+        )
+        predicted.ledger.entries.pop("rows_learnt_from", None)  # the facts contain it
+        ledger = ledger + predicted.ledger
         if progress is not None:
             progress(name)
     if not evaluations:
-        raise NothingToEvaluate("there are no windows.", "a series of splits.")
-    missing, about = list(evaluations.values()).count(None), "windows have nobody who counts"
+        raise NothingToEvaluate("there are no windows.", "a series with at least one split.")
+    missing, about = list(evaluations.values()).count(None), "windows have no user to count"
     ledger.count("windows_empty", missing, about, len(evaluations), weight="notice")
     return Windows(evaluations, facts, ledger, empty)
 
 
-def _evaluated(
-    found: Predicted, split: Split, name: str, given: Mapping[str, Any]
+def _evaluate_window(
+    predicted: Predicted, split: Split, name: str, arguments: Mapping[str, Any]
 ) -> Evaluation | None:
-    """The evaluation of a window; None if nobody counts, such as under a convention that drops
-    users who are unknown."""
-    _require_lists(found, name)
+    """Evaluate a window; None if no user counts, for example under a convention that drops unknown
+    users."""
+    _require_lists(predicted, name)
+    evaluation: Evaluation
     try:
-        return evaluate(found.table, split.truth, train=split.train, **given)
+        evaluation = evaluate(predicted.table, split.truth, train=split.train, **arguments)
     except NothingToEvaluate:
         return None
+    return evaluation
 
 
-def _require_lists(found: Predicted, name: str) -> None:
-    """Lists for somebody: a window full of misses must not pass for one without users."""
-    if found.table.is_empty():
+def _require_lists(predicted: Predicted, name: str) -> None:
+    """Raise an error if a model makes no lists at all: this must not look like an empty window."""
+    if predicted.table.is_empty():
         raise NothingToEvaluate(
-            f"{name}: the model recommended nothing to any of {len(found.users):,} users.",
-            "a list for some user of every window.",
-            "take longer windows, or a model that has something for unknown users.",
+            f"{name}: the model recommended nothing to any of {len(predicted.users):,} users.",
+            "a list for at least one user in every window.",
+            "use longer windows, or a model that can recommend to unknown users.",
         )
 
 
-def _learnt(model: Model, split: Split, before: Log | None, learning: Learning) -> Model:
-    """The model after what it has to learn for a window."""
+def _train(model: Model, split: Split, before: Log | None, learning: Learning) -> Model:
+    """Train or update the model for a window."""
     if learning == "refit" or before is None:
-        return learnt_from(model, split.train)
-    return updated(getattr(model, "name", type(model).__name__), model, split.train, before)
+        return fit_model(model, split.train)
+    return update_model(getattr(model, "name", type(model).__name__), model, split.train, before)
 
 
-def updated(name: str, model: Model, train: Log, before: Log) -> Model:
-    """A model after the rows of train that came since those before."""
+def update_model(name: str, model: Model, train: Log, before: Log) -> Model:
+    """Update a model with the rows of `train` that are not in `before`."""
     update = getattr(model, "update", None)
     if not callable(update):
-        raise BadName(
+        raise BadExtension(
             f"{name} has no method update.",
-            "a model that can learn from further rows.",
-            "use learning = 'refit'.",
+            "a model with a method update(rows).",
+            "to retrain the model in every window, use learning = 'refit'.",
         )
-    fresh = train.with_frame(train.frame.filter(~members(train.frame[ROW], before.frame[ROW])))
-    found = None if fresh.frame.is_empty() else update(fresh)
-    return found if isinstance(found, Model) else model
+    new_rows = train.with_frame(train.frame.filter(~members(train.frame[ROW], before.frame[ROW])))
+    updated = None if new_rows.frame.is_empty() else update(new_rows)
+    return updated if isinstance(updated, Model) else model
 
 
 def facts_of(split: Split) -> dict[str, int]:
-    """How much a window learns from and tests, and what of it train had never met."""
+    """Count the training and test rows of a window, its users and items, and how many are new."""
     truth, train = split.truth.frame, split.train.frame
     users, items = truth["user"].unique(), truth["item"].unique()
     return {
@@ -239,20 +245,20 @@ def prequential(
     steps: int | None = None,
     clock: Clock = "log",
 ) -> Iterator[Split]:
-    """A log as a stream: test on the next rows, learn from them, go on.
+    """Split a log as a stream: test on the next rows, train on them, continue.
 
-    The first share of the rows (`start`) is learnt from without a test; then `every` rows are
-    tested at a time, in the last step what is left. Rows go by time, those of equal time by their
-    content, or as they stand if they have no times. `clock` "user" takes the first rows of all
-    users, then the second ones: for logs whose order is one of each user by himself. `every=1`
-    tests each event by itself.
+    The first share of the rows (`start`) is only used for training; after that, `every` rows are
+    tested at a time, and the last step tests the rest. Rows are ordered by time, rows with equal
+    times by their content; rows without times keep their order. With `clock` "user", the first
+    rows of all users come first, then the second rows, and so on: for logs in which only the order
+    within each user is known. `every=1` tests one interaction at a time.
     """
     log = open_log(source)
     require_ratio(start, "start")
     require_whole(every, "every")
     order = order_of(log)
-    place = by_time(log, "all" if clock == "log" else "user", order=order).before
-    stream = log.frame[np.argsort(place, kind="stable")]
+    position = by_time(log, "all" if clock == "log" else "user", order=order).before
+    stream = log.frame[np.argsort(position, kind="stable")]
     first = max(1, round(start * stream.height))
     bounds = range(first, stream.height, every)
     for number, low in enumerate(bounds[:steps], 1):

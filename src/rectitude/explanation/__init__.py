@@ -1,1 +1,1 @@
-"""Why two numbers differ, which definition a number has, and how one comes about."""
+"""Explain numbers: why two differ, which definition gives one, and how one is computed."""

@@ -1,18 +1,19 @@
-"""`robustness`: under which conventions does the order of models change?"""
+"""`robustness`: which conventions change the order of models?"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, Unpack
 
 import numpy as np
+import polars as pl
 
-from rectitude.errors import BadLists, BadName, RectitudeError
-from rectitude.evaluation.inputs import Arguments, Given, given_of
+from rectitude.errors import BadArgument, BadLists, RectitudeError
+from rectitude.evaluation.inputs import Arguments, RawInputs, gather_arguments, with_sides
 from rectitude.evaluation.plan import expand
 from rectitude.explanation.explain.result import decimals
 from rectitude.explanation.trials import (
@@ -26,7 +27,7 @@ from rectitude.explanation.trials import (
     under_profiles,
 )
 from rectitude.judge.judge import Judging
-from rectitude.render import Grid
+from rectitude.render import Grid, Printable, Tabular
 
 Kind = Literal["base", "profile", "switch"]
 Pair = tuple[str, str]
@@ -34,51 +35,60 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The models under one convention, best first; equal ones stand together."""
+    """The models under one convention, best first; models with equal values share a rank."""
 
     kind: Kind
     label: str
     values: Mapping[str, float]
     order: tuple[tuple[str, ...], ...]
     changed: tuple[Pair, ...] = ()
-    """pairs of models that stand otherwise than in the base"""
+    """pairs of models whose order differs from the base"""
 
     @property
     def ranking(self) -> str:
-        """The order in one line."""
+        """The order of the models in one line."""
         return " > ".join(" = ".join(equal) for equal in self.order)
 
 
-@dataclass(frozen=True, slots=True)
-class Robustness:
-    """The order of models in the base convention, and what becomes of it under others."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Robustness(Printable, Tabular):
+    """The order of models under the base convention and under others."""
 
     metric: str
     base: Standing
     standings: tuple[Standing, ...]
     failures: Mapping[str, str]
-    """conventions under which a model has no value, and why"""
+    """conventions under which a model has no value, and the reason"""
 
     @property
     def changes(self) -> tuple[Standing, ...]:
         """The conventions that change the order."""
-        return tuple(one for one in self.standings if one.changed)
+        return tuple(standing for standing in self.standings if standing.changed)
 
     @property
     def keeps(self) -> tuple[Standing, ...]:
-        """The conventions that leave the order as it is."""
-        return tuple(one for one in self.standings if not one.changed)
+        """The conventions that do not change the order."""
+        return tuple(standing for standing in self.standings if not standing.changed)
 
     def as_dict(self) -> dict[str, Any]:
-        """The findings for JSON."""
+        """Return the result as a dict for JSON."""
         return {"format": "rectitude.robustness", "version": 1, **asdict(self)}
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row per convention: the order, and the value of each model."""
+        rows = [
+            {"kind": one.kind, "convention": one.label, "order": one.ranking}
+            | {"changed": _join_pairs(one.changed), **one.values}
+            for one in (self.base, *self.standings)
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
     def to_json(self) -> str:
-        """The findings as JSON text."""
+        """Return the result as JSON text."""
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
-    def __str__(self) -> str:
-        return _text(self)
+    def _shown(self) -> Iterator[str | Grid]:
+        return _shown(self)
 
 
 def robustness(
@@ -89,31 +99,38 @@ def robustness(
     base: object = "default",
     **inputs: Unpack[Arguments],
 ) -> Robustness:
-    """Order models by a metric under every profile that defines it, and under every convention that
-    differs from the base in one switch; say which of them change the order.
+    """Find the conventions under which the order of models changes.
 
-    Other arguments are those of `evaluate`.
+    The models are ranked by a metric under every profile that defines it, and under every
+    convention that differs from the base in one switch. Other arguments are those of `evaluate`.
     """
     if len(models) < 2:
-        raise BadName(f"{len(models)} model was given.", "at least two, whose order can change.")
+        raise BadArgument(
+            f"{len(models)} model{'s were' if len(models) != 1 else ' was'} given.",
+            "at least two models, because robustness asks whether their ranking changes.",
+            "add another model, such as a popularity baseline.",
+        )
     name, first = one_name(metric), next(iter(models.values()))
-    given = given_of(None, truth, inputs)
+    arguments = gather_arguments({}, truth, inputs)
     start = end_of(base, name)
-    chosen = _chosen(start, profiles, _of(given, first))
+    chosen = _choose_conventions(start, profiles, _with_predictions(arguments, first))
     ends = [end for _, end in chosen.values()]
-    values = {label: _values(_of(given, one), ends) for label, one in models.items()}
-    return _compared(str(name), chosen, values)
+    values = {
+        model: _values(_with_predictions(arguments, predictions), ends)
+        for model, predictions in models.items()
+    }
+    return _compare(str(name), chosen, values)
 
 
-def _of(given: Given, predictions: object) -> Given:
-    return replace(given, inputs={**given.inputs, "predictions": predictions})
+def _with_predictions(arguments: RawInputs, predictions: object) -> RawInputs:
+    return with_sides(arguments, predictions, arguments.inputs["truth"])
 
 
-def _chosen(
-    start: End, profiles: Iterable[object] | None, given: Given
+def _choose_conventions(
+    start: End, profiles: Iterable[object] | None, arguments: RawInputs
 ) -> dict[str, tuple[Kind, End]]:
-    """The conventions to try, by label, the base first."""
-    truth = Trials(given, [start.asked]).inputs(start.asked).truth.frame
+    """Return the conventions to try, by label, the base first."""
+    truth = Trials(arguments, [start.asked]).inputs(start.asked).truth.frame
     grades = truth["grade"].to_numpy() if "grade" in truth.columns else np.ones(0)
     kinds: tuple[tuple[Kind, Iterable[End]], ...] = (
         ("base", [start]),
@@ -127,16 +144,16 @@ def _chosen(
     return chosen
 
 
-def _values(given: Given, ends: Sequence[End]) -> dict[str, float | str]:
-    """The value of a model under each convention, or why there is none."""
-    deepest = [one for end in ends for one in expand([end.asked], end.profile).values()]
-    opened = Opened(given, deepest)
-    found: dict[str, float | str] = {}
+def _values(arguments: RawInputs, ends: Sequence[End]) -> dict[str, float | str]:
+    """Return the value of a model under each convention, or the reason why there is none."""
+    deepest = [asked for end in ends for asked in expand([end.asked], end.profile).values()]
+    opened = Opened(arguments, deepest)
+    values: dict[str, float | str] = {}
     for end in sorted(ends, key=lambda end: str(Judging.of(end.asked.convention).switches)):
         trials = opened.trials(end.profile)
         trials.forget()
-        found[end.label] = _value(trials, end)
-    return found
+        values[end.label] = _value(trials, end)
+    return values
 
 
 def _value(trials: Trials, end: End) -> float | str:
@@ -147,7 +164,7 @@ def _value(trials: Trials, end: End) -> float | str:
     return value if math.isfinite(value) else f"the value is {value}."
 
 
-def _compared(
+def _compare(
     metric: str,
     chosen: Mapping[str, tuple[Kind, End]],
     values: Mapping[str, Mapping[str, float | str]],
@@ -155,7 +172,7 @@ def _compared(
     standings: list[Standing] = []
     failures: dict[str, str] = {}
     for label, (kind, end) in chosen.items():
-        under = {model: own[label] for model, own in values.items()}
+        under = {model: by_label[label] for model, by_label in values.items()}
         without = [model for model, value in under.items() if isinstance(value, str)]
         if without:
             failures[label] = f"{without[0]}: {under[without[0]]}"
@@ -164,13 +181,13 @@ def _compared(
             standings.append(_standing(kind, label, numbers, end.asked.metric.best))
         if kind == "base" and without:
             raise BadLists(
-                f"{metric!r} of {without[0]} has no value under the base ({end.label}): "
+                f"{metric!r} of model {without[0]} has no value under the base ({end.label}): "
                 f"{under[without[0]]}",
-                "a base under which every model has a value.",
-                "name another base, or switches to change.",
+                "a base convention under which every model has a value.",
+                "choose another base, or change some of its switches.",
             )
     base = standings[0]
-    others = (replace(one, changed=_changed(base, one)) for one in standings[1:])
+    others = (replace(standing, changed=_find_swaps(base, standing)) for standing in standings[1:])
     return Robustness(metric, base, tuple(others), failures)
 
 
@@ -185,16 +202,16 @@ def _standing(kind: Kind, label: str, values: dict[str, float], best: str) -> St
     return Standing(kind, label, values, tuple(tuple(equal) for equal in order))
 
 
-def _changed(base: Standing, other: Standing) -> tuple[Pair, ...]:
-    """The pairs of models that stand otherwise than in the base, the better one there first."""
+def _find_swaps(base: Standing, other: Standing) -> tuple[Pair, ...]:
+    """Return the pairs whose order differs from the base, the better model of the base first."""
     before, after = (
-        {model: place for place, equal in enumerate(one.order) for model in equal}
-        for one in (base, other)
+        {model: rank for rank, equal in enumerate(standing.order) for model in equal}
+        for standing in (base, other)
     )
     return tuple(
-        (one, two)
-        for one, two in combinations([model for equal in base.order for model in equal], 2)
-        if _sign(before[one] - before[two]) != _sign(after[one] - after[two])
+        (first, second)
+        for first, second in combinations([model for equal in base.order for model in equal], 2)
+        if _sign(before[first] - before[second]) != _sign(after[first] - after[second])
     )
 
 
@@ -202,30 +219,37 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
-def _text(found: Robustness) -> str:
-    digits = decimals(*found.base.values.values())
-    said = ", ".join(f"{m} {v:.{digits}f}" for m, v in found.base.values.items())
-    lines = [f"{found.metric} under {found.base.label}: {found.base.ranking} ({said})", ""]
-    tried = len(found.standings)
-    if found.changes:
-        lines.append(f"{len(found.changes)} of {tried} other conventions change the order:")
-        rows = [[one.label, one.ranking, _pairs(one.changed)] for one in found.changes]
-        lines += [Grid(["convention", "order", "changed"], rows).text()]
+def _shown(result: Robustness) -> Iterator[str | Grid]:
+    base, tried, changes = result.base, len(result.standings), result.changes
+    digits = decimals(*base.values.values())
+    ranked = [model for equal in base.order for model in equal]
+    values = ", ".join(f"{model} {base.values[model]:.{digits}f}" for model in ranked)
+    yield from (f"{result.metric} under {base.label}: {base.ranking} ({values})", "")
+    if changes:
+        yield f"{len(changes)} of {tried} other conventions change the order:"
+        rows = [[other.label, other.ranking, _join_pairs(other.changed)] for other in changes]
+        yield Grid(["convention", "order", "changed pairs"], rows)
     else:
-        lines.append(f"None of {tried} other conventions changes the order.")
-    for words, moved in (("and move the values", True), ("and change no value", False)):
-        labels = [one.label for one in found.keeps if (one.values != found.base.values) is moved]
-        lines += ["", f"Leave the order as it is {words}: {', '.join(labels)}."] if labels else []
-    if found.failures:
-        lines += ["", "Give no value:"]
-        alike: dict[str, list[str]] = {}
-        for label, reason in found.failures.items():
-            alike.setdefault(reason, []).append(label)
-        lines += [f"  {', '.join(labels)}: {reason}" for reason, labels in alike.items()]
-        undefined = any("0/0" in reason for reason in alike)
-        lines += ["A base with undefined=zero gives lists of 0/0 a value."] if undefined else []
-    return "\n".join(lines)
+        yield f"None of the {tried} other conventions changes the order."
+    for words, moved in (("Same order, other values", True), ("Same order, same values", False)):
+        labels = [other.label for other in result.keeps if (other.values != base.values) is moved]
+        yield from ["", f"{words}: {', '.join(labels)}."] if labels else []
+    yield from _describe_failures(result.failures)
 
 
-def _pairs(pairs: Iterable[Pair]) -> str:
-    return ", ".join(f"{one}/{two}" for one, two in pairs)
+def _describe_failures(failures: Mapping[str, str]) -> list[str]:
+    """Return the conventions that give no value, grouped by reason."""
+    if not failures:
+        return []
+    labels_of: dict[str, list[str]] = {}
+    for label, reason in failures.items():
+        labels_of.setdefault(reason, []).append(label)
+    lines = ["", "No value under:"]
+    lines += [f"  {', '.join(labels)}: {reason}" for reason, labels in labels_of.items()]
+    if any("0/0" in reason for reason in labels_of):
+        lines.append("With undefined=zero in the base, lists whose value is 0/0 count as 0.")
+    return lines
+
+
+def _join_pairs(pairs: Iterable[Pair]) -> str:
+    return ", ".join(f"{first}/{second}" for first, second in pairs)

@@ -1,7 +1,8 @@
-"""The same predictions under many conventions: opened once, judged once for each way of judging.
+"""Evaluate the same predictions under many conventions.
 
-An `End` is what a metric means under a profile, a convention or in an evaluation; models are held
-against ends of all profiles, and of single switches set otherwise.
+Inputs are opened once, and lists are judged once for each way of judging. An `End` is what a metric
+means under a profile, under a convention, or in a saved evaluation. Other ends are derived from it:
+one for each profile, and one for each single switch that is changed.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention, Switch, parse_value
+from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs
 from rectitude.errors import BadName, RectitudeError
-from rectitude.evaluation.batch import Batch, judged_for, view_of
+from rectitude.evaluation.batch import Batch, judge_aligned, judge_for, view_of
 from rectitude.evaluation.evaluate import results_of
-from rectitude.evaluation.inputs import Given, Reach, opened, settled_when_opened
+from rectitude.evaluation.inputs import RawInputs, Reach, choices_at_opening, open_inputs
 from rectitude.evaluation.measure import has_values, total_of
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.state import State
@@ -31,24 +33,28 @@ from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import PROFILES, Asked, Profile, profile_of
 
 VERDICTS_KEPT = 12
-"""judged lists take room; few are enough where conventions come in the order of their judging"""
+"""Judged lists take memory. Few are enough, as conventions that judge alike come together."""
 
 
 def close(one: float | Floats, other: float | Floats) -> Any:
-    """Whether values are equal but for the rounding of floating-point numbers; NaN equals NaN."""
-    return np.isclose(one, other, rtol=1e-14, atol=1e-15, equal_nan=True)
+    """Return whether values are equal except for floating-point rounding; NaN equals NaN.
+
+    The tolerance is relative to the larger value, so swapping the two changes nothing.
+    """
+    options: dict[str, Any] = {"rtol": 1e-14, "atol": 1e-15, "equal_nan": True}
+    return np.isclose(one, other, **options) | np.isclose(other, one, **options)
 
 
 @dataclass
 class Opened:
-    """Inputs that are opened once for every item that a profile holds to be padding."""
+    """Inputs, opened once for each padding item that profiles name."""
 
-    given: Given
+    given: RawInputs
     deepest: Sequence[Asked]
     by_padding: dict[Any, Trials] = field(default_factory=dict)
 
     def trials(self, profile: Profile) -> Trials:
-        """The inputs as a profile sees them."""
+        """Return the inputs without the padding item of a profile."""
         padding = profile.padding if takes_padding(self.given.inputs["predictions"]) else None
         if padding not in self.by_padding:
             self.by_padding[padding] = Trials(replace(self.given, padding=padding), self.deepest)
@@ -56,140 +62,152 @@ class Opened:
 
 
 def takes_padding(predictions: object) -> bool:
-    """Whether a profile's padding item is left out of these predictions."""
+    """Return whether a profile's padding item must be left out of these predictions."""
     return isinstance(predictions, Scores | Embeddings) and predictions.padding is None
 
 
 @dataclass
 class Trials:
-    """Predictions and truth, held ready to be evaluated under one convention after the other.
+    """Predictions and truth that are evaluated under one convention after another.
 
-    `deepest` are the metrics that will be tried, under any of the conventions: they say how deep
-    dense scores are looked into.
+    `deepest` lists all metrics and conventions that will be tried. They decide how many of the best
+    items are read from dense scores.
     """
 
-    given: Given
+    given: RawInputs
     deepest: Sequence[Asked]
     batches: dict[Any, Batch] = field(default_factory=dict)
 
     def result(self, asked: Asked, profile: Profile | None = None) -> Result:
-        """A metric under its convention; an error of `rectitude.errors` where it has no value.
+        """Return a metric under its convention; raise a `RectitudeError` if it has no value.
 
-        The profile says what the parts of a derived metric are, if not what their names say.
+        The profile defines the metrics that a derived metric is computed from.
         """
         profile = profile or Profile(name="trial", convention=asked.convention)
         plan, batch = Plan.of([asked], profile), self.batch(asked)
-        values = {n: np.empty(batch.size) for n, one in plan.measured.items() if has_values(one)}
-        totals = {
-            name: total_of(plan, batch, one, values.get(name))
-            for name, one in plan.measured.items()
-        }
+        measured = plan.measured.items()
+        values = {name: np.empty(batch.size) for name, part in measured if has_values(part)}
+        totals = {name: total_of(plan, batch, part, values.get(name)) for name, part in measured}
         results, failures = results_of(plan, State(totals), batch.facts, values)
         for error in failures.values():
             raise error
         return results[str(asked.name)]
 
     def judged(self, asked: Asked) -> Judged:
-        """The lists as a metric sees them under its convention."""
+        """Return the lists as a metric sees them under its convention."""
         plan, batch = alone(asked), self.batch(asked)
-        return view_of(plan, batch, asked, judged_for(plan, batch, asked).judged)
+        return view_of(plan, batch, asked, judge_for(plan, batch, asked).judged)
 
     def keys(self, asked: Asked) -> Keys:
-        """The lists behind the values."""
+        """Return the keys of the lists that have the values."""
         return self.batch(asked).lists
 
+    def ledger(self, asked: Asked) -> Ledger:
+        """Return the ledger that `evaluate` would print; empty if the lists cannot be judged."""
+        aligned = self.batch(asked).aligned
+        try:
+            return (
+                Ledger() if aligned is None else judge_aligned(alone(asked), aligned).full_ledger()
+            )
+        except RectitudeError:
+            return Ledger()
+
     def inputs(self, asked: Asked) -> Inputs:
-        """The inputs, as they were opened for a metric."""
-        return opened(self.given, Reach.of(self.deepest), asked.convention)
+        """Return the inputs as they are opened for a metric."""
+        return open_inputs(self.given, Reach.of(self.deepest), asked.convention)
 
     def forget(self) -> None:
-        """Drop judged lists where many are held."""
+        """Drop judged lists if there are many."""
         for batch in self.batches.values():
             if len(batch.verdicts) > VERDICTS_KEPT:
                 batch.verdicts.clear()
                 batch.views.clear()
 
     def batch(self, asked: Asked) -> Batch:
-        """The lists, for metrics whose inputs are opened alike; few choices are made then."""
+        """Return the lists; metrics whose switches open the inputs alike share them."""
         convention = asked.convention
-        offered = self.given.inputs.get("candidates") is not None
-        key = tuple(settled_when_opened(convention, offered).values())
+        has_candidates = self.given.inputs.get("candidates") is not None
+        key = tuple(choices_at_opening(convention, has_candidates).values())
         if key not in self.batches:
-            inputs = opened(self.given, Reach.of(self.deepest), convention)
+            inputs = open_inputs(self.given, Reach.of(self.deepest), convention)
             self.batches[key] = Batch.of(align_inputs(inputs, exact_items=True), bounds=False)
         return self.batches[key]
 
 
 def alone(asked: Asked) -> Plan:
-    """The plan of one metric under its convention."""
+    """Return the plan of one metric under its convention."""
     return Plan.of([asked], Profile(name="trial", convention=asked.convention))
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """A metric as one of the two sides defines it."""
+    """A metric as one of two sides defines it."""
 
     label: str
     asked: Asked
     profile: Profile
-    """says what the parts of a derived metric are"""
+    """defines the metrics that a derived metric is computed from"""
     recorded: float | None = None
-    """the value that an evaluation holds"""
+    """the value in the evaluation, if the end is one"""
 
 
 def one_name(metric: str) -> Name:
-    """The one metric that a text names."""
+    """Return the one metric that a text names."""
     names = parse_all(metric)
     if len(names) != 1:
         raise BadName(
-            f"{metric!r} names {len(names)} metrics.", "one, such as 'ndcg@10'.", "one at a time."
+            f"{metric!r} names {len(names)} metrics.",
+            "one metric, such as 'ndcg@10'.",
+            "ask for one metric at a time.",
         )
     return names[0]
 
 
-def end_of(given: object, name: Name) -> End:
-    """What a metric means under a profile name, a convention, a dict of switches, a profile, or in
-    an evaluation."""
-    if isinstance(given, Evaluation):
-        return _recorded(given, name)
-    if isinstance(given, Convention):
-        changes = Convention().differences(given)
-        given = {switch: new for switch, (_, new) in changes.items()}
-    profile = profile_of(given)
+def end_of(side: object, name: Name) -> End:
+    """Return what a metric means on one side.
+
+    A side is a profile or its name, a convention, a dict of switches, or an evaluation.
+    """
+    if isinstance(side, Evaluation):
+        return _read_recorded(side, name)
+    if isinstance(side, Convention):
+        changes = Convention().differences(side)
+        side = {switch: new for switch, (_, new) in changes.items()}
+    profile = profile_of(side)
     try:
         asked = profile.resolve(name)
     except RectitudeError as error:
         raise type(error)(
-            f"{str(name)!r} has no meaning under {profile.label!r}: {error.found}",
+            f"{str(name)!r} is not defined under {profile.label!r}: {error.found}",
             error.expected,
             error.advice,
         ) from error
     return End(profile.label, asked, profile)
 
 
-def _recorded(evaluation: Evaluation, name: Name) -> End:
-    """The effective convention, numbers and metric that an evaluation holds for a name."""
+def _read_recorded(evaluation: Evaluation, name: Name) -> End:
+    """Return the convention, parameters and metric that an evaluation recorded for a name."""
     result = evaluation.result(str(name))
     convention = Convention().replace(**result.convention)
     asked = Asked(result.name, METRICS[result.metric], convention, dict(result.numbers))
     label = str(evaluation.manifest.get("profile", "default"))
-    known = _profile_labelled(label)
-    same = known is not None and _resolves_to(known, asked)
-    profile = known if known is not None and same else Profile(name=label, convention=convention)
+    profile = _profile_labelled(label)
+    if profile is None or not _resolves_to(profile, asked):
+        profile = Profile(name=label, convention=convention)
     return End(f"{label} (evaluation)", asked, profile, result.value)
 
 
 def _resolves_to(profile: Profile, asked: Asked) -> bool:
     try:
-        found = profile.resolve(asked.name)
+        resolved = profile.resolve(asked.name)
     except RectitudeError:
         return False
-    mine = (asked.metric.name, asked.convention, dict(asked.numbers))
-    return (found.metric.name, found.convention, dict(found.numbers)) == mine
+    recorded = (asked.metric.name, asked.convention, dict(asked.numbers))
+    return (resolved.metric.name, resolved.convention, dict(resolved.numbers)) == recorded
 
 
 def _profile_labelled(label: str) -> Profile | None:
-    """The profile behind a label such as 'ranx, ties=optimistic'; None if it is not known."""
+    """Return the profile of a label such as 'ranx, ties=optimistic'; None if there is none."""
     name, *rest = label.split(", ")
     try:
         changes = {
@@ -201,11 +219,11 @@ def _profile_labelled(label: str) -> Profile | None:
 
 
 _THRESHOLDS = 10
-"""so many grades are tried as the lowest relevant one"""
+"""At most this many grades are tried as `relevant_from`."""
 
 
 def under_profiles(name: Name, profiles: Iterable[object] | None) -> Iterator[End]:
-    """What a metric is under profiles: the named ones, or all that define it."""
+    """Yield a metric under the named profiles, or under all that define it."""
     for profile in PROFILES if profiles is None else profiles:
         try:
             yield end_of(profile, name)
@@ -215,14 +233,17 @@ def under_profiles(name: Name, profiles: Iterable[object] | None) -> Iterator[En
 
 
 def under_flips(start: End, grades: Floats) -> Iterator[End]:
-    """The base with one switch set otherwise, for every switch that can change which value is
-    larger, and every choice that lets lists have values."""
+    """Yield the base with one switch changed.
+
+    Switches that cannot change which of two values is larger are left out, and so are choices that
+    only raise errors.
+    """
     for switch in SWITCHES.values():
         obeyed = switch.stage != "metrics" or switch.name in start.asked.metric.obeys
         if switch.stage == "present" or not obeyed:
             continue
         for choice in _choices(switch, grades):
-            yield from _flipped(start, switch.name, choice)
+            yield from _flip(start, switch.name, choice)
 
 
 def _choices(switch: Switch, grades: Floats) -> list[Any]:
@@ -232,8 +253,10 @@ def _choices(switch: Switch, grades: Floats) -> list[Any]:
 
 
 def thresholds(grades: Floats) -> list[float]:
-    """Grades that could be the lowest relevant one, beside the lowest above 0, which is so without;
-    whole numbers where there are many."""
+    """Return grades to try as `relevant_from`: all but the lowest above 0, which is the default.
+
+    If there are many different grades, whole numbers are tried instead.
+    """
     levels = np.unique(grades[grades > 0])[1:]
     if len(levels) > _THRESHOLDS:
         whole = np.arange(1, _THRESHOLDS + 1)
@@ -241,11 +264,11 @@ def thresholds(grades: Floats) -> list[float]:
     return [float(level) for level in levels]
 
 
-def _flipped(start: End, switch: str, choice: Any) -> Iterator[End]:
+def _flip(start: End, switch: str, choice: Any) -> Iterator[End]:
     try:
         profile = start.profile.replace(**{switch: choice})
         asked = profile.resolve(start.asked.name)
-    except RectitudeError:  # it contradicts another switch of the base
+    except RectitudeError:  # the choice contradicts another switch of the base
         return
     if asked.convention != start.asked.convention:
         label = f"{choice:g}" if isinstance(choice, float) else choice

@@ -1,1 +1,1 @@
-"""Judging: the only stage that compares ids and finds ranks."""
+"""Judging: match recommended items with the truth and find their ranks."""

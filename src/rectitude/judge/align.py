@@ -1,8 +1,8 @@
-"""Predictions and truth in common codes, grouped by list: what no convention changes.
+"""Code the ids of predictions and truth, and group their rows by list; no convention matters yet.
 
-A list has a key and an owner, the user. By default the key is the user, and there is one kind of id
-for both; with another key (a session, a query) lists and users are coded apart. Rows of one list
-mostly stand together, so that runs of equal keys are coded, not rows.
+A list has a key and an owner, the user. By default the key is the user, and both share one kind of
+id. With another key (a session, a query), lists and users are coded separately. The rows of a list
+are usually adjacent, so we code runs of equal keys instead of single rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rectitude.arrays import (
     distinct_codes,
     group,
     occurring,
-    places,
+    positions_in,
     run_starts,
 )
 from rectitude.data.dense import Dense
@@ -34,18 +34,18 @@ from rectitude.data.table import ROW_NUMBER, Inputs, Table
 from rectitude.data.values import pieces
 from rectitude.errors import BadTable
 from rectitude.judge.match import match_kernel
-from rectitude.kernels import kernel, repay
-from rectitude.parallel import together
-from rectitude.predictions.scores import are_numbers
+from rectitude.kernels import kernel, should_compile
+from rectitude.parallel import require_polars, run_tasks
+from rectitude.predictions.scores import are_numbers, numbers_from_0
 
 _SAMPLE = 10_000
-_HINT = "name the rows with users= (--score-users), in the type of the other side."
+_HINT = "name the rows with users= (--score-users), using the type of the other side."
 _MANY_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRuns:
-    """A column of keys: where each run begins, and its key; starts are None if every row is one."""
+    """A column of keys as runs of equal keys; `starts` is None if every row is its own run."""
 
     starts: Integers | None
     column: Column
@@ -53,64 +53,64 @@ class KeyRuns:
 
 
 def key_runs(table: Table, role: str) -> KeyRuns:
-    """The runs of a key column."""
+    """Return the runs of equal keys in a column."""
     column = table.frame[role]
     if column.dtype == pl.Object:
         return single_runs(column, table)
     sample = column.head(_SAMPLE)
-    scattered = len(column) > _SAMPLE and 2 * len(_starts(sample)) > len(sample)
-    starts = None if scattered else _starts(column)
+    scattered = len(column) > _SAMPLE and 2 * len(_find_starts(sample)) > len(sample)
+    starts = None if scattered else _find_starts(column)
     if starts is None or 2 * len(starts) > len(column):
         return single_runs(column, table)
     return KeyRuns(starts, Column(column.gather(starts), table.source, table.text), len(column))
 
 
 def single_runs(column: pl.Series, table: Table) -> KeyRuns:
-    """Every row as its own run."""
+    """Return every row as its own run."""
     hint = _HINT if table.columns.get("list") == ROW_NUMBER else ""
     return KeyRuns(None, Column(column, table.source, table.text, hint), len(column))
 
 
-def _starts(column: pl.Series) -> Integers:
+def _find_starts(column: pl.Series) -> Integers:
 
     physical = column if column.dtype.is_integer() else column.to_physical()
     if not physical.dtype.is_integer() or has_128_bits(physical):
         changed = (physical != physical.shift(1)).fill_null(value=True)
         return changed.arg_true().to_numpy().astype(np.int64)
     keys = pieces(physical)
-    inside: list[Integers] = [np.empty(0, np.int64)] * len(keys.parts)
+    chunk_starts: list[Integers] = [np.empty(0, np.int64)] * len(keys.parts)
 
     def find(n: int) -> None:
-        inside[n] = run_starts(keys.parts[n])
+        chunk_starts[n] = run_starts(keys.parts[n])
 
-    together([partial(find, n) for n in range(len(keys.parts))], len(keys) > _MANY_ROWS)
+    run_tasks([partial(find, n) for n in range(len(keys.parts))], len(keys) > _MANY_ROWS)
     starts = []
     for n, (part, low) in enumerate(zip(keys.parts, keys.bounds, strict=False)):
-        goes_on = n and len(part) and part[0] == keys.parts[n - 1][-1]
-        starts.append(low + (inside[n][1:] if goes_on else inside[n]))
+        continues = n and len(part) and part[0] == keys.parts[n - 1][-1]
+        starts.append(low + (chunk_starts[n][1:] if continues else chunk_starts[n]))
     return np.concatenate(starts)
 
 
 def list_weights(
-    table: Table | None, rows: Grouped | None, keys: pl.Series, told: Flags
+    table: Table | None, rows: Grouped | None, keys: pl.Series, has_truth: Flags
 ) -> Floats | None:
-    """(lists,) what each list weighs, or None when all weigh the same.
+    """Return the weight of each list, or None if all lists weigh the same.
 
-    Lists without truth need none, since they hardly ever count; then they weigh nothing.
+    Lists without truth need no weight, because they hardly ever count; they get weight 0.
     """
     if table is None or rows is None:
         return None
     column = Pieces(table.frame["weight"].to_numpy())
-    values = np.where(told, np.nan, 0.0)
-    once = rows.length == 1
-    values[once] = rows.take(column).whole[rows.start[once]]
+    values = np.where(has_truth, np.nan, 0.0)
+    has_one_row = rows.length == 1
+    values[has_one_row] = rows.take(column).whole[rows.start[has_one_row]]
     wrong = ~np.isfinite(values) | (values < 0)
     if wrong.any():
         number = int(np.flatnonzero(wrong)[0])
         raise BadTable(
-            f"{int(wrong.sum())} of {len(values)} lists have no weight, or no single one, in "
+            f"{int(wrong.sum())} of {len(values)} lists have no valid weight, or several, in "
             f"{table.source} (first: list {keys[number]!r}).",
-            "one finite weight of at least 0 for every list.",
+            "exactly one finite weight of at least 0 for every list.",
         )
     return values
 
@@ -119,55 +119,55 @@ _LONGEST_LABEL = 60
 
 
 class Collision(Exception):
-    """Two different ids share a hash: the sides must be brought together again with exact codes."""
+    """Two different ids have the same hash: the inputs must be aligned again with exact codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """Every list of the evaluation, by its place among the sorted keys, with its rows on both
-    sides."""
+    """All lists of an evaluation, sorted by key, with their rows in predictions and truth."""
 
     sources: Inputs
     keys: pl.Series
-    """(lists,) the keys"""
+    """(lists,) the key of each list"""
     owners: Integers
-    """(lists,) the number of the user a list belongs to"""
+    """(lists,) the number of the user that the list belongs to"""
     users: pl.Series
-    """(users,) the users"""
+    """(users,) the id of each user"""
     lists: Grouped
-    """rows of the predictions by list"""
+    """the rows of the predictions, by list"""
     judgements: Grouped
-    """rows of the truth by list"""
+    """the rows of the truth, by list"""
     items: Ids
     handed: Flags
-    """(lists,) whether a list was handed over"""
+    """(lists,) whether the predictions contain the list, even if it is empty"""
     known_users: Flags | None
-    """(lists,) whether the user was met in training; None if nobody said"""
+    """(lists,) whether the user is in the training data; None without training data"""
     known_items: Flags | None
-    """(truth rows) whether the item is in the catalogue or was met in training; None if nobody
-    said"""
+    """(truth rows,) whether the item is in the catalogue or the training data; None without both"""
     weights: Floats | None
-    """(lists,) what each list weighs; None if all weigh the same"""
+    """(lists,) the weight of each list; None if all weigh the same"""
     left_out: int
-    """lists of users who are not to be evaluated"""
+    """the number of lists whose users are not evaluated"""
     absent: int
-    """users to be evaluated of whom there is nothing"""
+    """the number of users to evaluate who are in neither predictions nor truth"""
     foreign: int | None
-    """rows of the predictions whose item is not known; None if nobody said"""
+    """the number of predicted rows or scores with an unknown item; None if no input defines them"""
     listless: pl.Series | None
-    """users of a truth without list keys who have no list; None if the truth has keys"""
+    """users without a list, if the truth has no list keys; None if it has"""
+    training: Grouped | None = None
+    """the rows of the training data of each list's user; None without a table of training data"""
     placed: dict[str, Pieces] = field(default_factory=dict)
-    """columns of the predictions by place, as they are needed"""
+    """columns of the predictions by position, filled when first needed"""
     readings: dict[tuple[object, ...], Any] = field(default_factory=dict)
-    """what reading dense scores found, see `scan`"""
+    """a cache of readings of dense scores, see `judge.dense.reading`"""
 
     @property
     def catalogue(self) -> str:
-        """What says which items are known, in words."""
+        """The source that says which items are known, in words."""
         if self.sources.items is not None:
             return "the catalogue"
-        trained = self.sources.train is not None or self.sources.seen is not None
-        return "train" if trained or self.sources.dense is None else "the scores"
+        trained = self.sources.train is not None or self.known_users is not None
+        return "the training data" if trained or self.sources.dense is None else "the scores"
 
     @property
     def by_user(self) -> bool:
@@ -175,7 +175,7 @@ class Aligned:
         return self.sources.key == "user"
 
     def column(self, name: str) -> Pieces:
-        """A column of the predictions by place: `item` codes, `score` or `rank`."""
+        """Return a column of the predictions by position: `item` codes, `score` or `rank`."""
         if name not in self.placed:
             codes = self.items.codes["predictions"]
             frame = self.sources.predictions.frame
@@ -184,42 +184,42 @@ class Aligned:
         return self.placed[name]
 
     def label(self, number: int) -> str:
-        """A list as errors and ledger name it."""
+        """Return the name of a list for errors and the ledger."""
         return label_of(self.keys, number)
 
 
 def label_of(keys: pl.Series, number: int) -> str:
-    """A list as errors and ledger name it."""
-    shown = repr(keys[int(number)])
-    return shown if len(shown) <= _LONGEST_LABEL else f"{shown[:_LONGEST_LABEL]}..."
+    """Return the name of a list for errors and the ledger."""
+    label = repr(keys[int(number)])
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}..."
 
 
 @dataclass(frozen=True, slots=True)
 class _Space:
-    """One kind of id, lists or users: its columns as runs, in common codes."""
+    """One kind of id, of lists or of users: its columns as runs, in common codes."""
 
     runs: dict[str, KeyRuns]
     ids: Ids
 
     def everyone(self, sides: Sequence[str]) -> Integers:
-        """The different codes on these sides, ascending."""
+        """Return the distinct codes in these tables, ascending."""
         codes = [distinct_codes(self.ids.codes[side]) for side in sides if side in self.runs]
         return distinct(np.concatenate(codes)) if codes else np.empty(0, np.int64)
 
-    def grouped(self, universe: Integers, side: str) -> Grouped:
-        """The rows of a side by the place of their key in the universe."""
+    def group_rows(self, universe: Integers, side: str) -> Grouped:
+        """Group the rows of a table by the index of their key in the universe."""
         runs = self.runs[side]
         return group(universe, runs.starts, self.ids.codes[side], runs.rows)
 
     def by_row(self, side: str) -> Pieces:
-        """The code of every row of a side."""
+        """Return the code of every row of a table."""
         runs, codes = self.runs[side], self.ids.codes[side]
         if runs.starts is None:
             return codes
         return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
 
 
-def _space(runs: dict[str, KeyRuns], what: str) -> _Space:
+def _align_ids(runs: dict[str, KeyRuns], what: str) -> _Space:
     return _Space(runs, align({side: run.column for side, run in runs.items()}, what))
 
 
@@ -229,46 +229,84 @@ _PEOPLE = ("train", "users")
 
 
 def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
-    """Code all ids, find all lists, and group the rows of both sides by list."""
-    numbered = _by_number(sources)
-    if numbered is not None:
-        return numbered
-    given = sources.given()
-    if repay(sum(table.frame.height for table in given.values())):
-        kernel(match_kernel)  # loaded for the whole evaluation, its smaller parts included
+    """Code all ids, find all lists, and group the rows of predictions and truth by list."""
+    aligned = _align_by_number(sources)
+    if aligned is not None:
+        return aligned
+    require_polars()
+    tables = sources.tables()
+    if should_compile(sum(table.frame.height for table in tables.values())):
+        kernel(match_kernel)  # loaded once for the whole evaluation, even if parts of it are small
     lists = {
-        s: key_runs(given[s], "list") for s in _LISTED if s in given and _has(given[s], "list")
+        side: key_runs(tables[side], "list")
+        for side in _LISTED
+        if side in tables and _has_column(tables[side], "list")
     }
-    people = {s: key_runs(given[s], "list") for s in _PEOPLE if s in given}
+    people = {side: key_runs(tables[side], "list") for side in _PEOPLE if side in tables}
     if sources.predictions.handed is not None:
         lists["handed"] = single_runs(sources.predictions.handed, sources.predictions)
     if sources.key == "user":
-        space = users = _space(lists | people, "user")
+        space = users = _align_ids(lists | people, "user")
     else:
-        owned = {s: key_runs(t, "user") for s, t in given.items() if _has(t, "user")}
-        if "users" in people and not owned:
+        owners = {
+            side: key_runs(table, "user")
+            for side, table in tables.items()
+            if _has_column(table, "user")
+        }
+        if "users" in people and not owners:
             raise BadTable(
-                f"users= was given, and no table says which user a {sources.key!r} belongs to.",
-                "a user column beside the list key.",
+                f"users= was given, but no table says which user a {sources.key!r} belongs to.",
+                "a user column next to the list key.",
+                "add a user column to the predictions or the truth, or leave out users=.",
             )
-        space = _space(lists, "list")
-        users = _space(people | owned, "user") if owned else space
-    return _grouped(sources, space, users, exact_items)
+        space = _align_ids(lists, "list")
+        users = _align_ids(people | owners, "user") if owners else space
+    return _align_by_code(sources, space, users, exact_items)
 
 
-def _by_number(sources: Inputs) -> Aligned | None:
-    """Scores whose rows and columns are known by their numbers, where the truth names them so, row
-    after row: nothing has to be coded. None for all other inputs."""
+def _align_by_number(sources: Inputs) -> Aligned | None:
+    """Align scores whose ids are row and column numbers, if the truth uses these numbers in order.
+
+    Nothing has to be coded then. Returns None for all other inputs.
+    """
     dense = sources.dense
     if dense is None or not _has_numbers(sources, dense):
         return None
+    is_known = known_columns(dense.columns, None if sources.seen is None else sources.seen.values)
+    return align_numbers(
+        sources,
+        numbers_from_0(dense.rows, "id"),
+        None if sources.seen is None else sources.seen.lengths > 0,
+        are_known(is_known, sources.truth.frame["item"].to_numpy()),
+        int((~is_known[:-1]).sum()) * dense.rows,
+    )
+
+
+def known_columns(columns: int, seen: Integers | None) -> Flags:
+    """Flag the columns whose items are in the training data; all columns if `seen` is None.
+
+    There is one more flag at the end, False, for items without a column.
+    """
+    is_known = np.zeros(columns + 1, bool)
+    is_known[slice(columns) if seen is None else occurring(seen, columns)] = True
+    return is_known
+
+
+def are_known(is_known: Flags, items: Integers) -> Flags:
+    """Flag the items that are among the known columns."""
+    return is_known[np.where((items >= 0) & (items < len(is_known) - 1), items, -1)]
+
+
+def align_numbers(
+    sources: Inputs, keys: pl.Series, known_users: Flags | None, known_items: Flags, foreign: int
+) -> Aligned:
+    """Align scores with a truth that is sorted by row and uses row and column numbers as ids."""
+    dense = sources.dense
+    if dense is None:
+        raise ValueError("align_numbers() needs dense scores")
     row, item = sources.truth.frame["list"], sources.truth.frame["item"]
-    rows, wanted, columns = row.to_numpy(), item.to_numpy(), np.arange(dense.columns)
-    numbers, offsets = np.arange(dense.rows), np.searchsorted(rows, np.arange(dense.rows + 1))
-    known = np.zeros(dense.columns + 1, bool)  # the last for whatever is no column
-    known[columns if sources.seen is None else occurring(sources.seen.values, len(columns))] = True
-    inside = np.where((wanted >= 0) & (wanted < dense.columns), wanted, -1)
-    keys = pl.Series("id", numbers)
+    numbers = np.arange(dense.rows)
+    offsets = np.searchsorted(row.to_numpy(), np.arange(dense.rows + 1))
     return Aligned(
         sources=sources,
         keys=keys,
@@ -279,26 +317,31 @@ def _by_number(sources: Inputs) -> Aligned | None:
         items=Ids(
             "integer",
             {"predictions": dense.items, "truth": item},
-            {"predictions": Pieces(columns), "truth": Pieces(wanted)},
+            {"predictions": Pieces(np.arange(dense.columns)), "truth": Pieces(item.to_numpy())},
             dtype=pl.Int64(),
         ),
         handed=np.ones(dense.rows, bool),
-        known_users=None if sources.seen is None else sources.seen.lengths > 0,
-        known_items=known[inside],
+        known_users=known_users,
+        known_items=known_items,
         weights=None,
         left_out=0,
         absent=0,
-        foreign=int((~known[:-1]).sum()),
+        foreign=foreign,
         listless=None,
     )
 
 
 def _has_numbers(sources: Inputs, dense: Dense) -> bool:
-    truth, beside = sources.truth, (sources.train, sources.items, sources.users, sources.weights)
-    if dense.named or sources.key != "user" or any(table is not None for table in beside):
+    truth, other_tables = (
+        sources.truth,
+        (sources.train, sources.items, sources.users, sources.weights),
+    )
+    if dense.named or sources.key != "user" or any(table is not None for table in other_tables):
         return False
     row, item = truth.frame["list"], truth.frame["item"]
-    if truth.text or any(c.dtype != pl.Int64 or c.null_count() for c in (row, item, dense.items)):
+    if truth.text or any(
+        column.dtype != pl.Int64 or column.null_count() for column in (row, item, dense.items)
+    ):
         return False
     rows = row.to_numpy()
     if not len(rows) or rows[0] < 0 or rows[-1] >= dense.rows or np.any(rows[1:] < rows[:-1]):
@@ -306,129 +349,138 @@ def _has_numbers(sources: Inputs, dense: Dense) -> bool:
     return are_numbers(dense.items)
 
 
-def _grouped(sources: Inputs, space: _Space, users: _Space, exact_items: bool) -> Aligned:
+def _align_by_code(sources: Inputs, space: _Space, users: _Space, exact_items: bool) -> Aligned:
     universe = space.everyone(_EVALUATED)
     people, owners = universe, np.arange(len(universe))
     if users is not space:
-        people, owners = _owners(sources, space, users, universe)
-    chosen = np.ones(len(universe), bool)
+        people, owners = _find_owners(sources, space, users, universe)
+    evaluated = np.ones(len(universe), bool)
     if "users" in users.runs:
-        chosen = np.isin(people, users.ids.codes["users"].whole)[owners]
-    everywhere = len(universe)
-    universe, owners = universe[chosen], owners[chosen]
-    predictions = space.grouped(universe, "predictions")
+        evaluated = np.isin(people, users.ids.codes["users"].whole)[owners]
+    total = len(universe)
+    universe, owners = universe[evaluated], owners[evaluated]
+    predictions = space.group_rows(universe, "predictions")
     handed = predictions.length > 0
     if "handed" in space.runs:
-        handed = handed | (space.grouped(universe, "handed").length > 0)
+        handed = handed | (space.group_rows(universe, "handed").length > 0)
     if "truth" in space.runs:
-        truth = space.grouped(universe, "truth")
+        truth = space.group_rows(universe, "truth")
     else:
-        truth = users.grouped(people, "truth").repeated(owners)
-    used = distinct(owners)
+        truth = users.group_rows(people, "truth").repeat_lists(owners)
+    used_owners = distinct(owners)
     keys = space.ids.labels(universe)
-    weights = space.grouped(universe, "weights") if "weights" in space.runs else None
-    items, known_items, foreign = _items(sources, exact_items)
+    weights = space.group_rows(universe, "weights") if "weights" in space.runs else None
+    items, known_items, foreign = _align_items(sources, exact_items)
+    training = None
+    if "train" in users.runs:
+        training = users.group_rows(people, "train").repeat_lists(owners)
     return Aligned(
         sources=sources,
         keys=keys,
-        owners=places(used, owners),
-        users=users.ids.labels(people[used]),
+        owners=positions_in(used_owners, owners),
+        users=users.ids.labels(people[used_owners]),
         lists=predictions,
         judgements=truth,
         items=items,
         handed=handed,
-        known_users=_known(users, people, owners, sources, predictions),
+        known_users=_flag_known_users(training, sources, predictions),
         known_items=known_items,
         weights=list_weights(sources.weights, weights, keys, truth.length > 0),
-        left_out=everywhere - len(universe),
-        absent=_absent(users, people),
+        left_out=total - len(universe),
+        absent=_count_absent(users, people),
         foreign=foreign,
-        listless=None if "truth" in space.runs else users.ids.labels(np.delete(people, used)),
+        listless=None
+        if "truth" in space.runs
+        else users.ids.labels(np.delete(people, used_owners)),
+        training=training,
     )
 
 
-def _has(table: Table, column: str) -> bool:
+def _has_column(table: Table, column: str) -> bool:
     return column in table.frame.columns
 
 
-def _absent(users: _Space, people: Integers) -> int:
+def _count_absent(users: _Space, people: Integers) -> int:
     if "users" not in users.runs:
         return 0
     return int((~np.isin(distinct_codes(users.ids.codes["users"]), people)).sum())
 
 
-def _known(
-    users: _Space, people: Integers, owners: Integers, sources: Inputs, lists: Grouped
-) -> Flags | None:
-    """(lists,) whether the user was met in training, which a table or cells of the scores say."""
-    if "train" in users.runs:
-        return np.isin(people, users.ids.codes["train"].whole)[owners]
+def _flag_known_users(training: Grouped | None, sources: Inputs, lists: Grouped) -> Flags | None:
+    """Flag the lists whose user is in the training data: a table, or masked cells of scores."""
+    if training is not None:
+        return training.length > 0
     if sources.seen is None:
         return None
-    known = lists.length > 0
-    rows = lists.rows(lists.start[known])
-    known[known] = sources.seen.lengths[rows] > 0
-    return known
+    is_known = lists.length > 0
+    rows = lists.rows(lists.start[is_known])
+    is_known[is_known] = sources.seen.lengths[rows] > 0
+    return is_known
 
 
-def _owners(
+def _find_owners(
     sources: Inputs, space: _Space, users: _Space, universe: Integers
 ) -> tuple[Integers, Integers]:
-    """All users, and the number of the one a list belongs to: that of its rows on either side."""
+    """Return all users, and the number of the user of each list, from predictions or truth."""
     people = users.everyone(("predictions", "truth"))
     owners = np.full(len(universe), -1, np.int64)
     for side in ("predictions", "truth"):
         if side not in space.runs or side not in users.runs:
             continue
-        rows = space.grouped(universe, side)
-        mine = places(people, rows.take(users.by_row(side)).whole)
-        lists, where = rows.expand()
-        first = (owners < 0) & (rows.length > 0)
-        owners[first] = mine[rows.start[first]]
-        mixed = lists[mine[where] != owners[lists]]
-        if len(mixed):
+        rows = space.group_rows(universe, side)
+        row_owners = positions_in(people, rows.take(users.by_row(side)).whole)
+        lists, positions = rows.expand()
+        unset = (owners < 0) & (rows.length > 0)
+        owners[unset] = row_owners[rows.start[unset]]
+        conflicts = lists[row_owners[positions] != owners[lists]]
+        if len(conflicts):
             raise BadTable(
-                f"{len(distinct(mixed))} lists of {getattr(sources, side).source} belong to "
-                f"several users (first: list {space.ids.labels(universe[mixed[:1]])[0]!r}).",
+                f"{len(distinct(conflicts))} lists of {getattr(sources, side).source} belong to "
+                f"several users (first: list {space.ids.labels(universe[conflicts[:1]])[0]!r}).",
                 "one user for each list key.",
-                "choose a list_key that is unique to a user.",
+                "choose a list_key whose values belong to one user each.",
             )
     if (owners < 0).any():
         raise BadTable(
-            f"{int((owners < 0).sum())} lists have no user: their rows carry a list key only.",
-            "a user column beside the list key in the table that holds these lists.",
+            f"{int((owners < 0).sum())} lists have no user: their rows have a list key only.",
+            "a user column next to the list key in the table that contains these lists.",
         )
     return people, owners
 
 
-def _items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int | None]:
-    """Item ids; which truth rows name known items; how many recommended rows do not."""
+def _align_items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int | None]:
+    """Code item ids; flag truth rows with known items; count predicted rows with unknown items."""
     sides = {
         side: Column(table.frame["item"], table.source, table.text)
-        for side, table in sources.given().items()
-        if _has(table, "item")
+        for side, table in sources.tables().items()
+        if _has_column(table, "item")
     }
     if sources.dense is not None:
-        hint = "name the columns with items= (--score-items), in the type of the other side."
+        hint = "name the columns with items= (--score-items), using the type of the other side."
         sides["predictions"] = Column(sources.dense.items, sources.dense.source, hint=hint)
-    # Catalogue and training items are only asked for membership: their distinct ids are enough.
-    for side in ("train", "items"):
+    # Distinct ids are enough to check membership; only lists are compared with rows of train.
+    for side in ("items",) if sources.dense is None else ("train", "items"):
         if side in sides:
             ids = sides[side].ids
-            once = ids if kind_of(ids) == "object" else ids.unique()
-            sides[side] = replace(sides[side], ids=once, first=next(iter(ids), None))
+            distinct_ids = ids if kind_of(ids) == "object" else ids.unique()
+            sides[side] = replace(sides[side], ids=distinct_ids, first=next(iter(ids), None))
     items = align(sides, "item", exact or sources.dense is not None)
     known_by = ("items", "train", *(() if sources.dense is None else ("predictions",)))
     reference = next((side for side in known_by if side in sides), None)
     if reference is None:
         return items, None, None
-    if not items.exact:  # hashes cannot tell: look at the ids
-        known_ids = items.columns[reference].implode()
+    if not items.exact:  # hashes are not reliable here: compare the ids
+        known_ids = items.columns[reference].unique().implode()
         unknown = ~items.columns["predictions"].is_in(known_ids)
         return items, items.columns["truth"].is_in(known_ids).to_numpy(), int(unknown.sum())
-    known = items.codes[reference].whole
     if reference == "predictions" and sources.seen is not None:
-        known = known[occurring(sources.seen.values, len(known))]
-    known = np.sort(known)
-    foreign = sum(int((places(known, part) < 0).sum()) for part in items.codes["predictions"].parts)
-    return items, places(known, items.codes["truth"].whole) >= 0, foreign
+        known_codes = items.codes[reference].whole
+        known_codes = np.sort(known_codes[occurring(sources.seen.values, len(known_codes))])
+    else:
+        known_codes = np.sort(distinct_codes(items.codes[reference]))
+    foreign = sum(
+        int((positions_in(known_codes, part) < 0).sum())
+        for part in items.codes["predictions"].parts
+    )
+    foreign *= 1 if sources.dense is None else sources.dense.rows
+    return items, positions_in(known_codes, items.codes["truth"].whole) >= 0, foreign

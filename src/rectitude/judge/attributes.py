@@ -1,7 +1,7 @@
-"""Attributes: further columns of the tables about items and users, by the number of the entry.
+"""Attributes: the extra columns of the tables of items and users.
 
-An entry is an item or a user. A column is read as groups (one value an entry), memberships (several
-values), vectors or plain numbers, when a metric asks for it.
+An entry is an item or a user; entries are numbered. A column is read when a metric needs it, as
+groups (one value per entry), memberships (several values per entry), vectors or plain numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rectitude.data.table import Table
 from rectitude.errors import BadTable, MissingNeed, nearest
 from rectitude.parallel import Once
 
-Found = TypeVar("Found")
+Values = TypeVar("Values")
 _IDS = {"item": "item", "user": "list"}
 
 
@@ -28,49 +28,51 @@ class Groups(NamedTuple):
     """One value for each entry."""
 
     number: Integers
-    """(entries,) the number of the value, -1 where there is none"""
+    """(entries,) the number of the value, -1 if the entry has none"""
     names: pl.Series
-    """(groups,) the different values, sorted"""
+    """(groups,) the distinct values, sorted"""
 
 
 class Memberships(NamedTuple):
     """Any number of values for each entry."""
 
     entry: Integers
-    """(pairs,) ascending"""
+    """(pairs,) the entry, ascending"""
     number: Integers
-    """(pairs,) the number of a value that the entry has, each once and ascending"""
+    """(pairs,) the number of a value of the entry; ascending, each value once"""
     names: pl.Series
-    """(groups,) the different values, sorted"""
+    """(groups,) the distinct values, sorted"""
 
 
 @dataclass(frozen=True)
 class Attributes:
-    """The columns of a table about entries, which are numbered from 0 to `size` - 1."""
+    """The columns of a table of items or users, which are numbered from 0 to `size` - 1."""
 
     what: Literal["item", "user"]
     table: Table | None
     row: Integers
-    """(rows of the table) the entry that the row is about"""
+    """(rows of the table,) the number of the entry in the row"""
     size: int
     kept: Once = field(default_factory=Once, repr=False)
-    """what was read so far"""
+    """a cache of the columns read so far"""
 
     def groups(self, column: str) -> Groups:
-        """The value of each entry; an error where an entry has several."""
-        return self._once("groups", column, self._groups)
+        """Return the value of each entry; raise an error if an entry has several."""
+        return self._cached("groups", column, self._read_groups)
 
     def memberships(self, column: str) -> Memberships:
-        """All values of each entry: those of a list in the column, and of all its rows."""
-        return self._once("memberships", column, self._memberships)
+        """Return all values of each entry: those in all its rows, and in lists in the column."""
+        return self._cached("memberships", column, self._read_memberships)
 
     def vectors(self, column: str) -> Floats:
-        """(entries, d) the vector of each entry: a column of lists or of numbers, or the columns
-        NAME0, NAME1 and so on. A row of NaN where there is none."""
-        return self._once("vectors", column, self._vectors)
+        """Return the vector of each entry, shape (entries, d); NaN if an entry has none.
+
+        They come from a column of lists or numbers, or from the columns NAME0, NAME1 and so on.
+        """
+        return self._cached("vectors", column, self._read_vectors)
 
     def values(self, column: str) -> Floats:
-        """(entries,) the number in a column, NaN where there is none."""
+        """Return the number of each entry in a column; NaN if it has none."""
         vectors = self.vectors(column)
         if vectors.shape[1] != 1:
             raise BadTable(
@@ -81,159 +83,164 @@ class Attributes:
         return vectors[:, 0]
 
     def missing(self) -> dict[str, Flags]:
-        """(entries,) whether an entry has no value, for every column that was read."""
-        known = sorted(self.kept.made.items(), key=lambda found: str(found[0]))  # whoever was first
-        return {column: _missing(found, self.size) for (_, column), found in known}
+        """Flag the entries without a value, for every column that was read."""
+        # Threads may have read the columns in any order.
+        columns = sorted(self.kept.made.items(), key=lambda entry: str(entry[0]))
+        return {column: _flag_missing(values, self.size) for (_, column), values in columns}
 
     def account(self, ledger: Ledger, ids: pl.Series, among: Integers | None = None) -> None:
-        """Count the entries, or those among some, that lack a value of a column that was read."""
+        """Count in the ledger the entries without a value, for every column that was read.
+
+        If `among` is given, count only these entries.
+        """
         chosen = np.arange(self.size) if among is None else distinct(among)
         for column, flags in self.missing().items():
             lacking = chosen[flags[chosen]]
             first = repr(ids[int(lacking[0])]) if len(lacking) else ""
-            about = f"{self.what}s have no {column!r}: left out by metrics that look at it"
+            about = f"{self.what}s have no {column!r}: left out by metrics that use it"
             name = f"{self.what}s_without_{column}"
             ledger.count(name, len(lacking), about, len(chosen), first, "notice")
 
-    def _once(self, kind: str, column: str, read: Callable[[str], Found]) -> Found:
+    def _cached(self, kind: str, column: str, read: Callable[[str], Values]) -> Values:
         return self.kept((kind, column), lambda: read(column))
 
     @property
     def _source(self) -> str:
-        return f"{self.what}s= ({self._given(self.what).source})"
+        return f"{self.what}s= ({self._require_table(self.what).source})"
 
-    def _given(self, column: str) -> Table:
+    def _require_table(self, column: str) -> Table:
         if self.table is None:
             raise MissingNeed(
-                f"{self.what}s have no attributes: column {column!r} was asked for, and no table of"
+                f"a metric needs the column {column!r} of {self.what}s, but no table of"
                 f" {self.what}s was given.",
                 advice=f"pass {self.what}s= with the columns {self.what!r} and {column!r}.",
             )
         return self.table
 
-    def _column(self, column: str) -> pl.Series:
-        frame = self._given(column).frame
+    def _read_column(self, column: str) -> pl.Series:
+        frame = self._require_table(column).frame
         if column not in frame.columns or column == _IDS[self.what]:
-            raise self._no_column(column)
+            raise self._missing_column(column)
         values = frame[column]
         if values.dtype == pl.Object:
             raise BadTable(
-                f"column {column!r} of {self._source} holds Python objects.", "text or numbers."
+                f"column {column!r} of {self._source} contains Python objects.", "text or numbers."
             )
         return values
 
-    def _no_column(self, column: str) -> MissingNeed:
-        names = [n for n in self._given(column).frame.columns if n != _IDS[self.what]]
+    def _missing_column(self, column: str) -> MissingNeed:
+        names = [n for n in self._require_table(column).frame.columns if n != _IDS[self.what]]
         close = nearest(column, names)
         return MissingNeed(
-            f"{self._source} has no column {column!r}; its columns beside the {self.what}: "
+            f"{self._source} has no column {column!r}; its columns besides the {self.what}: "
             f"{', '.join(names) or 'none'}.",
-            f"one with a value for each {self.what}.",
+            f"a column with a value for each {self.what}.",
             f"did you mean {close}?" if close else "",
         )
 
-    def _memberships(self, column: str) -> Memberships:
-        values = _plain(self._column(column))
+    def _read_memberships(self, column: str) -> Memberships:
+        values = _normalize(self._read_column(column))
         pairs = pl.DataFrame({"entry": self.row, "value": values})
         if isinstance(values.dtype, (pl.List, pl.Array)):
             pairs = pairs.explode("value")
-            pairs = pairs.with_columns(_plain(pairs["value"]))
+            pairs = pairs.with_columns(_normalize(pairs["value"]))
         pairs = pairs.drop_nulls()
         names = pairs["value"].unique().sort()
         if not pairs.height:
             return Memberships(self.row[:0], self.row[:0], names)
-        known = pl.DataFrame({"value": names, "number": np.arange(len(names))})
-        number = pairs.join(known, on="value", how="left", maintain_order="left")["number"]
+        numbers = pl.DataFrame({"value": names, "number": np.arange(len(names))})
+        number = pairs.join(numbers, on="value", how="left", maintain_order="left")["number"]
         keys = distinct(pairs["entry"].to_numpy() * len(names) + number.to_numpy())
         return Memberships(keys // len(names), keys % len(names), names)
 
-    def _groups(self, column: str) -> Groups:
-        entry, number, names = self._memberships(column)
-        again = entry[1:][entry[1:] == entry[:-1]]
-        if len(again):
-            raise self._several(column, distinct(again))
-        found = np.full(self.size, -1)
-        found[entry] = number
-        return Groups(found, names)
+    def _read_groups(self, column: str) -> Groups:
+        entry, number, names = self._read_memberships(column)
+        repeated = entry[1:][entry[1:] == entry[:-1]]
+        if len(repeated):
+            raise self._several_values(column, distinct(repeated))
+        groups = np.full(self.size, -1)
+        groups[entry] = number
+        return Groups(groups, names)
 
-    def _vectors(self, column: str) -> Floats:
-        rows = self._matrix(column)
-        there = np.flatnonzero(~np.isnan(rows).any(axis=1))
-        rows, entry = rows[there], self.row[there]
+    def _read_vectors(self, column: str) -> Floats:
+        rows = self._read_matrix(column)
+        with_vector = np.flatnonzero(~np.isnan(rows).any(axis=1))
+        rows, entry = rows[with_vector], self.row[with_vector]
         if not np.isfinite(rows).all():
             raise BadTable(
-                f"column {column!r} of {self._source} holds infinite numbers.", "finite numbers."
+                f"column {column!r} of {self._source} contains infinite numbers.",
+                "finite numbers.",
             )
-        found = np.full((self.size, rows.shape[1]), np.nan)
-        found[entry] = rows
-        wrong = (found[entry] != rows).any(axis=1)
+        vectors = np.full((self.size, rows.shape[1]), np.nan)
+        vectors[entry] = rows
+        wrong = (vectors[entry] != rows).any(axis=1)
         if wrong.any():
-            raise self._several(column, distinct(entry[wrong]))
-        return found
+            raise self._several_values(column, distinct(entry[wrong]))
+        return vectors
 
-    def _matrix(self, column: str) -> Floats:
-        """(rows of the table, d) the numbers of a column, NaN where there is none."""
-        frame = self._given(column).frame
+    def _read_matrix(self, column: str) -> Floats:
+        """Return the numbers of a column, shape (rows of the table, d); NaN if there is none."""
+        frame = self._require_table(column).frame
         if column not in frame.columns:
-            parts = {n: re.fullmatch(rf"{re.escape(column)}(\d+)", n) for n in frame.columns}
-            numbered = sorted((int(found[1]), name) for name, found in parts.items() if found)
+            matches = {n: re.fullmatch(rf"{re.escape(column)}(\d+)", n) for n in frame.columns}
+            numbered = sorted((int(match[1]), name) for name, match in matches.items() if match)
             if not numbered:
-                raise self._no_column(column)
-            columns = [self._numbers(frame[name]) for _, name in numbered]
+                raise self._missing_column(column)
+            columns = [self._cast_numbers(frame[name]) for _, name in numbered]
             return np.stack(columns, axis=1)
-        values = self._column(column)
+        values = self._read_column(column)
         if isinstance(values.dtype, pl.Array):
             values = values.arr.to_list()
         if isinstance(values.dtype, pl.List):
-            return self._lists(values)
-        return self._numbers(values)[:, None]
+            return self._stack_lists(values)
+        return self._cast_numbers(values)[:, None]
 
-    def _lists(self, values: pl.Series) -> Floats:
-        """Lists of numbers, which must be equally long, as rows."""
+    def _stack_lists(self, values: pl.Series) -> Floats:
+        """Return lists of numbers, which must have the same length, as a matrix."""
         lengths = values.list.len().fill_null(0).to_numpy()
         widths = distinct(lengths[lengths > 0].astype(np.int64))
         if len(widths) > 1:
             raise BadTable(
-                f"column {values.name!r} of {self._source} holds lists of {widths[0]} and of "
+                f"column {values.name!r} of {self._source} contains lists of {widths[0]} and of "
                 f"{widths[1]} numbers.",
-                "equally many numbers in every row.",
+                "the same number of values in every row.",
             )
-        there, width = lengths > 0, int(widths[0]) if len(widths) else 1
+        is_filled, width = lengths > 0, int(widths[0]) if len(widths) else 1
         rows = np.full((len(values), width), np.nan)
-        rows[there] = self._numbers(values.filter(there).explode()).reshape(-1, width)
+        rows[is_filled] = self._cast_numbers(values.filter(is_filled).explode()).reshape(-1, width)
         return rows
 
-    def _numbers(self, values: pl.Series) -> Floats:
+    def _cast_numbers(self, values: pl.Series) -> Floats:
         numbers = values.cast(pl.Float64, strict=False)
         wrong = numbers.is_null() & values.is_not_null()
         if wrong.any():
             raise BadTable(
-                f"column {values.name!r} of {self._source} holds {values.filter(wrong)[0]!r}.",
-                "numbers.",
+                f"column {values.name!r} of {self._source} contains {values.filter(wrong)[0]!r}.",
+                "numbers only.",
             )
-        found: Floats = numbers.fill_null(float("nan")).to_numpy()
-        return found
+        filled: Floats = numbers.fill_null(float("nan")).to_numpy()
+        return filled
 
-    def _several(self, column: str, entries: Integers) -> BadTable:
+    def _several_values(self, column: str, entries: Integers) -> BadTable:
         row = int(np.flatnonzero(self.row == entries[0])[0])
-        first = self._given(column).frame[_IDS[self.what]][row]
+        first = self._require_table(column).frame[_IDS[self.what]][row]
         return BadTable(
-            f"{len(entries)} {self.what}s of {self._source} have several values of {column!r} "
+            f"{len(entries)} {self.what}s of {self._source} have several values in {column!r} "
             f"(first: {self.what} {first!r}).",
-            f"one for each {self.what}.",
+            f"one value for each {self.what}.",
         )
 
 
-def _plain(values: pl.Series) -> pl.Series:
-    """Values that sort as they read: categories as their text, NaN as no value."""
+def _normalize(values: pl.Series) -> pl.Series:
+    """Return values in a form that sorts naturally: categories as text, NaN as missing."""
     if values.dtype in (pl.Categorical, pl.Enum):
         return values.cast(pl.String)
     return values.fill_nan(None) if values.dtype.is_float() else values
 
 
-def _missing(found: Groups | Memberships | Floats, size: int) -> Flags:
-    if isinstance(found, Groups):
-        return found.number < 0
+def _flag_missing(values: Groups | Memberships | Floats, size: int) -> Flags:
+    if isinstance(values, Groups):
+        return values.number < 0
     lacking: Flags = np.ones(size, bool)
-    lacking[found.entry if isinstance(found, Memberships) else ~np.isnan(found[:, 0])] = False
+    lacking[values.entry if isinstance(values, Memberships) else ~np.isnan(values[:, 0])] = False
     return lacking

@@ -1,7 +1,7 @@
-"""Dense scores judged: where the items of the truth stand in their rows, found by counting.
+"""Judge dense scores: find the ranks of the truth's items in their rows by counting.
 
-Counts do not depend on how ties are broken, so one reading of the scores serves all tie rules; they
-are read again only for another mask or another precision.
+Counts do not depend on how ties are broken, so a single reading of the scores serves all tie rules.
+The scores are read again only for another mask or another precision.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers, Ragged
+from rectitude.arrays import Flags, Floats, Integers, Ragged, positions_in
 from rectitude.convention import Convention
-from rectitude.data.dense import Block, Dense, Firsts, Holes, Known, ReadingKey
-from rectitude.data.ids import located
+from rectitude.data.dense import Block, CountedCells, Counts, Dense, NanRows, ReadingKey, TopClasses
+from rectitude.data.ids import locate
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadIds, BadName
+from rectitude.errors import BadArgument, BadIds
 from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
+from rectitude.judge.seen import TRUTH_IN_TRAIN
 from rectitude.judge.truth import Truth
 from rectitude.predictions.masks import (
     keys_of,
@@ -37,168 +38,187 @@ _LARGEST = 1 << 62
 
 
 class RankedLists(NamedTuple):
-    """Lists as they are ranked: what was found in each, and how many items each holds."""
+    """Ranked lists: the matches with the truth, and the number of items in each list."""
 
     matches: Matches
     returned: Integers
     rule: str
-    """how ties are broken"""
+    """the tie rule"""
     ranking: Ranking | None = None
     dense: Dense | None = None
-    found: Reading | None = None
+    reading: Reading | None = None
     score: Floats | None = None
-    """the score of each match, where somebody looks at it"""
+    """the score of each match, if a metric or the convention needs it"""
     taken: Integers | None = None
-    """the rank of each match by plain scores, where others are compared"""
+    """the rank of each match by plain scores, if transformed scores are compared"""
 
 
 def rank_dense(
     sides: Aligned, dense: Dense, truth: Truth, convention: Convention, ledger: Ledger
 ) -> RankedLists:
-    """The truth's items in rows of scores, or in the order recorded for them."""
+    """Find the truth's items in rows of scores, or in the order recorded for them."""
     if convention.unjudged == "dropped":
-        raise BadName(
-            "unjudged='dropped' removes items from lists, and these are dense scores.",
+        raise BadArgument(
+            "unjudged='dropped' removes items from lists, but the predictions are dense scores.",
             "lists, or candidates.",
-            "hand over the judged items as candidates=.",
+            "pass the judged items as candidates=.",
         )
     require_sortable(sides, convention)
-    found = reading(sides, dense, convention)
+    standings = reading(sides, dense, convention)
     ledger.note("order", f"by {dense.source}, descending")
     rule = convention.ties
     if sides.sources.recorded is not None:
-        found, rule = recorded(found, sides.sources.recorded), "given"
-        ledger.note("order", "as recorded")
-    index, where, lists = _chosen(sides, found, truth)
-    _account_for_scores(sides, found, convention, ledger)
-    there = np.flatnonzero(found.above[index] >= 0)
-    rows = index[there]
-    order = _by_rank(lists[there], found.above[rows], found.column[rows], dense.columns)
-    rows, there = rows[order], there[order]
-    tied, before = found.tied[rows], found.before[rows]
+        standings, rule = apply_recorded_order(standings, sides.sources.recorded), "given"
+        ledger.note("order", "as recorded in ranking=")
+    index, positions, lists = _choose_pairs(sides, standings, truth)
+    _account_for_scores(sides, standings, convention, ledger)
+    ranked = np.flatnonzero(standings.above[index] >= 0)
+    rows = index[ranked]
+    order = _order_by_rank(
+        lists[ranked], standings.above[rows], standings.column[rows], dense.columns
+    )
+    rows, ranked = rows[order], ranked[order]
+    tied, before = standings.tied[rows], standings.before[rows]
     if rule == "item_descending":
         before = tied - 1 - before
-    above = found.above[rows]
-    matches = Matches(lists[there], where[there], found.column[rows], above, tied, before)
-    returned = np.where(found.row >= 0, found.ranked[np.maximum(found.row, 0)], 0)
-    score = None if found.score is None else found.score[rows]
+    above = standings.above[rows]
+    matches = Matches(lists[ranked], positions[ranked], standings.column[rows], above, tied, before)
+    returned = np.where(standings.row >= 0, standings.ranked[np.maximum(standings.row, 0)], 0)
+    score = None if standings.score is None else standings.score[rows]
     taken = None
     if convention.score_precision == "logistic" and sides.sources.recorded is None:
         plain = reading(sides, dense, convention.replace(score_precision="float32"))
         taken = (plain.above + plain.before + 1)[rows]
-    return RankedLists(matches, returned, rule, None, dense, found, score, taken)
+    return RankedLists(matches, returned, rule, None, dense, standings, score, taken)
 
 
 def require_sortable(sides: Aligned, convention: Convention) -> None:
-    """An error if ties go by item id and the ids have no order."""
+    """Raise an error if ties are broken by item id and the ids cannot be sorted."""
     if convention.ties.startswith("item") and not sides.items.ordered:
         raise BadIds(
-            f"ties={convention.ties!r} sorts by item, and these item ids cannot be sorted.",
-            "item ids of one type.",
+            f"ties={convention.ties!r} sorts ties by item id, but these ids cannot be sorted.",
+            "item ids of a single type.",
             "set ties='pessimistic' or 'given'.",
         )
 
 
-def _chosen(sides: Aligned, found: Reading, truth: Truth) -> tuple[Integers, Integers, Integers]:
-    """The pairs of the reading that are truth under the convention, their places and lists."""
+def _choose_pairs(
+    sides: Aligned, standings: Reading, truth: Truth
+) -> tuple[Integers, Integers, Integers]:
+    """Return the pairs that count as truth under the convention, with their positions and lists."""
     rows, size = truth.rows, sides.sources.truth.frame.height
-    if sides.listless is None:  # every truth row belongs to one list
-        where = found.truth if rows.order is None else _inverse(rows.order, size)[found.truth]
-        low = rows.start[found.list]
-        inside = np.flatnonzero((where >= low) & (where < low + rows.length[found.list]))
-        return inside, where[inside], found.list[inside]
-    lists, where = rows.expand()
-    wanted, keys = lists * size + rows.rows(where), found.list * size + found.truth
-    order = np.argsort(wanted)
-    place = np.minimum(np.searchsorted(wanted[order], keys), max(len(order) - 1, 0))
-    inside = np.flatnonzero(wanted[order[place]] == keys) if len(order) else place[:0]
-    at = order[place[inside]]
-    return inside, where[at], lists[at]
+    if sides.listless is None:  # every truth row belongs to exactly one list
+        positions = (
+            standings.truth if rows.order is None else _invert(rows.order, size)[standings.truth]
+        )
+        low = rows.start[standings.list]
+        inside = np.flatnonzero(
+            (positions >= low) & (positions < low + rows.length[standings.list])
+        )
+        return inside, positions[inside], standings.list[inside]
+    lists, positions = rows.expand()
+    truth_keys, keys = lists * size + rows.rows(positions), standings.list * size + standings.truth
+    order = np.argsort(truth_keys)
+    index = np.minimum(np.searchsorted(truth_keys[order], keys), max(len(order) - 1, 0))
+    inside = np.flatnonzero(truth_keys[order[index]] == keys) if len(order) else index[:0]
+    truth_index = order[index[inside]]
+    return inside, positions[truth_index], lists[truth_index]
 
 
-def _inverse(order: NDArray[np.signedinteger], size: int) -> Integers:
-    """The place of each row, -1 where it has none."""
-    places = np.full(size, -1)
-    places[order] = np.arange(len(order))
-    return places
+def _invert(order: NDArray[np.signedinteger], size: int) -> Integers:
+    """Return the position of each row, or -1."""
+    positions = np.full(size, -1)
+    positions[order] = np.arange(len(order))
+    return positions
 
 
-def _by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -> Integers:
-    """The order by list and rank, equals by column, so that the truth's own order plays no part."""
-    if np.all(lists[1:] > lists[:-1]):  # one in each list
+def _order_by_rank(lists: Integers, above: Integers, column: Integers, columns: int) -> Integers:
+    """Return the order by list, rank and column; the order of the truth does not matter."""
+    if np.all(lists[1:] > lists[:-1]):  # one match per list
         return np.arange(len(lists))
     if int(lists.max(initial=0)) < _LARGEST // (columns + 1) ** 2:
         key = (lists * (columns + 1) + above) * (columns + 1) + column
-        return np.argsort(key, kind="stable")  # which is fastest where lists are in order
+        return np.argsort(key, kind="stable")  # fastest if the lists are in order
     return np.lexsort((column, above, lists))
 
 
 def _account_for_scores(
-    sides: Aligned, found: Reading, convention: Convention, ledger: Ledger
+    sides: Aligned, standings: Reading, convention: Convention, ledger: Ledger
 ) -> None:
-    """Say what was masked, and which truth can therefore not be found."""
+    """Count masked scores, and the truth rows that are masked or have no score."""
     if sides.catalogue != "the scores":
-        about = "truth rows name an item that has no score: misses"
-        ledger.count("items_unscored", found.unscored, about, found.pairs, weight="notice")
-    seen = sides.sources.seen
-    if seen is None:
+        about = "truth rows have an item without a score: they are misses"
+        ledger.count("items_unscored", standings.unscored, about, standings.pairs, weight="notice")
+    if standings.seen is None:
         return
-    fate = {"last": "ranked last", "kept": "ranked like all others"}
-    about = f"scores belong to items seen in training: {fate.get(convention.seen, 'not ranked')}"
-    ledger.count("scores_seen", len(seen.values), about)
-    about = "truth rows name an item that the user had in training: masked, so they are misses"
-    ledger.count("truth_masked", found.hidden, about, found.pairs, weight="warning")
+    fate = {"last": "ranked last", "kept": "ranked like all other items"}
+    seen = fate.get(convention.seen, "not ranked")
+    about = f"scores belong to items in the user's training data: {seen}"
+    ledger.count("scores_seen", standings.seen, about)
+    about = "truth rows have an item from the user's training data: masked, so they are misses"
+    ledger.count("truth_masked", standings.hidden, about, standings.pairs, weight="warning")
+    if convention.seen != "removed":
+        about = TRUTH_IN_TRAIN
+        ledger.count("truth_in_train", standings.trained, about, standings.pairs, weight="warning")
 
 
-def recorded(found: Reading, order: Integers) -> Reading:
-    """The reading with the ranks of a recorded order in place of the scores' own."""
-    rows = found.row[found.list]
+def apply_recorded_order(standings: Reading, order: Integers) -> Reading:
+    """Replace the ranks of a reading with those of a recorded order."""
+    rows = standings.row[standings.list]
     above = np.full(len(rows), -1)
     step = max(1, _CELLS // order.shape[1])
     for first in range(0, len(rows), step):
-        part = slice(first, first + step)
-        column = found.column[part]
-        same = (order[rows[part]] == column[:, None]) & (column >= 0)[:, None]
-        above[part] = np.where(same.any(axis=1), same.argmax(axis=1), -1)
+        rows_here = slice(first, first + step)
+        column = standings.column[rows_here]
+        matches = (order[rows[rows_here]] == column[:, None]) & (column >= 0)[:, None]
+        above[rows_here] = np.where(matches.any(axis=1), matches.argmax(axis=1), -1)
     best = order[:, 0]
-    firsts = None
-    if found.firsts is not None:
-        firsts = found.firsts._replace(best=best, second=best, last_best=best)
+    top_classes = None
+    if standings.top_classes is not None:
+        top_classes = standings.top_classes._replace(best=best, second=best, last_best=best)
     ones = np.where(above >= 0, 1, 0)
-    return found._replace(
-        above=above, tied=ones, before=np.zeros_like(above), firsts=firsts,
+    return standings._replace(
+        above=above, tied=ones, before=np.zeros_like(above), top_classes=top_classes,
         ranked=(order >= 0).sum(axis=1),
     )  # fmt: skip
 
 
 def single_targets(ranked: RankedLists, rank: Integers) -> Single | None:
-    """What class metrics need, where every list has one target among classes."""
-    dense, found = ranked.dense, ranked.found
-    if dense is None or found is None or found.firsts is None:
+    """Return what class metrics need, if every list has one target among classes."""
+    dense, standings = ranked.dense, ranked.reading
+    if dense is None or standings is None or standings.top_classes is None:
         return None
     size = len(ranked.returned)
     target = np.full(size, dense.columns)
-    known = found.column >= 0
-    target[found.list[known]] = found.column[known]
-    right = np.zeros(size, bool)
-    right[ranked.matches.list[rank == 1]] = True
-    row = np.maximum(found.row, 0)
-    best = found.firsts.last_best if ranked.rule == "item_descending" else found.firsts.best
+    has_column = standings.column >= 0
+    target[standings.list[has_column]] = standings.column[has_column]
+    is_hit = np.zeros(size, bool)
+    is_hit[ranked.matches.list[rank == 1]] = True
+    row = np.maximum(standings.row, 0)
+    best = (
+        standings.top_classes.last_best
+        if ranked.rule == "item_descending"
+        else standings.top_classes.best
+    )
     top = best[row]
-    wrong = np.flatnonzero((top == target) & ~right)  # tied with others, and not first
-    top[wrong] = found.firsts.second[row[wrong]]
-    top[top < 0] = dense.columns  # a recorded order may put nothing first
-    np.copyto(top, target, where=right)
-    loss = None if found.firsts.loss is None else found.firsts.loss[row]
-    if loss is not None and not known.all():
+    wrong = np.flatnonzero((top == target) & ~is_hit)  # tied with other classes, and not first
+    top[wrong] = standings.top_classes.second[row[wrong]]
+    top[top < 0] = dense.columns  # a recorded order may be empty
+    np.copyto(top, target, where=is_hit)
+    loss = None if standings.top_classes.loss is None else standings.top_classes.loss[row]
+    if loss is not None and not has_column.all():
         loss[target == dense.columns] = np.inf
-    sure = None if found.firsts.chances is None else found.firsts.chances.of(row)
-    return Single(target, top, dense.columns, loss, sure)
+    row_chances = (
+        None if standings.top_classes.chances is None else standings.top_classes.chances.of(row)
+    )
+    return Single(target, top, dense.columns, loss, row_chances)
 
 
 class Reading(NamedTuple):
-    """What one reading found for pairs of a row of scores and a truth row of its list: those that
-    are ranked as deep as anybody asks, and for logits all of them."""
+    """The result of reading the scores: one entry per pair of a row and a truth row of its list.
+
+    Pairs ranked below the largest cutoff are left out, except for logits.
+    """
 
     list: Integers
     truth: Integers
@@ -207,237 +227,273 @@ class Reading(NamedTuple):
     tied: Integers
     before: Integers
     ranked: Integers
-    """(rows,) how many columns could be ranked"""
+    """(rows,) the number of columns that are ranked"""
     row: Integers
-    """(lists,) the row of scores of each list, -1 if it has none"""
+    """(lists,) the row of scores of each list, or -1"""
     score: Floats | None = None
-    """the pair's own score, if it was asked for"""
-    firsts: Firsts | None = None
+    """the score of the pair, if it is needed"""
+    top_classes: TopClasses | None = None
     pairs: int = 0
-    """how many there are in all, ranked or not"""
+    """the number of all pairs, including those left out"""
     unscored: int = 0
-    """pairs whose item has no column"""
+    """the number of pairs whose item has no column"""
     hidden: int = 0
-    """pairs whose item is masked"""
+    """the number of pairs whose item is masked"""
+    seen: int | None = None
+    """the number of cells of seen items; None without training data"""
+    trained: int = 0
+    """the number of pairs whose item is seen and not masked"""
 
 
-def keeping_scores(convention: Convention, needs: tuple[str, ...]) -> Convention:
-    """The convention for a reading that keeps the score of every pair where a metric needs it."""
+def keep_scores(convention: Convention, needs: tuple[str, ...]) -> Convention:
+    """Return a convention whose reading keeps the score of every pair, if a metric needs it."""
     return convention.replace(hit_scores="positive") if "predicted" in needs else convention
 
 
 def reading(sides: Aligned, dense: Dense, convention: Convention) -> Reading:
-    """The reading that a convention needs, made once."""
+    """Return the reading that a convention needs; read the scores only if it is not cached."""
     codes = sides.items.codes["predictions"].whole
     key = ReadingKey.of(convention, bool(np.all(codes[1:] > codes[:-1])))
     if key not in sides.readings:
-        known = None if dense.known is None else dense.known[key]
-        sides.readings[key] = _read(sides, dense, key, known)
-    made: Reading = sides.readings[key]
-    return made
+        known_counts = None if dense.known is None else dense.known[key]
+        sides.readings[key] = _read_scores(sides, dense, key, known_counts)
+    result: Reading = sides.readings[key]
+    return result
 
 
-def _read(sides: Aligned, dense: Dense, key: ReadingKey, known: Known | None) -> Reading:
-    row, owner, at, asked = _pairs(sides, dense)
+def _read_scores(
+    sides: Aligned, dense: Dense, key: ReadingKey, known_counts: CountedCells | None
+) -> Reading:
+    row, owner, truth_rows, wanted = _find_pairs(sides, dense)
     seen = None if key.seen == "kept" else sides.sources.seen
     masked = with_padding(dense, seen)
-    scan = _Scan(dense, asked, masked, key.precision)
+    scan = _Scan(dense, wanted, masked, key.precision)
     if key.by_item:
         scan.sequence = sides.items.codes["predictions"].whole
     if key.hit_scores == "positive":
-        scan.score = np.full(len(asked.values), np.nan)
-    firsts = None
-    if known is not None:
-        firsts = scan.recalled(known)
+        scan.score = np.full(len(wanted.values), np.nan)
+    top_classes = None
+    if known_counts is not None:
+        top_classes = scan.recall(known_counts)
     elif dense.kind == "logits":
-        firsts = scan.logits()
+        top_classes = scan.count_logits()
     else:
-        scan.scores()
+        scan.count_scores()
     scan.broken.require_none()
     ranked = np.full(dense.rows, dense.columns)
     if masked is not None:
         ranked -= masked.lengths
     if key.seen == "last" and seen is not None:
-        ranked = _masked_last(scan, ranked, seen)
-    size, unscored = len(asked.values), int((asked.values < 0).sum())
-    hidden = int((scan.found[0] == MASKED).sum())
-    kept = slice(None) if firsts is not None else np.flatnonzero(scan.found[0] >= 0)
-    column, above, tied, before = (
-        values[kept].astype(np.int64) for values in (asked.values, *scan.found)
-    )
-    places = np.arange(len(asked.values))[kept]
-    rows = np.repeat(np.arange(dense.rows, dtype=np.int32), asked.lengths)[kept]
+        ranked = _rank_seen_last(scan, ranked, seen)
+    kept = slice(None) if top_classes is not None else np.flatnonzero(scan.standings[0] >= 0)
+    result = _make_reading(wanted, scan.standings, kept)
+    truth = result.truth if truth_rows is None else truth_rows[kept]
     score = None if scan.score is None else scan.score[kept]
-    truth = places if at is None else at[kept]
-    return Reading(
-        owner[rows], truth, column, above, tied, before, ranked, row, score, firsts,
-        size, unscored, hidden,
+    seen, seen_cells, trained = sides.sources.seen, None, 0
+    if seen is not None:
+        seen_cells = len(seen.values)
+        trained = 0 if key.seen == "removed" else count_seen(wanted, seen, dense.columns)
+    return result._replace(
+        list=owner[result.list], truth=truth, ranked=ranked, row=row, score=score,
+        top_classes=top_classes, seen=seen_cells, trained=trained,
     )  # fmt: skip
 
 
-def _pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integers | None, Ragged]:
-    """Rows by list, and lists by row; truth rows and columns of the pairs, by row.
+def count_seen(wanted: Ragged, seen: Ragged, columns: int) -> int:
+    """Count the wanted cells that are among the seen ones; both are columns, row by row."""
+    cells, seen_cells = (side.rows() * columns + side.values for side in (wanted, seen))
+    found = positions_in(seen_cells, cells[wanted.values >= 0]) >= 0
+    return int(found.sum())
 
-    Truth rows are None where pair number n has truth row n, as in a truth that stands in the order
-    of the scores: there may be many millions.
+
+def reading_from_counts(
+    asked: Ragged, standings: Counts, ranked: Integers, seen: int | None, trained: int
+) -> Reading:
+    """Make a reading from standings that were counted ahead of time; row n must be list n."""
+    result = _make_reading(asked, standings, np.flatnonzero(standings[0] >= 0))
+    return result._replace(ranked=ranked, row=np.arange(len(ranked)), seen=seen, trained=trained)
+
+
+def _make_reading(wanted: Ragged, standings: Counts, kept: Integers | slice) -> Reading:
+    """Make a reading of some pairs from their standings; its lists are still row numbers."""
+    column, above, tied, before = (
+        values[kept].astype(np.int64) for values in (wanted.values, *standings)
+    )
+    rows = wanted.rows()[kept]
+    positions, empty = np.arange(len(wanted.values))[kept], np.empty(0, np.int64)
+    return Reading(
+        rows, positions, column, above, tied, before, empty, empty,
+        pairs=len(wanted.values),
+        unscored=int((wanted.values < 0).sum()),
+        hidden=int((standings[0] == MASKED).sum()),
+    )  # fmt: skip
+
+
+def _find_pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integers | None, Ragged]:
+    """Return the row of each list, the list of each row, and truth rows and columns of all pairs.
+
+    The truth rows are None if pair n is truth row n, as in a truth in the order of the scores.
+    There may be many millions of them.
     """
-    there = sides.lists.length > 0
-    row = np.full(len(there), -1)
-    row[there] = sides.lists.rows(sides.lists.start[there])
+    has_row = sides.lists.length > 0
+    row = np.full(len(has_row), -1)
+    row[has_row] = sides.lists.rows(sides.lists.start[has_row])
     owner = np.full(dense.rows, -1)
-    owner[row[there]] = np.flatnonzero(there)
-    mine = sides.judgements.repeated(owner)
-    start = np.concatenate(([0], np.cumsum(mine.length)))
+    owner[row[has_row]] = np.flatnonzero(has_row)
+    judgements = sides.judgements.repeat_lists(owner)
+    start = np.concatenate(([0], np.cumsum(judgements.length)))
     codes = sides.items.codes
-    column = located(codes["predictions"].whole, codes["truth"].whole).astype(np.int32)
-    in_place = np.array_equal(mine.start[mine.length > 0], start[:-1][mine.length > 0])
-    if in_place and mine.order is None and start[-1] == len(column):
+    column = locate(codes["predictions"].whole, codes["truth"].whole).astype(np.int32)
+    adjacent = np.array_equal(
+        judgements.start[judgements.length > 0], start[:-1][judgements.length > 0]
+    )
+    if adjacent and judgements.order is None and start[-1] == len(column):
         return row, owner, None, Ragged(start, column)
-    at = mine.rows(mine.expand()[1])
-    return row, owner, at, Ragged(start, column[at])
+    truth_rows = judgements.rows(judgements.expand()[1])
+    return row, owner, truth_rows, Ragged(start, column[truth_rows])
 
 
 @dataclass
 class _Scan:
-    """One pass over the blocks, which fills `found`: above, tied and before of every pair."""
+    """One pass over the blocks; it fills `standings`: above, tied and before for every pair."""
 
     dense: Dense
-    asked: Ragged
+    wanted: Ragged
     masked: Ragged | None
     precision: str
     sequence: Integers | None = None
     score: Floats | None = None
-    found: NDArray[np.int32] = field(init=False)
-    broken: Holes = field(init=False)
+    standings: NDArray[np.int32] = field(init=False)
+    broken: NanRows = field(init=False)
 
     def __post_init__(self) -> None:
-        self.found = np.zeros((3, len(self.asked.values)), np.int32)
-        self.broken = Holes(self.dense)
+        self.standings = np.zeros((3, len(self.wanted.values)), np.int32)
+        self.broken = NanRows(self.dense)
 
     def blocks(self) -> Iterator[tuple[int, int, Block, slice, Ragged]]:
-        """Each block with its first and last row, and its pairs."""
-        ends = self.asked.offsets
-        for first, last, given in self.dense.spans():
-            here = slice(int(ends[first]), int(ends[last]))
-            mine = self.asked.block(first, last)
-            yield first, last, compared(given, self.precision), here, mine
+        """Yield each block with its first and last row, and its pairs."""
+        ends = self.wanted.offsets
+        for first, last, scores in self.dense.spans():
+            pairs = slice(int(ends[first]), int(ends[last]))
+            columns = self.wanted.block(first, last)
+            yield first, last, round_scores(scores, self.precision), pairs, columns
             if self.dense.progress is not None:
                 self.dense.progress(last, self.dense.rows)
 
-    def recalled(self, known: Known) -> Firsts | None:
-        """Take over what was counted ahead."""
-        rows = self.asked.rows()
-        cells = np.where(self.asked.values < 0, -1, rows * self.dense.columns + self.asked.values)
+    def recall(self, counts: CountedCells) -> TopClasses | None:
+        """Use the standings that were counted ahead of time."""
+        rows = self.wanted.rows()
+        cells = np.where(self.wanted.values < 0, -1, rows * self.dense.columns + self.wanted.values)
         hidden = None if self.masked is None else keys_of(self.dense, self.masked)
         depth = None if self.dense.kind == "logits" else self.dense.depth
-        self.found[:], own = known.at(cells, hidden, depth)
-        if self.score is not None and own is not None:
-            self.score[:] = np.where(self.asked.values < 0, np.nan, own)
-        return known.firsts
+        self.standings[:], scores = counts.at(cells, hidden, depth)
+        if self.score is not None and scores is not None:
+            self.score[:] = np.where(self.wanted.values < 0, np.nan, scores)
+        return counts.top_classes
 
-    def scores(self) -> None:
-        """Count in every row."""
-        for first, last, block, here, mine in self.blocks():
+    def count_scores(self) -> None:
+        """Count the standings in every row."""
+        for first, last, block, pairs, columns in self.blocks():
             masked = None if self.masked is None else self.masked.block(first, last)
-            standings, broken = count(block, mine, masked, self.dense.depth)
-            self.found[:, here] = standings
+            counts, broken = count(block, columns, masked, self.dense.depth)
+            self.standings[:, pairs] = counts
             self.broken.note(first, block, broken)
-            self._own_scores(block, here, mine)
+            self._keep_scores(block, pairs, columns)
             if self.sequence is not None:
-                _by_id(self.found[:, here], block, mine, masked, self.sequence)
+                _recount_by_id(self.standings[:, pairs], block, columns, masked, self.sequence)
 
-    def logits(self) -> Firsts:
-        """Count in every row, and see what stands first."""
-        size, asked = self.dense.rows, self.dense.want_loss
-        firsts = np.empty((3, size), np.int64)
-        loss = np.empty(size) if asked == "loss" else None
-        sure = np.empty((3, size if self.dense.want_chances == "chances" else 0))
-        for first, last, block, here, mine in self.blocks():
-            has: Flags | slice = mine.lengths > 0
-            target = np.asarray(mine.values, np.int64)
+    def count_logits(self) -> TopClasses:
+        """Count the standings in every row, and find the best classes."""
+        size, need_loss = self.dense.rows, self.dense.need_loss
+        top_classes = np.empty((3, size), np.int64)
+        loss = np.empty(size) if need_loss else None
+        probabilities = np.empty((3, size if self.dense.need_probabilities else 0))
+        for first, last, block, pairs, columns in self.blocks():
+            has_target: Flags | slice = columns.lengths > 0
+            target = np.asarray(columns.values, np.int64)
             if len(target) < last - first:  # some rows have no target
                 target = np.full(last - first, -1)
-                target[has] = mine.values[mine.offsets[:-1][has]]
+                target[has_target] = columns.values[columns.offsets[:-1][has_target]]
             else:
-                has = slice(None)
-            singles, broken = single(block, target, asked)
+                has_target = slice(None)
+            singles, broken = single(block, target, "loss" if need_loss else "ranks")
             self.broken.note(first, block, broken)
-            for own, values in zip(self.found, singles[:3], strict=True):
-                own[here] = values[has]
-            highest = _last_best(block, singles.best, singles.best_tied)
-            firsts[:, first:last] = singles.best, singles.second, highest
+            for column_counts, values in zip(self.standings, singles[:3], strict=True):
+                column_counts[pairs] = values[has_target]
+            highest = _find_last_best(block, singles.best, singles.best_tied)
+            top_classes[:, first:last] = singles.best, singles.second, highest
             if loss is not None and singles.loss is not None:
                 loss[first:last] = singles.loss
-            if self.dense.want_chances == "chances":
-                sure[:, first:last] = chances(block, target)
-            self._own_scores(block, here, mine)
-        best, second, last_best = firsts
-        known = Chances(*sure) if self.dense.want_chances == "chances" else None
-        return Firsts(best, second, last_best, loss, known)
+            if self.dense.need_probabilities:
+                probabilities[:, first:last] = chances(block, target)
+            self._keep_scores(block, pairs, columns)
+        best, second, last_best = top_classes
+        row_chances = Chances(*probabilities) if self.dense.need_probabilities else None
+        return TopClasses(best, second, last_best, loss, row_chances)
 
-    def _own_scores(self, block: Block, here: slice, mine: Ragged) -> None:
+    def _keep_scores(self, block: Block, pairs: slice, columns: Ragged) -> None:
         if self.score is not None:
-            own = block[mine.rows(), np.maximum(mine.values, 0)]
-            self.score[here] = np.where(mine.values >= 0, own, np.nan)
+            scores = block[columns.rows(), np.maximum(columns.values, 0)]
+            self.score[pairs] = np.where(columns.values >= 0, scores, np.nan)
 
 
-def compared(block: Block, precision: str) -> Block:
-    """The scores in the precision in which they are compared."""
+def round_scores(block: Block, precision: str) -> Block:
+    """Return the scores at the precision at which they are compared."""
     if precision == "float64":
         return block
-    with np.errstate(over="ignore"):  # beyond float32 a score is infinite there, too
+    with np.errstate(over="ignore"):  # a score out of range becomes infinite
         narrow = block.astype(np.float32, copy=False)
     if precision == "float32":
         return narrow
     outside = ((narrow < 0) | (narrow > 1)).any(axis=-1)
-    squashed, one = narrow.copy(), np.float32(1)
-    with np.errstate(over="ignore"):  # beyond float32 the power is infinite, its inverse 0
+    rounded, one = narrow.copy(), np.float32(1)
+    with np.errstate(over="ignore"):  # a power out of range becomes infinite, and its inverse 0
         powers = np.exp(-narrow[outside].astype(np.float64)).astype(np.float32)
-    squashed[outside] = one / (one + powers)
-    return squashed
+    rounded[outside] = one / (one + powers)
+    return rounded
 
 
-def _last_best(block: Block, best: Integers, tied: Integers) -> Integers:
-    """(rows,) the highest column that holds the highest score."""
+def _find_last_best(block: Block, best: Integers, tied: Integers) -> Integers:
+    """Return the last column with the highest score, for each row."""
     last = best.copy()
     for row in np.flatnonzero(tied > 1):
         last[row] = np.flatnonzero(block[row] == block[row, best[row]])[-1]
     return last
 
 
-def _by_id(
-    found: NDArray[np.int32],
+def _recount_by_id(
+    standings: NDArray[np.int32],
     block: Block,
-    mine: Ragged,
+    columns: Ragged,
     masked: Ragged | None,
     sequence: Integers,
 ) -> None:
-    """Count again which equals come before, where columns do not stand in the order of ids."""
-    rows = mine.rows()
-    for pair in np.flatnonzero(found[1] > 1):
-        row, column = rows[pair], mine.values[pair]
+    """Recount the tied items that come before, if the columns are not in the order of ids."""
+    rows = columns.rows()
+    for pair in np.flatnonzero(standings[1] > 1):
+        row, column = rows[pair], columns.values[pair]
         equal = block[row] == block[row, column]
         if masked is not None:
             equal[masked.values[masked.offsets[row] : masked.offsets[row + 1]]] = False
-        found[2, pair] = (sequence[equal] < sequence[column]).sum()
+        standings[2, pair] = (sequence[equal] < sequence[column]).sum()
 
 
-def _masked_last(scan: _Scan, ranked: Integers, seen: Ragged) -> Integers:
-    """Put seen items after all others, equal among themselves; how many are ranked then.
+def _rank_seen_last(scan: _Scan, ranked: Integers, seen: Ragged) -> Integers:
+    """Rank seen items last, tied with each other; return how many columns are ranked then.
 
-    The padding stays out.
+    The padding column is not ranked.
     """
     dense, sequence = scan.dense, scan.sequence
     seen = with_keys(dense, without_padding(dense, keys_of(dense, seen)))
-    nth = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
-    keys, start = np.sort(seen.rows() * dense.columns + nth[seen.values]), seen.offsets
-    rows = scan.asked.rows()
-    mine = rows * dense.columns + nth[scan.asked.values]
-    there = (scan.asked.values >= 0) & np.isin(mine, keys)
+    order = np.arange(dense.columns) if sequence is None else np.argsort(np.argsort(sequence))
+    keys, start = np.sort(seen.rows() * dense.columns + order[seen.values]), seen.offsets
+    rows = scan.wanted.rows()
+    wanted_keys = rows * dense.columns + order[scan.wanted.values]
+    is_seen = (scan.wanted.values >= 0) & np.isin(wanted_keys, keys)
     if dense.depth is not None:
-        there &= ranked[rows] < dense.depth
-    rows, mine = rows[there], mine[there]
-    scan.found[0, there] = ranked[rows]
-    scan.found[1, there] = seen.lengths[rows]
-    scan.found[2, there] = np.searchsorted(keys, mine) - start[rows]
+        is_seen &= ranked[rows] < dense.depth
+    rows, wanted_keys = rows[is_seen], wanted_keys[is_seen]
+    scan.standings[0, is_seen] = ranked[rows]
+    scan.standings[1, is_seen] = seen.lengths[rows]
+    scan.standings[2, is_seen] = np.searchsorted(keys, wanted_keys) - start[rows]
     return ranked + seen.lengths

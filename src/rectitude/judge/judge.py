@@ -1,8 +1,8 @@
-"""Judge predictions: apply a convention to both sides and find the ranks of the judged items."""
+"""Judge predictions: apply a convention to lists and truth, and rank the judged items."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,29 +13,39 @@ from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.columns import SEVERAL, normal
 from rectitude.data.ledger import Ledger
-from rectitude.errors import BadName, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.data.table import Inputs
+from rectitude.errors import BadArgument, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
 from rectitude.judge.align import Aligned, Collision, align_inputs
 from rectitude.judge.dense import (
     RankedLists,
-    keeping_scores,
+    keep_scores,
     rank_dense,
     require_sortable,
     single_targets,
 )
-from rectitude.judge.items import Stock, behind, times_met, unseen_items
+from rectitude.judge.items import Stock, count_in_training, find_entries, unseen_items
 from rectitude.judge.judged import Extras, Judged, Shown, is_relevant
 from rectitude.judge.judged import join as join_judged
-from rectitude.judge.match import Matches, Ranking, join, match, ranks, repeat_flags, undecided
-from rectitude.judge.shown import scored_in_lists, scored_in_scores, shown_in_lists, shown_in_scores
+from rectitude.judge.match import (
+    Matches,
+    Ranking,
+    SortKeys,
+    find_undecided,
+    join,
+    match,
+    ranks,
+    repeat_flags,
+)
+from rectitude.judge.shown import score_lists, score_scores, show_lists, show_scores
 from rectitude.judge.truth import Truth, truth_under
-from rectitude.parallel import together
+from rectitude.parallel import run_tasks
 from rectitude.predictions.lists import describe, order_of, require_finite, sort_key
 
 _MANY_LISTS = 20_000
 
 
 NEEDS = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")
-"""What metrics may need of judged lists beyond ranks, in order; each costs time to find."""
+"""What metrics may need besides ranks, in this order; each takes time to compute."""
 _SWITCHES = [
     switch.name
     for switch in SWITCHES.values()
@@ -46,10 +56,10 @@ _SWITCHES = [
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """One way of judging: what the ranks of a list depend on, how many of its places are shown, and
-    what else metrics need. Equal ways give equal lists.
+    """One way of judging: the switches that ranks depend on, the number of ranks whose items are
+    shown, and what else metrics need. Equal ways give equal lists.
 
-    Thresholds and list ends are views of judged lists, and no part of it.
+    Relevance thresholds and list ends do not belong here: they are views of judged lists.
     """
 
     switches: tuple[object, ...]
@@ -61,14 +71,15 @@ class Judging:
     def of(
         convention: Convention, shown: int | None = None, needs: Collection[str] = ()
     ) -> Judging:
-        """The way of judging under a convention."""
+        """Return the way of judging under a convention."""
         switches = tuple(getattr(convention, switch) for switch in _SWITCHES)
+        switches = (*switches, convention.sorts_ties_by_id)
         return Judging(switches, shown, tuple(n for n in NEEDS if n in needs), convention)
 
 
 class Ties(NamedTuple):
-    """The lists of the users who have ties that matter: as judged, and as they would stand with
-    every tie broken against and for them. All other lists are the same under every rule."""
+    """The lists of users with ties that matter: as judged, and with ties broken in the worst and
+    the best way. All other lists are the same under every tie rule."""
 
     lists: Integers
     own: Judged
@@ -77,95 +88,147 @@ class Ties(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The lists as judged, and what ties could change."""
+    """The judged lists, and what ties could change."""
 
     judged: Judged
     ties: Ties | None
 
     @property
     def bytes(self) -> int:
-        """How much memory the lists take; those with ties stand there again."""
-        again = () if self.ties is None else {id(one): one for one in self.ties[1:]}.values()
-        return self.judged.bytes + sum(one.bytes for one in again)
+        """The memory of all lists, including the versions of those with ties."""
+        versions = (
+            () if self.ties is None else {id(lists): lists for lists in self.ties[1:]}.values()
+        )
+        return self.judged.bytes + sum(lists.bytes for lists in versions)
 
 
 def join_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
-    """The lists of several verdicts, one behind the other."""
-    before = np.cumsum([0, *(one.judged.size for one in verdicts)])
-    judged = join_judged([one.judged for one in verdicts])
-    tied = [(one.ties, n) for one, n in zip(verdicts, before, strict=False) if one.ties is not None]
+    """Concatenate the lists of several verdicts."""
+    offsets = np.cumsum([0, *(verdict.judged.size for verdict in verdicts)])
+    judged = join_judged([verdict.judged for verdict in verdicts])
+    tied = [
+        (verdict.ties, n)
+        for verdict, n in zip(verdicts, offsets, strict=False)
+        if verdict.ties is not None
+    ]
     if not tied:
         return Verdict(judged, None)
     lists = np.concatenate([ties.lists + n for ties, n in tied])
-    own = join_judged([ties.own for ties, _ in tied])
+    as_judged = join_judged([ties.own for ties, _ in tied])
     worst, best = (
-        own if all(one is ties.own for one, (ties, _) in zip(ends, tied, strict=True))
+        as_judged if all(end is ties.own for end, (ties, _) in zip(ends, tied, strict=True))
         else join_judged(ends)
         for ends in ([ties.worst for ties, _ in tied], [ties.best for ties, _ in tied])
     )  # fmt: skip
-    return Verdict(judged, Ties(lists, own, worst, best))
+    return Verdict(judged, Ties(lists, as_judged, worst, best))
 
 
 def judge(aligned: Aligned, judging: Judging, ledger: Ledger) -> tuple[Aligned, Verdict]:
-    """The lists as judged, and the inputs as they were compared: with exact codes in place of
-    hashes, should two hashes have collided."""
+    """Judge lists; return the inputs as they were compared, and the verdict.
+
+    If two hashes of ids collide, the inputs are aligned again with exact codes.
+    """
     try:
         return aligned, _judge(aligned, judging, ledger)
     except Collision:
         exact = align_inputs(aligned.sources, exact_items=True)
         return exact, _judge(exact, judging, ledger)
     except DuplicateItems as error:
-        raise _of_several_models(error, aligned.sources.predictions.left) from None
+        raise _advise_on_several_models(error, aligned.sources.predictions.left) from None
 
 
-def _of_several_models(error: DuplicateItems, left: Sequence[str]) -> DuplicateItems:
-    """The error, with the column that may be the reason: lists of several models in one table."""
-    apart = [name for name in left if normal(name) in SEVERAL]
-    if not apart:
+def _advise_on_several_models(
+    error: DuplicateItems, unused_columns: Sequence[str]
+) -> DuplicateItems:
+    """Add advice to the error if the table seems to contain the lists of several models."""
+    model_columns = [name for name in unused_columns if normal(name) in SEVERAL]
+    if not model_columns:
         return error
-    advice = f"if the column {apart[0]!r} tells them apart, evaluate the rows of each value alone."
-    return DuplicateItems(error.found, error.expected, f"{advice}\n  else {error.advice}")
+    column = model_columns[0]
+    advice = f"if the column {column!r} separates several runs, evaluate each value on its own."
+    return DuplicateItems(error.found, error.expected, f"{advice}\n  otherwise, {error.advice}")
 
 
 def _judge(sides: Aligned, judging: Judging, ledger: Ledger) -> Verdict:
-    """Where the judged items of each list stand, with what else metrics need."""
+    """Rank the judged items of each list, and add what else metrics need."""
     convention, shown, needs = judging.convention, judging.shown, judging.needs
     truth = truth_under(sides, convention, ledger)
-    dense, as_ranked = sides.sources.dense, convention
+    dense, ranking_convention = sides.sources.dense, convention
     if "predicted" in needs:
-        as_ranked = keeping_scores(convention, needs)
+        ranking_convention = keep_scores(convention, needs)
     if dense is None:
-        ranked = _rank_lists(sides, truth, as_ranked, ledger)
+        ranked = _rank_lists(sides, truth, ranking_convention, ledger)
     else:
-        ranked = rank_dense(sides, dense, truth, as_ranked, ledger)
+        ranked = rank_dense(sides, dense, truth, ranking_convention, ledger)
     matches = ranked.matches
-    grades = truth.grades[matches.truth]
-    tied = undecided(matches, grades, is_relevant(grades, convention.relevant_from))
+    grades, ids = truth.grades[matches.truth], _ids_of(sides, truth, matches)
+    tied = find_undecided(matches, grades, is_relevant(grades, convention.relevant_from), ids)
     _account_for_ties(sides, ranked, tied, convention, ledger)
 
-    def under(rule: str) -> Judged:
-        made = _judged(sides, truth, ranked, ranks(matches, grades, rule), rule, convention)
-        return made if "predicted" in needs else _knowing(made, score=None)
+    def judge_under(rule: str, ids: SortKeys = ids) -> Judged:
+        rank = ranks(matches, grades, rule, ids)
+        lists = _make_judged(sides, truth, ranked, rank, rule, convention)
+        return lists if "predicted" in needs else _replace_extras(lists, score=None)
 
-    judged = under(ranked.rule)
+    judged = judge_under(ranked.rule)
     if shown or needs:
         judged = _with_extras(sides, truth, ranked, judged, convention, shown, needs)
+    if convention.ties == "error":
+        return Verdict(judged, _turn_ties(sides, truth, matches, judged, judge_under, ids))
     if not len(tied):
         return Verdict(judged, None)
     lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
-    own = judged.only(lists)
-    names = ("unseen", "wanted", "stock", "people", "owner")
-    same = {name: getattr(own.extras, name) for name in names}
+    as_judged = judged.only(lists)
     worst, best = (
-        own if rule == ranked.rule else _knowing(under(rule).only(lists), **same)
+        as_judged
+        if rule == ranked.rule
+        else _replace_extras(judge_under(rule).only(lists), **_shared_extras(as_judged))
         for rule in ("pessimistic", "optimistic")
     )
-    return Verdict(judged, Ties(lists, own, worst, best))
+    return Verdict(judged, Ties(lists, as_judged, worst, best))
 
 
-def _knowing(judged: Judged, **parts: Any) -> Judged:
-    """The lists as judged, with other parts of what is known beyond ranks."""
-    return replace(judged, extras=replace(judged.extras, **parts))
+def _turn_ties(
+    sides: Aligned,
+    truth: Truth,
+    matches: Matches,
+    judged: Judged,
+    judge_under: Callable[[str, SortKeys], Judged],
+    ids: SortKeys,
+) -> Ties | None:
+    """Return the lists with ties between judged items of any grade, as judged and turned around:
+    if they must not matter, a metric has the same value for both."""
+    tied = np.unique(matches.list[matches.tied > 1])
+    if not len(tied):
+        return None
+    lists = np.flatnonzero(np.isin(sides.owners, sides.owners[tied]))
+    turned, extras = judge_under("optimistic", lambda rows: -1 - ids(rows)), judged.extras
+    if extras.met is not None:
+        met = _count_met(sides, truth, turned, extras.stock, extras.wanted)
+        turned = _replace_extras(turned, met=met)
+    as_judged = judged.only(lists)
+    turned = _replace_extras(turned.only(lists), **_shared_extras(as_judged))
+    return Ties(lists, as_judged, as_judged, turned)
+
+
+def _shared_extras(judged: Judged) -> dict[str, Any]:
+    """Return the extras that do not depend on the order of ties."""
+    names = ("unseen", "wanted", "stock", "people", "owner")
+    return {name: getattr(judged.extras, name) for name in names}
+
+
+def _ids_of(sides: Aligned, truth: Truth, matches: Matches) -> SortKeys:
+    """Return how the items of matches sort by id; it is asked only about ties."""
+
+    def sort_keys(chosen: Integers) -> Integers:
+        return sides.items.sort_keys("truth", truth.rows.rows(matches.truth[chosen]))
+
+    return sort_keys
+
+
+def _replace_extras(judged: Judged, **extras: Any) -> Judged:
+    """Replace some extras of judged lists."""
+    return replace(judged, extras=replace(judged.extras, **extras))
 
 
 def _with_extras(
@@ -177,36 +240,33 @@ def _with_extras(
     shown: int | None,
     needs: tuple[str, ...],
 ) -> Judged:
-    """The lists as judged, with the items shown and what else metrics need."""
-    parts: dict[str, Any] = {}
+    """Add the shown items, and what else metrics need, to judged lists."""
+    extras: dict[str, Any] = {}
 
-    def show(places: int) -> None:
-        rank = ranks(ranked.matches, truth.grades[ranked.matches.truth], ranked.rule)
-        items = _shown(sides, ranked, rank, convention, places)
-        if items is not None:
-            parts["shown"] = Shown(items)
+    def show_items(ranks_shown: int) -> None:
+        extras["shown"] = _show_items(sides, truth, ranked, convention, ranks_shown)
 
-    def name() -> None:
-        parts.update(behind(sides, ranked.ranking, truth, needs))
+    def number_entries() -> None:
+        extras.update(find_entries(sides, ranked.ranking, truth, needs))
 
-    tasks = [*([partial(show, shown)] if shown else ()), *([name] if needs else ())]
-    together(tasks, len(sides.keys) > _MANY_LISTS)
+    tasks = [*([partial(show_items, shown)] if shown else ()), *([number_entries] if needs else ())]
+    run_tasks(tasks, len(sides.keys) > _MANY_LISTS)
     if "unseen" in needs:
-        parts["unseen"] = unseen_items(sides)
-    if "scored" in needs and "shown" in parts:
-        scores = _scored(sides, ranked, parts["shown"].items, convention)
-        parts["shown"] = replace(parts["shown"], scores=scores)
+        extras["unseen"] = unseen_items(sides)
+    if "scored" in needs and extras.get("shown") is not None:
+        scores = _score_shown(sides, ranked, extras["shown"].items, convention)
+        extras["shown"] = replace(extras["shown"], scores=scores)
     if "met" in needs:
-        parts["met"] = _met(sides, truth, judged, parts.get("stock"), parts.get("wanted"))
-    return _knowing(judged, **parts)
+        extras["met"] = _count_met(sides, truth, judged, extras.get("stock"), extras.get("wanted"))
+    return _replace_extras(judged, **extras)
 
 
-def _met(
+def _count_met(
     sides: Aligned, truth: Truth, judged: Judged, stock: Stock | None, wanted: Integers | None
 ) -> Integers | None:
-    """(found,) how often training holds the item."""
+    """Count how often each matched item appears in the training data."""
     if sides.sources.train is None or stock is None or wanted is None:
-        return times_met(sides, truth.rows.rows(judged.where))
+        return count_in_training(sides, truth.rows.rows(judged.where))
     return stock.rows[wanted[judged.where]]
 
 
@@ -216,75 +276,80 @@ def _account_for_ties(
     ledger.count(
         "lists_with_ties",
         len(tied),
-        "lists have equal scores whose order matters",
+        "lists have tied items whose order affects the result",
         int((ranked.returned > 0).sum()),
         sides.label(tied[0]) if len(tied) else "",
         "notice",
     )
     if len(tied) and convention.ties == "error":
         raise TiedItems(
-            f"{len(tied)} of {int(sides.handed.sum())} lists have equal scores whose order matters "
-            f"(first: list {sides.label(tied[0])}).",
+            f"{len(tied)} of {int(sides.handed.sum())} lists have tied items whose order "
+            f"affects the result (first: list {sides.label(tied[0])}).",
             "distinct scores.",
-            "set ties='pessimistic' or another rule, or hand over a rank column.",
+            "set ties='pessimistic' or another rule, or provide a rank column.",
         )
 
 
-def _shown(
-    sides: Aligned, ranked: RankedLists, rank: Integers, convention: Convention, k: int
-) -> Integers | None:
+def _show_items(
+    sides: Aligned, truth: Truth, ranked: RankedLists, convention: Convention, k: int
+) -> Shown | None:
+    """Return the items at the top ranks. Averaged ties have no single order, so any order will do:
+    a metric for which it matters is refused."""
+    matches, rule = ranked.matches, ranked.rule.replace("average", "pessimistic")
+    grade = truth.grades[matches.truth]
+    rank = ranks(matches, grade, rule, _ids_of(sides, truth, matches))
     if ranked.dense is not None:
-        return shown_in_scores(sides, ranked.dense, ranked.matches, rank, convention, k)
+        return show_scores(sides, ranked, ranked.dense, rank, grade, convention, k)
     if ranked.ranking is not None:
-        return shown_in_lists(ranked.ranking, ranked.matches, rank, k)
+        return show_lists(sides, ranked, ranked.ranking, rank, grade, k)
     return None
 
 
-def _scored(
+def _score_shown(
     sides: Aligned, ranked: RankedLists, shown: Integers, convention: Convention
 ) -> Floats | None:
     if ranked.dense is not None:
-        return scored_in_scores(sides, ranked.dense, shown, convention)
+        return score_scores(sides, ranked.dense, shown, convention)
     if ranked.ranking is None:
         return None
-    return scored_in_lists(ranked.ranking, shown, _given_scores(sides))
+    return score_lists(ranked.ranking, shown, _read_scores(sides))
 
 
 def _rank_lists(
     sides: Aligned, truth: Truth, convention: Convention, ledger: Ledger
 ) -> RankedLists:
-    """The truth's items in lists that were handed over."""
-    ranking = _ranking(sides, convention, ledger)
-    ranking, matches = matched(sides, ranking, truth, convention, ledger)
+    """Find the truth's items in lists."""
+    ranking = _read_ranking(sides, convention, ledger)
+    ranking, matches = match_lists(sides, ranking, truth, convention, ledger)
     rule = "given" if ranking.key is None else convention.ties
     score = None
     if convention.hit_scores == "positive":
-        score = _scores(sides, ranking, matches)
+        score = _score_matches(sides, ranking, matches)
     return RankedLists(matches, ranking.lists.length, rule, ranking=ranking, score=score)
 
 
-def _scores(sides: Aligned, ranking: Ranking, matches: Matches) -> Floats:
-    """The score of each match."""
+def _score_matches(sides: Aligned, ranking: Ranking, matches: Matches) -> Floats:
+    """Return the score of each match."""
     rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
-    return _given_scores(sides)[rows]
+    return _read_scores(sides)[rows]
 
 
-def _given_scores(sides: Aligned) -> Floats:
-    """The scores of the predictions, by row."""
-    predictions, beside = sides.sources.predictions, sides.sources.beside
-    if "score" not in predictions.frame.columns and beside is not None:
-        return beside()
+def _read_scores(sides: Aligned) -> Floats:
+    """Return the scores of the predictions, by row."""
+    predictions, read_separately = sides.sources.predictions, sides.sources.beside
+    if "score" not in predictions.frame.columns and read_separately is not None:
+        return read_separately()
     if "score" not in predictions.frame.columns:
         raise BadTable(
-            f"{predictions.source} has no score column, and scores are looked at.",
+            f"{predictions.source} has no score column, but a metric or a switch needs scores.",
             "a score for every item.",
-            "leave out metrics of predicted scores, and set hit_scores='any'.",
+            "leave out metrics that need predicted scores, and set hit_scores='any'.",
         )
-    found: Floats = predictions.frame["score"].cast(float).to_numpy()
-    return found
+    scores: Floats = predictions.frame["score"].cast(float).to_numpy()
+    return scores
 
 
-def _judged(
+def _make_judged(
     sides: Aligned,
     truth: Truth,
     ranked: RankedLists,
@@ -295,13 +360,10 @@ def _judged(
     offsets = np.append(truth.rows.start, len(truth.items))
     matches = ranked.matches
     complete = ranked.dense is not None or sides.sources.lists == "complete"
-    order: Integers | slice = slice(None)
-    key = matches.list * (int(rank.max(initial=0)) + 1) + rank
-    if np.any(key[1:] < key[:-1]):
-        order = np.argsort(key, kind="stable")
+    order = _order_matches(matches, rank, truth.grades, _ids_of(sides, truth, matches))
     if ranked.score is not None and convention.hit_scores == "positive":
-        everything = np.arange(len(rank))[order]
-        order = everything[ranked.score[everything] > 0]
+        matched = np.arange(len(rank))[order]
+        order = matched[ranked.score[matched] > 0]
     lists, rows = matches.list[order], matches.truth[order]
     return Judged(
         list=lists,
@@ -311,10 +373,10 @@ def _judged(
         returned=ranked.returned,
         truth=Ragged(offsets, truth.grades),
         handed=sides.handed & truth.allowed,
-        in_truth=truth.there,
+        in_truth=truth.in_truth,
         relevant_from=convention.relevant_from,
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
-        taken=_taken(ranked)[order] if rule == "average" else None,
+        taken=_rank_as_taken(ranked)[order] if rule == "average" else None,
         extras=Extras(
             candidates=ranked.returned if complete else None,
             score=None if ranked.score is None else ranked.score[order],
@@ -323,20 +385,47 @@ def _judged(
     )
 
 
-def _taken(ranked: RankedLists) -> Integers:
-    """Ranks with equals in the order given."""
+def _order_matches(
+    matches: Matches, rank: Integers, grades: Floats, ids: SortKeys
+) -> Integers | slice:
+    """Return the order by list and rank. Items that share a rank are in the order of grades and
+    ids, because the last bits of sums depend on it."""
+    key = matches.list * (int(rank.max(initial=0)) + 1) + rank
+    if np.all(key[1:] > key[:-1]):
+        return slice(None)
+    order = np.argsort(key, kind="stable")
+    if np.all(np.diff(key[order]) > 0):
+        return order
+    grade, item = grades[matches.truth], ids(np.arange(len(key)))
+    return np.lexsort((item, grade, key))
+
+
+def _rank_as_taken(ranked: RankedLists) -> Integers:
+    """Return the ranks with tied items in the order in which they are taken if lists are cut."""
     return (
         ranked.matches.above + ranked.matches.before + 1 if ranked.taken is None else ranked.taken
     )
 
 
-def _ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ranking:
-    """The lists with what orders them."""
-    predictions = sides.sources.predictions
-    if not predictions.frame.height and sides.sources.left == "all":
+def _require_lists(sources: Inputs) -> None:
+    """Raise an error about empty predictions. In a batch, the users may have seen all of their
+    candidates."""
+    found = f"the predictions ({sources.predictions.source}) are empty"
+    if sources.offered is not None and sources.left == "all":
         raise NothingToEvaluate(
-            f"the predictions ({predictions.source}) are empty.", "at least one recommended item."
+            f"{found}: all candidates are in the training data of their users.",
+            "at least one candidate to rank.",
+            "to rank items of the training data, too, set seen='kept'.",
         )
+    if sources.offered is None and sources.left != "some":
+        raise NothingToEvaluate(f"{found}.", "at least one recommended item.")
+
+
+def _read_ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ranking:
+    """Return the lists with the column that orders them."""
+    predictions = sides.sources.predictions
+    if not predictions.frame.height:
+        _require_lists(sides.sources)
     order = order_of(predictions, convention.order)
     ledger.note("order", describe(predictions, order))
     ledger.count("prediction_rows", predictions.frame.height, "rows in the predictions")
@@ -345,34 +434,34 @@ def _ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ranking:
         return Ranking(sides.lists, items, None)
     require_finite(predictions, order)
     if convention.score_precision == "logistic":
-        raise BadName(
-            "score_precision='logistic' looks at all scores of a row, and these are lists.",
-            "rt.Scores, or another precision.",
+        raise BadArgument(
+            "score_precision='logistic' needs all scores of a row, but the predictions are lists.",
+            "rt.Scores, or another score_precision.",
         )
     key = sort_key(sides.column(order), order, convention.score_precision)
     sequence = None
     if convention.ties.startswith("item"):
         require_sortable(sides, convention)
-    if convention.ties == "item_ascending":
+    if convention.sorts_ties_by_id and convention.ties != "item_descending":
         sequence = items
     elif convention.ties == "item_descending":
         sequence = items.map(lambda part: -1 - part)
     return Ranking(sides.lists, items, key, sequence)
 
 
-def matched(
+def match_lists(
     sides: Aligned, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
 ) -> tuple[Ranking, Matches]:
-    """Matches, once duplicates and unjudged items are dealt with."""
+    """Match lists with the truth, and handle duplicates and unjudged items."""
     matches, repeated = match(ranking, truth.rows, truth.items)
     if repeated.any():
         _account_for_duplicates(sides, ranking, repeated, convention, ledger)
-        ranking, matches = _with_duplicates(ranking, truth, convention)
+        ranking, matches = _match_with_duplicates(ranking, truth, convention)
     else:
-        ledger.count("lists_with_duplicates", 0, "lists hold an item twice")
+        ledger.count("lists_with_duplicates", 0, "lists contain an item twice")
     if convention.unjudged == "dropped":
-        ranking, matches = _judged_only(ranking, truth, matches, convention, ledger)
-    _confirm(sides, ranking, truth, matches)
+        ranking, matches = _drop_unjudged(ranking, truth, matches, convention, ledger)
+    _require_same_ids(sides, ranking, truth, matches)
     return ranking, matches
 
 
@@ -381,46 +470,46 @@ def _account_for_duplicates(
 ) -> None:
     number = int(np.flatnonzero(repeated)[0])
     low, size = ranking.lists.start[number], ranking.lists.length[number]
-    mine = ranking.items.whole[low : low + size]
-    again = repeat_flags(np.zeros(size, np.int64), mine, np.arange(size))
-    place = low + np.flatnonzero(again)[:1]
-    row = int(ranking.lists.rows(place)[0])
+    list_items = ranking.items.whole[low : low + size]
+    is_repeat = repeat_flags(np.zeros(size, np.int64), list_items, np.arange(size))
+    position = low + np.flatnonzero(is_repeat)[:1]
+    row = int(ranking.lists.rows(position)[0])
     if not sides.items.exact:
         raise Collision
     lists, handed = int((repeated > 0).sum()), int(sides.handed.sum())
     first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
     fate = {"error": "", "first": "removed", "counted": "each counted"}[convention.duplicates]
-    about = f"lists hold an item twice, {int(repeated.sum()):,} rows in all: {fate}"
+    about = f"lists contain an item twice, {int(repeated.sum()):,} rows in all: {fate}"
     ledger.count("lists_with_duplicates", lists, about, handed, first, "warning")
     if convention.duplicates == "error":
         raise DuplicateItems(
             f"{lists} of {handed} lists contain an item twice (first: {first}).",
             "each item once per list.",
-            "set duplicates='first' to keep the higher rank, or fix the predictions.",
+            "set duplicates='first' to keep the better rank, or fix the predictions.",
         )
 
 
-def _with_duplicates(
+def _match_with_duplicates(
     ranking: Ranking, truth: Truth, convention: Convention
 ) -> tuple[Ranking, Matches]:
     if convention.duplicates == "counted":
         return ranking, join(ranking, truth.rows, truth.items)
-    lists, where = ranking.lists.expand()
-    preference = np.arange(len(where)) if ranking.key is None else -ranking.key.whole[where]
-    again = repeat_flags(lists, ranking.items.whole[where], preference)
-    ranking = ranking.keep(lists[~again], where[~again])
+    lists, positions = ranking.lists.expand()
+    preference = np.arange(len(positions)) if ranking.key is None else -ranking.key.whole[positions]
+    is_repeat = repeat_flags(lists, ranking.items.whole[positions], preference)
+    ranking = ranking.keep(lists[~is_repeat], positions[~is_repeat])
     return ranking, match(ranking, truth.rows, truth.items)[0]
 
 
-def _judged_only(
+def _drop_unjudged(
     ranking: Ranking, truth: Truth, matches: Matches, convention: Convention, ledger: Ledger
 ) -> tuple[Ranking, Matches]:
-    """The lists without the items that the truth does not judge."""
-    lists, where = ranking.lists.expand()
-    judged = np.zeros(len(ranking.items), bool)
-    told = (truth.grades[matches.truth] >= 0) | (convention.negative_grades != "sampled")
-    judged[(ranking.lists.start[matches.list] + matches.position)[told]] = True
-    keep = judged[where]
+    """Remove the items that the truth does not judge from the lists."""
+    lists, positions = ranking.lists.expand()
+    judged_positions = np.zeros(len(ranking.items), bool)
+    is_judged = (truth.grades[matches.truth] >= 0) | (convention.negative_grades != "sampled")
+    judged_positions[(ranking.lists.start[matches.list] + matches.position)[is_judged]] = True
+    keep = judged_positions[positions]
     ledger.count(
         "rows_unjudged",
         int((~keep).sum()),
@@ -428,12 +517,12 @@ def _judged_only(
         len(keep),
         weight="notice",
     )
-    ranking = ranking.keep(lists[keep], where[keep])
+    ranking = ranking.keep(lists[keep], positions[keep])
     return ranking, match(ranking, truth.rows, truth.items)[0]
 
 
-def _confirm(sides: Aligned, ranking: Ranking, truth: Truth, matches: Matches) -> None:
-    """Look at the ids themselves where codes are hashes."""
+def _require_same_ids(sides: Aligned, ranking: Ranking, truth: Truth, matches: Matches) -> None:
+    """Compare the ids themselves if the codes are hashes."""
     rows = ranking.lists.rows(ranking.lists.start[matches.list] + matches.position)
     if not sides.items.same("predictions", rows, "truth", truth.rows.rows(matches.truth)):
         raise Collision

@@ -1,7 +1,7 @@
-"""`Judged`: where the judged items of each list stand. All that accuracy metrics see.
+"""`Judged`: the ranks of the judged items of each list. Accuracy metrics see nothing else.
 
-What other metrics need beyond ranks stands in `Extras`, and is an attribute of `Judged` all the
-same: `lists.stock` is the stock, or an error that says what is missing.
+What other metrics need besides ranks is stored in `Extras`, but is available as an attribute of
+`Judged`, too: `lists.stock` returns the stock, or raises an error that says what is missing.
 """
 
 from __future__ import annotations
@@ -15,111 +15,141 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.arrays import Flags, Floats, Integers, Ragged, run_starts, running, totals
+from rectitude.arrays import (
+    Flags,
+    Floats,
+    Integers,
+    Ragged,
+    run_starts,
+    running_count,
+    sum_by_group,
+)
 from rectitude.errors import MissingNeed
 from rectitude.judge.items import People, Stock
 from rectitude.judge.places import Places, lengths, up_to
 from rectitude.parallel import Once
 from rectitude.rowkernels.standings import Chances
 
-Kept = TypeVar("Kept")
-Part = TypeVar("Part")
-Some = Integers | slice
+Value = TypeVar("Value")
+Field = TypeVar("Field")
+Choice = Integers | slice
 
-_BY_LIST, _BY_ROW, _BY_TRUTH, _PART, _ANEW = (
-    {"entries": what} for what in ("lists", "rows", "truth", "of a part", "made anew")
+_BY_LIST, _BY_ROW, _BY_TRUTH, _NESTED, _REBUILT = (
+    {"entries": what} for what in ("lists", "rows", "truth", "nested", "rebuilt")
 )
-"""What a field has entries for; one without such a mark belongs to all lists alike."""
+"""What a field has entries for; a field without such a mark applies to all lists."""
 
 
 def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
-    """Which grades are relevant: those from the threshold on, or all above 0."""
+    """Flag the relevant grades: those at or above the threshold, or all above 0."""
     return grades > 0 if relevant_from is None else grades >= relevant_from
+
+
+TIED_BY_GRADE, TIED_BY_ID = 1, 2
+"""What put an item above the next one of the same score: its grade, or only its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The items in the first places of lists."""
+    """The items at the top ranks of lists."""
 
     items: Integers = field(metadata=_BY_LIST)
-    """(lists, K) the number of the item in each place, -1 where there is none"""
+    """(lists, K) the number of the item at each rank, -1 if there is none"""
     scores: Floats | None = field(default=None, metadata=_BY_LIST)
-    """(lists, K) the score in each place, NaN where there is none, minus infinity for an item that
-    is masked; None unless a metric needs it"""
-    upto: Places | None = field(default=None, metadata=_ANEW)
-    """the same items, where places up to other cutoffs are looked at, too"""
+    """(lists, K) the score at each rank, NaN if there is none, minus infinity for a masked item;
+    None unless a metric needs it"""
+    tied: NDArray[np.int8] | None = field(default=None, metadata=_BY_LIST)
+    """(lists, K) what put the item above the next one if their scores are equal, 0 if they differ;
+    None without ties, and if the tie rule orders all items"""
+    upto: Places | None = field(default=None, metadata=_REBUILT)
+    """the same items, with the other cutoffs that metrics use"""
 
     def first(self, end: int, others: Sequence[int], kept: Once) -> Shown:
-        """So many places only; others look at other cutoffs."""
+        """Cut the lists at `end` ranks; `others` are the other cutoffs that metrics use."""
         scores = None if self.scores is None else self.scores[:, :end]
-        return Shown(self.items[:, :end], scores, up_to(self.items, end, others, kept))
+        tied = None if self.tied is None else self.tied[:, :end]
+        return Shown(self.items[:, :end], scores, tied, up_to(self.items, end, others, kept))
+
+    def tied_across(self, k: int, how: Sequence[int] = (TIED_BY_GRADE, TIED_BY_ID)) -> Flags:
+        """Flag the lists in which items below the cutoff have the score of the last one above."""
+        if self.tied is None or self.tied.shape[1] < k:
+            return np.zeros(len(self.items), bool)
+        return np.isin(self.tied[:, k - 1], how)
+
+    def tied_within(self, k: int, how: Sequence[int] = (TIED_BY_GRADE, TIED_BY_ID)) -> Flags:
+        """Flag the lists in which items above the cutoff have equal scores."""
+        if self.tied is None:
+            return np.zeros(len(self.items), bool)
+        flags: Flags = np.logical_or.reduce(np.isin(self.tied[:, : k - 1], how), axis=1)
+        return flags
 
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """Lists seen as a classification: one target each, among numbered classes."""
+    """Lists as a classification task: each has one target among numbered classes."""
 
     target: Integers = field(metadata=_BY_LIST)
     """(lists,) the class of the target; `classes` for a target outside the classes"""
     top: Integers = field(metadata=_BY_LIST)
-    """(lists,) the class put first, `classes` for none; the target's own where its rank is 1"""
+    """(lists,) the predicted class, or `classes` if there is none; the target if its rank is 1"""
     classes: int
     loss: Floats | None = field(default=None, metadata=_BY_LIST)
-    """(lists,) -ln of the target's probability, infinite outside the classes; None if not asked"""
+    """(lists,) -ln of the target's probability, infinite outside the classes; None unless a metric
+    needs it"""
     chances: Chances | None = field(default=None, metadata=_BY_LIST)
-    """(lists,) how probable target and first class are; None if not asked"""
+    """(lists,) the probabilities of target and predicted class; None unless a metric needs them"""
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is known of judged lists beyond ranks. All of it is None unless a metric needs it, but
-    for candidates and single targets, which cost nothing."""
+    """What metrics may need besides ranks. All of it is None unless a metric needs it, except
+    candidates and single targets, which cost nothing."""
 
     candidates: Integers | None = field(default=None, metadata=_BY_LIST)
-    """(lists,) items the ranker chose among; None where only given lists are known"""
-    single: Single | None = field(default=None, metadata=_PART)
-    """the classes, where every list has one target; None otherwise"""
+    """(lists,) the number of items the ranker chose from; None if only lists are known"""
+    single: Single | None = field(default=None, metadata=_NESTED)
+    """the targets, if every list has exactly one target; None otherwise"""
     score: Floats | None = field(default=None, metadata=_BY_ROW)
-    """(found,) the score that was predicted for the item"""
-    shown: Shown | None = field(default=None, metadata=_PART)
-    """the items in the first places"""
+    """(matches,) the predicted score of the item"""
+    shown: Shown | None = field(default=None, metadata=_NESTED)
+    """the items at the top ranks"""
     stock: Stock | None = None
     """the items behind the numbers in `shown`"""
     wanted: Integers | None = field(default=None, metadata=_BY_TRUTH)
-    """(rows of the truth, as `truth.values`) the number of the item in `stock`"""
+    """(truth rows, like `truth.values`) the number of the item in `stock`"""
     met: Integers | None = field(default=None, metadata=_BY_ROW)
-    """(found,) how often training holds the item"""
+    """(matches,) how often the item appears in the training data"""
     unseen: Integers | None = field(default=None, metadata=_BY_LIST)
-    """(lists,) items of the catalogue that the user had not in training; None also where nobody
-    says what the catalogue is"""
+    """(lists,) the number of catalogue items that are not in the user's training data; None also if
+    there is no catalogue"""
     people: People | None = None
-    """the users"""
+    """the users behind the numbers in `owner`"""
     owner: Integers | None = field(default=None, metadata=_BY_LIST)
     """(lists,) the number of the user in `people`"""
 
 
-class Need(Generic[Part]):
-    """Something that a metric may need of judged lists beyond ranks: an attribute of them that is
-    an error where it is not there."""
+class Need(Generic[Field]):
+    """Something that a metric may need besides ranks: an attribute of judged lists that raises an
+    error if it is missing."""
 
-    def __init__(self, what: str, advice: str, find: Callable[[Extras], Part | None]) -> None:
+    def __init__(self, what: str, advice: str, find: Callable[[Extras], Field | None]) -> None:
         self.what, self.advice, self.find = what, advice, find
 
     @overload
     def __get__(self, lists: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, lists: Judged, owner: type) -> Part: ...
-    def __get__(self, lists: Judged | None, owner: type) -> Self | Part:
+    def __get__(self, lists: Judged, owner: type) -> Field: ...
+    def __get__(self, lists: Judged | None, owner: type) -> Self | Field:
         if lists is None:
             return self
-        found = self.find(lists.extras)
-        if found is None:
+        value = self.find(lists.extras)
+        if value is None:
             raise self.missing("this metric")
-        return found
+        return value
 
     def missing(self, who: str) -> MissingNeed:
-        """The error that says what somebody needs, and how to hand it over."""
-        found = f"{who} needs {self.what}, and there is nothing of the kind."
+        """Return the error that says what `who` needs, and how to provide it."""
+        found = f"{who} needs {self.what}, which the inputs do not provide."
         return MissingNeed(found, advice=self.advice)
 
 
@@ -130,39 +160,39 @@ _LOGITS = "evaluate rt.Logits(logits) with targets."
 
 @dataclass(frozen=True)
 class Judged:
-    """One row per judged item that was ranked, by list and rank; one entry per list.
+    """The judged items found in the lists (matches), sorted by list and rank, and facts per list.
 
-    Ids are gone: lists are numbers, items are rows of the truth. `relevant_from` is the threshold
-    under which these lists are looked at; `at_threshold` looks at the same ranks under another one.
+    There are no ids: lists are numbers, and items are rows of the truth. `relevant_from` is the
+    relevance threshold; `at_threshold` returns the same ranks with another threshold.
     """
 
     list: Integers = field(metadata=_BY_ROW)
-    """(found,) which list"""
+    """(matches,) the number of the list"""
     rank: Integers = field(metadata=_BY_ROW)
-    """(found,) from 1"""
+    """(matches,) the rank, from 1"""
     grade: Floats = field(metadata=_BY_ROW)
-    """(found,) what the truth says of the item"""
+    """(matches,) the grade of the item in the truth"""
     place: Integers = field(metadata=_BY_ROW)
-    """(found,) its position in the truth's own order, from 0"""
+    """(matches,) the position of the item in the truth of its list, from 0"""
     returned: Integers = field(metadata=_BY_LIST)
-    """(lists,) ranks that hold an item"""
-    truth: Ragged = field(metadata=_ANEW)
-    """(lists,) the grades of all judged items, in the truth's own order"""
+    """(lists,) the number of ranks that have an item"""
+    truth: Ragged = field(metadata=_REBUILT)
+    """(lists,) the grades of all judged items, in the order of the truth"""
     handed: Flags = field(metadata=_BY_LIST)
-    """(lists,) whether a list was handed over, even an empty one"""
+    """(lists,) whether the predictions contain the list, even if it is empty"""
     in_truth: Flags = field(metadata=_BY_LIST)
-    """(lists,) whether the truth says anything of the list, if only that an item was not judged"""
+    """(lists,) whether the truth has rows for the list, even if only of unjudged items"""
     relevant_from: float | None = None
     last: Integers | None = field(default=None, metadata=_BY_ROW)
-    """(found,) the last rank that a tied item may take (its first is `rank`); None unless ties are
-    averaged"""
+    """(matches,) the last rank that a tied item can take, `rank` being the first; None unless ties
+    are averaged"""
     taken: Integers | None = field(default=None, metadata=_BY_ROW)
-    """(found,) the rank by which a list that is ended holds the item; None unless ties are
-    averaged"""
-    extras: Extras = field(default=Extras(), metadata=_PART)
-    """what is known beyond ranks; metrics read it by the names below"""
+    """(matches,) the rank that decides whether the item stays if the list is cut; None unless ties
+    are averaged"""
+    extras: Extras = field(default=Extras(), metadata=_NESTED)
+    """what metrics may need besides ranks; they read it through the attributes below"""
     kept: Once = field(init=False, repr=False, default_factory=Once)
-    """what metrics share, see `once`"""
+    """a cache that metrics share, see `once`"""
 
     candidates = Need(
         "the rank of every relevant item among all candidates",
@@ -178,27 +208,29 @@ class Judged:
     )
     score = Need("the predicted score of every judged item", _SCORES, lambda extras: extras.score)
     shown = Need(
-        "the items in every place",
+        "the items at every rank",
         _ITEMS,
         lambda extras: None if extras.shown is None else extras.shown.items,
     )
     scored = Need(
-        "the score in every place",
+        "the score at every rank",
         _SCORES,
         lambda extras: None if extras.shown is None else extras.shown.scores,
     )
-    stock = Need("the items in every place", _ITEMS, lambda extras: extras.stock)
+    stock = Need("the items at every rank", _ITEMS, lambda extras: extras.stock)
     catalogue = Need(
-        "all items that could be shown",
+        "all items that could be recommended",
         "pass items=, or evaluate rt.Scores(scores).",
         lambda extras: None if extras.stock is None else extras.stock.catalogue,
     )
     wanted = Need("the items of the truth", _ITEMS, lambda extras: extras.wanted)
     met = Need(
-        "how often training held each item", "pass train= as a table.", lambda extras: extras.met
+        "how often each item appears in the training data",
+        "pass train= as a table.",
+        lambda extras: extras.met,
     )
     unseen = Need(
-        "the number of items that each user had not in training",
+        "the number of items that are not in each user's training data",
         "pass train= or items=, or evaluate rt.Scores(scores).",
         lambda extras: extras.unseen,
     )
@@ -206,12 +238,12 @@ class Judged:
     owner = Need("the users of the lists", _ITEMS, lambda extras: extras.owner)
 
     def at_threshold(self, relevant_from: float | None) -> Judged:
-        """The same ranks, with other grades counting as relevant."""
+        """Return the same ranks under another relevance threshold."""
         same = relevant_from == self.relevant_from
         return self if same else replace(self, relevant_from=relevant_from)
 
     def only(self, lists: Integers) -> Judged:
-        """Some of the lists, numbered anew; they must ascend."""
+        """Return some of the lists, renumbered; `lists` must ascend."""
         number = np.full(self.size, -1)
         number[lists] = np.arange(len(lists))
         rows = np.flatnonzero(number[self.list] >= 0)
@@ -219,33 +251,38 @@ class Judged:
         ends = np.cumsum(lengths)
         shift = self.truth.offsets[lists] - (ends - lengths)
         truth = np.arange(int(lengths.sum())) + np.repeat(shift, lengths)
-        return self._some(_Chosen(lists, rows, truth), number[self.list[rows]], np.append(0, ends))
+        return self._choose(
+            _Chosen(lists, rows, truth), number[self.list[rows]], np.append(0, ends)
+        )
 
     def block(self, first: int, last: int) -> Judged:
-        """Lists that follow one another, numbered anew; nothing is copied that is large."""
+        """Return a range of lists, renumbered, without copying large arrays."""
         rows = slice(*np.searchsorted(self.list, (first, last)))
         offsets = self.truth.offsets[first : last + 1]
         chosen = _Chosen(slice(first, last), rows, slice(offsets[0], offsets[-1]))
-        return self._some(chosen, self.list[rows] - first, offsets - offsets[0])
+        return self._choose(chosen, self.list[rows] - first, offsets - offsets[0])
 
-    def _some(self, chosen: _Chosen, number: Integers, ends: Integers) -> Judged:
+    def _choose(self, chosen: _Chosen, number: Integers, ends: Integers) -> Judged:
         truth = Ragged(ends, self.truth.values[chosen.truth])
-        return replace(self, **{**_entries(self, chosen), "list": number, "truth": truth})
+        return replace(self, **{**_choose_entries(self, chosen), "list": number, "truth": truth})
 
     def of_rows(self, rows: Integers) -> Judged:
-        """The same lists with some of the found items only."""
-        every = slice(None)
-        return replace(self, **{**_entries(self, _Chosen(every, rows, every)), "truth": self.truth})
+        """Return the same lists with some of the matches only."""
+        everything = slice(None)
+        return replace(
+            self,
+            **{**_choose_entries(self, _Chosen(everything, rows, everything)), "truth": self.truth},
+        )
 
-    def ended(self, end: int) -> Judged:
-        """The same lists, ended at a rank."""
+    def end_at(self, end: int) -> Judged:
+        """Return the same lists, cut at a rank."""
         inside = np.flatnonzero((self.rank if self.taken is None else self.taken) <= end)
-        found = self.of_rows(inside)
-        last = None if found.last is None else np.minimum(found.last, end)
-        return replace(found, returned=np.minimum(self.returned, end), last=last)
+        matches = self.of_rows(inside)
+        last = None if matches.last is None else np.minimum(matches.last, end)
+        return replace(matches, returned=np.minimum(self.returned, end), last=last)
 
     def showing(self, end: int, others: Sequence[int] = ()) -> Judged:
-        """The same lists, with the items of so many places only; others look at other cutoffs."""
+        """Return the same lists with shown items cut at `end` ranks; `others` are other cutoffs."""
         if self.extras.shown is None:
             return self
         shown = self.extras.shown.first(end, others, self.kept)
@@ -253,81 +290,89 @@ class Judged:
 
     @property
     def size(self) -> int:
-        """How many lists there are."""
+        """The number of lists."""
         return len(self.returned)
 
     @property
     def bytes(self) -> int:
-        """How much memory the arrays take."""
+        """The memory of all arrays."""
         return sum(array.nbytes for array in _arrays(self))
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What must be alike for lists to be joined: which parts there are, and of what."""
-        known, single = self.extras, self.extras.single
-        parts = (known.candidates, known.score, known.shown, known.wanted, known.met, known.unseen)
+        """What must be equal for lists to be joined: which fields they have, and of which kind."""
+        extras, single = self.extras, self.extras.single
+        optional = (
+            extras.candidates,
+            extras.score,
+            extras.shown,
+            extras.wanted,
+            extras.met,
+            extras.unseen,
+            extras.shown and extras.shown.tied,
+        )
         return (
             self.relevant_from,
             self.last is None,
-            *(part is None for part in parts),
+            *(value is None for value in optional),
             single and (single.classes, single.loss is None, single.chances is None),
-            id(known.stock),
-            id(known.people),
+            id(extras.stock),
+            id(extras.people),
         )
 
     def is_relevant(self, grades: Floats) -> Flags:
-        """Which grades are relevant."""
+        """Flag the relevant grades."""
         return is_relevant(grades, self.relevant_from)
 
     @cached_property
     def where(self) -> Integers:
-        """(found,) the row of the truth that was found."""
+        """(matches,) the row of the truth."""
         return self.truth.offsets[self.list] + self.place
 
     @cached_property
     def item(self) -> Integers:
-        """(found,) the number of the item in `stock`."""
+        """(matches,) the number of the item in `stock`."""
         return self.wanted[self.where]
 
     @property
     def places(self) -> Places:
-        """The items in the first places, for what is found for all cutoffs at once."""
+        """The items at the top ranks, for values that are computed for all cutoffs at once."""
         shown = self.extras.shown or Shown(np.zeros((self.size, 0), np.int64))
         return shown.upto or up_to(shown.items, shown.items.shape[1], (), self.kept)
 
     @cached_property
     def length(self) -> Floats:
-        """(lists,) places that show an item."""
+        """(lists,) the number of ranks with a shown item."""
         return self.places.each("lengths", lengths)
 
     @cached_property
     def hit(self) -> Flags:
-        """(found,) whether the item is relevant."""
+        """(matches,) whether the item is relevant."""
         return self.is_relevant(self.grade)
 
     @cached_property
     def relevant(self) -> Floats:
-        """(lists,) relevant items in the truth."""
+        """(lists,) the number of relevant items in the truth."""
         if self.always_relevant:
             return self.truth.lengths.astype(np.float64)
-        return totals(
+        return sum_by_group(
             self.truth.rows(), self.size, self.is_relevant(self.truth.values).astype(float)
         )
 
     @cached_property
     def always_relevant(self) -> bool:
-        """Whether every row of the truth is relevant, as in most recommender data."""
+        """Whether every row of the truth is relevant, as in most recommendation data."""
         return bool(self.is_relevant(self.truth.values).all())
 
     @cached_property
     def judged(self) -> Floats:
-        """(lists,) rows in the truth, relevant or not."""
+        """(lists,) the number of rows in the truth, relevant or not."""
         return self.truth.lengths.astype(np.float64)
 
     @cached_property
     def nth(self) -> Integers:
-        """(found,) how many hits the list has up to this rank."""
-        return running(self.hit, self.list)
+        """(matches,) the number of hits in the list up to this rank."""
+        return running_count(self.hit, self.list)
 
     @cached_property
     def first(self) -> Floats:
@@ -339,34 +384,34 @@ class Judged:
         best[lists[starts]] = ranks[starts]
         return best
 
-    def once(self, name: Hashable, compute: Callable[[], Kept]) -> Kept:
-        """Something that several metrics or cutoffs share, computed once."""
+    def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
+        """Compute a value that several metrics or cutoffs share, once."""
         return self.kept(name, compute)
 
     def within(self, k: int | None) -> tuple[Integers | slice, Integers]:
-        """The rows with a rank up to the cutoff, and their lists."""
+        """Return the matches up to the cutoff, and their lists."""
         if k is None:
             return slice(None), self.list
         rows = self.once(("rows", k), lambda: np.flatnonzero(self.rank <= k))
         return rows, self.once(("lists", k), lambda: self.list[rows])
 
     def total(self, values: Floats, upto: int | None = None) -> Floats:
-        """(lists,) the sum of a value per row, over the ranks up to the cutoff, best rank first."""
+        """Sum a value over the matches of each list up to the cutoff, best rank first."""
         rows, lists = self.within(upto)
-        return totals(lists, self.size, values[rows])
+        return sum_by_group(lists, self.size, values[rows])
 
     def hits(self, k: int | None) -> Floats:
-        """(lists,) relevant items up to the cutoff; where ties are averaged, their mean number."""
+        """Count the hits of each list up to the cutoff; their mean number if ties are averaged."""
         rows, lists = self.within(k)
         if self.last is not None:
             return self.once(("hits", k), lambda: self.total(self.hit * self.chance(k), upto=k))
         if self.always_relevant:
-            return self.once(("hits", k), lambda: totals(lists, self.size))
-        return self.once(("hits", k), lambda: totals(lists[self.hit[rows]], self.size))
+            return self.once(("hits", k), lambda: sum_by_group(lists, self.size))
+        return self.once(("hits", k), lambda: sum_by_group(lists[self.hit[rows]], self.size))
 
     def chance(self, k: int | None) -> Floats:
-        """(found,) how likely the item stands up to the cutoff, if every order of equals is as
-        likely as any other."""
+        """Return the probability that each match is within the cutoff, if all orders of tied items
+        are equally likely."""
         if k is None:
             return np.ones(len(self.rank))
         if self.last is None:
@@ -375,20 +420,20 @@ class Judged:
         return inside / (self.last - self.rank + 1)
 
     def returned_upto(self, k: int | None) -> Floats:
-        """(lists,) ranks up to the cutoff that hold an item."""
+        """Count the ranks of each list up to the cutoff that have an item."""
         return (self.returned if k is None else np.minimum(self.returned, k)).astype(np.float64)
 
     def reachable(self, k: int | None) -> Floats:
-        """(lists,) relevant items that fit the cutoff."""
+        """Count the relevant items of each list that fit into the cutoff."""
         return self.relevant if k is None else np.minimum(self.relevant, k)
 
     def reachable_returned(self, k: int | None) -> Floats:
-        """(lists,) relevant items that fit the cutoff and the list."""
+        """Count the relevant items of each list that fit into the cutoff and the list."""
         return np.minimum(self.relevant, self.returned_upto(k))
 
     @cached_property
     def best(self) -> Ragged:
-        """(lists,) the truth's grades, highest first."""
+        """(lists,) the grades in the truth, highest first."""
         values = self.truth.values
         if len(values) and values.min() != values.max():
             order = np.lexsort((-values, self.truth.rows()))
@@ -402,83 +447,83 @@ NEEDS_OF_LISTS: dict[str, Need[Any]] = {
     "chances": Judged.chances, "logits": Judged.loss, "shown": Judged.shown,
     "catalogue": Judged.catalogue, "wanted": Judged.wanted, "people": Judged.people,
 }  # fmt: skip
-"""What metrics may need beyond ranks, by the names in which they say so."""
+"""What metrics may need besides ranks, by the name under which they declare it."""
 
 
 class _Chosen(NamedTuple):
-    """Which lists are chosen, which rows are theirs, and which rows of the truth."""
+    """The chosen lists, with their matches and their rows of the truth."""
 
-    lists: Some
-    rows: Some
-    truth: Some
+    lists: Choice
+    rows: Choice
+    truth: Choice
 
 
-def _entries(value: Any, chosen: _Chosen) -> dict[str, Any]:
-    """The fields of a value that change where some lists are chosen."""
+def _choose_entries(value: Any, chosen: _Chosen) -> dict[str, Any]:
+    """Return the fields of a value, restricted to the chosen lists."""
 
-    def some(column: Any, entries: str) -> Any:
-        if column is None or entries == "made anew":
+    def choose(column: Any, entries: str) -> Any:
+        if column is None or entries == "rebuilt":
             return None
-        if entries == "of a part":
-            return replace(column, **_entries(column, chosen))
-        which = getattr(chosen, entries)
-        return column.of(which) if isinstance(column, Chances) else column[which]
+        if entries == "nested":
+            return replace(column, **_choose_entries(column, chosen))
+        chosen_entries = getattr(chosen, entries)
+        return column.of(chosen_entries) if isinstance(column, Chances) else column[chosen_entries]
 
-    marked = {one.name: one.metadata["entries"] for one in fields(value) if one.metadata}
-    return {name: some(getattr(value, name), entries) for name, entries in marked.items()}
+    kinds = {f.name: f.metadata["entries"] for f in fields(value) if f.metadata}
+    return {name: choose(getattr(value, name), entries) for name, entries in kinds.items()}
 
 
 def _arrays(value: object) -> Iterator[NDArray[Any]]:
-    """The arrays of a value and of its parts; items and users belong to others, too."""
+    """Yield the arrays of a value and its fields, except items and users, which are shared."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, (Judged, Extras, Single, Shown, Ragged, Chances)):
-        names = value._fields if isinstance(value, tuple) else [one.name for one in fields(value)]
+        names = value._fields if isinstance(value, tuple) else [f.name for f in fields(value)]
         for name in names:
             yield from _arrays(getattr(value, name))
 
 
 def join(parts: Sequence[Judged]) -> Judged:
-    """The lists of several judged values, one behind the other.
+    """Concatenate the lists of several judged values.
 
-    They must have been judged alike: the numbers of items and users mean the same only where these
-    are the same objects.
+    They must have been judged in the same way. Numbers of items and users mean the same only if the
+    stock and the people are the same objects.
     """
     if not parts:
-        raise ValueError("there are no lists to be joined")
-    before = accumulate((part.size for part in parts), initial=0)
-    number = [part.list + first for part, first in zip(parts, before, strict=False)]
+        raise ValueError("there are no lists to join")
+    offsets = accumulate((part.size for part in parts), initial=0)
+    numbers = [part.list + offset for part, offset in zip(parts, offsets, strict=False)]
     lengths = np.concatenate([part.truth.lengths for part in parts])
     values = np.concatenate([part.truth.values for part in parts])
     truth = Ragged(np.append(0, np.cumsum(lengths)), values)
-    own = {"list": np.concatenate(number), "truth": truth}
-    return replace(parts[0], **{**_joined(parts), **own})
+    joined = {"list": np.concatenate(numbers), "truth": truth}
+    return replace(parts[0], **{**_join_fields(parts), **joined})
 
 
-def _joined(values: Sequence[Any]) -> dict[str, Any]:
-    """The fields of a value that is made of several: entries stand one behind the other."""
+def _join_fields(values: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of several values, with their entries concatenated."""
 
-    def all_of(name: str, entries: str | None) -> Any:
+    def join_field(name: str, entries: str | None) -> Any:
         columns = [getattr(value, name) for value in values]
         first = columns[0]
-        if entries == "made anew" or all(column is None for column in columns):
+        if entries == "rebuilt" or all(column is None for column in columns):
             return None
-        if any(column is None for column in columns) or not (entries or _same(columns)):
+        if any(column is None for column in columns) or not (entries or _are_same(columns)):
             raise ValueError(f"lists cannot be joined: they differ in {name}")
         if entries is None:
             return first
-        if entries == "of a part":
-            return replace(first, **_joined(columns))
+        if entries == "nested":
+            return replace(first, **_join_fields(columns))
         if isinstance(first, Chances):
             return Chances(*map(np.concatenate, zip(*columns, strict=True)))
         return np.concatenate(columns)
 
-    known = {one.name: one.metadata.get("entries") for one in fields(values[0]) if one.init}
-    return {name: all_of(name, entries) for name, entries in known.items()}
+    kinds = {f.name: f.metadata.get("entries") for f in fields(values[0]) if f.init}
+    return {name: join_field(name, entries) for name, entries in kinds.items()}
 
 
-def _same(values: Sequence[Any]) -> bool:
-    """Whether all are one object, or equal numbers."""
+def _are_same(values: Sequence[Any]) -> bool:
+    """Whether all values are the same object, or equal numbers."""
     first = values[0]
-    plain = isinstance(first, int | float)
-    return all(value is first or (plain and value == first) for value in values)
+    is_number = isinstance(first, int | float)
+    return all(value is first or (is_number and value == first) for value in values)

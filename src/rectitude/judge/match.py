@@ -1,8 +1,8 @@
-"""Find the truth's items in the lists, count what stands before each of them, and rank them.
+"""Find the truth's items in the lists, and rank them by counting the items that come before them.
 
-"Rank the truth, not the catalogue": a list is never sorted. For each judged item that was found we
-count the items with a higher score and with an equal one. Ranks follow from these integers and the
-tie rule (`ranks`). The compiled passes stand at the end; `join` is their twin in NumPy.
+We rank the truth, not the catalogue: a list is never sorted. For each judged item in a list we
+count the items with a higher score and those with an equal score. These counts and the tie rule
+determine the rank (see `ranks`). The compiled code is at the end; `join` is its twin in NumPy.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Grouped, Integers, Pieces, run_starts
-from rectitude.data.ids import looked_up
-from rectitude.kernels import HASH, frozen, kernel, repay
-from rectitude.parallel import Once, in_blocks, together
+from rectitude.data.ids import look_up
+from rectitude.kernels import HASH, freeze, kernel, should_compile
+from rectitude.parallel import Once, in_blocks, run_tasks
 
 SORT_FROM_HITS = 64
 _MANY_ROWS = 1_000_000
@@ -26,10 +26,10 @@ _MANY_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The lists as they will be matched: items by place, and what orders them.
+    """The lists to match: their items by position, and the columns that order them.
 
-    `key` sorts descending; without it the places are the order. `sequence` numbers the items by id,
-    for tie rules that go by id.
+    `key` sorts descending; without it, the positions are the order. `sequence` numbers the items by
+    id, for tie rules that sort by id.
     """
 
     lists: Grouped
@@ -40,21 +40,26 @@ class Ranking:
 
     @property
     def numbered(self) -> Numbered:
-        """The number of the item in each place, and a place of each item."""
-        return self.kept("numbered", lambda: numbered(self.items.whole))
+        """The number of the item at each position, and one position of each item."""
+        return self.kept("numbered", lambda: number_codes(self.items.whole))
 
-    def keep(self, lists: Integers, where: Integers) -> Ranking:
-        """Only these places."""
+    def keep(self, lists: Integers, positions: Integers) -> Ranking:
+        """Keep only these positions."""
 
-        def kept(column: Pieces | None) -> Pieces | None:
-            return None if column is None else Pieces(column.whole[where])
+        def keep_column(column: Pieces | None) -> Pieces | None:
+            return None if column is None else Pieces(column.whole[positions])
 
-        items = Pieces(self.items.whole[where])
-        return Ranking(self.lists.keep(lists, where), items, kept(self.key), kept(self.sequence))
+        items = Pieces(self.items.whole[positions])
+        return Ranking(
+            self.lists.keep(lists, positions),
+            items,
+            keep_column(self.key),
+            keep_column(self.sequence),
+        )
 
 
 class Stretch(NamedTuple):
-    """Lists whose rows stand in one contiguous part of every column."""
+    """Lists whose rows are in the same contiguous chunk of every column."""
 
     numbers: Integers
     start: Integers
@@ -63,35 +68,35 @@ class Stretch(NamedTuple):
 
 
 def stretches(lists: Grouped, columns: Sequence[Pieces]) -> list[Stretch]:
-    """The lists by the part of the columns that holds them; lists that span parts are copied
-    together."""
+    """Group the lists by the chunk that contains them; lists that span chunks are copied."""
     if any(not np.array_equal(column.bounds, columns[0].bounds) for column in columns):
         columns = [Pieces(column.whole) for column in columns]
     bounds = columns[0].bounds
     first = np.searchsorted(bounds, lists.start, side="right") - 1
     last = np.searchsorted(bounds, lists.start + lists.length, side="left") - 1
-    some = lists.length > 0
-    inside = np.flatnonzero(some & (first == last))
+    has_rows = lists.length > 0
+    inside = np.flatnonzero(has_rows & (first == last))
     inside = inside[np.argsort(first[inside], kind="stable")]
     cuts = np.searchsorted(first[inside], np.arange(len(bounds)))
-    found = []
-    for part in range(len(bounds) - 1):
-        mine = inside[cuts[part] : cuts[part + 1]]
-        if len(mine):
-            start = lists.start[mine] - bounds[part]
-            found.append(Stretch(mine, start, lists.length[mine], [c.parts[part] for c in columns]))
-    across = np.flatnonzero(some & (first != last))
+    result = []
+    for chunk in range(len(bounds) - 1):
+        members = inside[cuts[chunk] : cuts[chunk + 1]]
+        if len(members):
+            start = lists.start[members] - bounds[chunk]
+            chunks = [column.parts[chunk] for column in columns]
+            result.append(Stretch(members, start, lists.length[members], chunks))
+    across = np.flatnonzero(has_rows & (first != last))
     if len(across):
         across = across[np.argsort(lists.start[across])]
         spans = Grouped(lists.start[across], lists.length[across])
         copied = [column.take(spans.expand()[1]) for column in columns]
-        found.append(Stretch(across, np.cumsum(spans.length) - spans.length, spans.length, copied))
-    return found
+        result.append(Stretch(across, np.cumsum(spans.length) - spans.length, spans.length, copied))
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """One row per judged item that was found, by list, best score first."""
+    """One row per judged item in a list, sorted by list, best score first."""
 
     list: Integers
     truth: Integers
@@ -102,29 +107,29 @@ class Matches:
 
 
 def match(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, Integers]:
-    """The matches, and how many items of each list occur in it before. `truth` must be packed."""
-    if repay(len(ranking.items)):
+    """Return the matches, and the number of repeated items per list. `truth` must be packed."""
+    if should_compile(len(ranking.items)):
         return _match_compiled(ranking, truth, wanted)
     return join(ranking, truth, wanted), repeats(ranking.lists, ranking.items)
 
 
 def repeats(lists: Grouped, items: Pieces) -> Integers:
-    """How many items of each list occur in it before."""
-    none = np.zeros(len(lists.start), np.int64)
-    if len(items) < _MANY_ROWS and _ascend(lists, items.whole):
-        return none
-    if repay(len(items)):
-        nothing = Grouped(np.zeros_like(lists.start), np.zeros_like(lists.length))
-        return _match_compiled(Ranking(lists, items, None), nothing, np.empty(0, np.int64))[1]
-    numbers, where = lists.expand()
-    codes, span = _small_codes(items.whole[where])
+    """Count the repeated items of each list."""
+    zeros = np.zeros(len(lists.start), np.int64)
+    if len(items) < _MANY_ROWS and _all_ascend(lists, items.whole):
+        return zeros
+    if should_compile(len(items)):
+        no_truth = Grouped(np.zeros_like(lists.start), np.zeros_like(lists.length))
+        return _match_compiled(Ranking(lists, items, None), no_truth, np.empty(0, np.int64))[1]
+    numbers, positions = lists.expand()
+    codes, span = _shrink_codes(items.whole[positions])
     pairs = np.sort(numbers * span + codes)
-    again = pairs[1:][pairs[1:] == pairs[:-1]] // span
-    return np.bincount(again, minlength=len(none))
+    repeated = pairs[1:][pairs[1:] == pairs[:-1]] // span
+    return np.bincount(repeated, minlength=len(zeros))
 
 
-def _ascend(lists: Grouped, items: Integers) -> bool:
-    """Whether the items of every list ascend, so that none occurs twice."""
+def _all_ascend(lists: Grouped, items: Integers) -> bool:
+    """Whether the items of every list ascend, so that no item is repeated."""
     if not len(items):
         return True
     rises = np.append(items[1:] > items[:-1], True)
@@ -135,40 +140,47 @@ def _ascend(lists: Grouped, items: Integers) -> bool:
 def _match_compiled(ranking: Ranking, truth: Grouped, wanted: Integers) -> tuple[Matches, Integers]:
     find = kernel(match_kernel)
     size = len(wanted)
-    at, position, above, tied, before = np.zeros((5, size), np.int32 if size < 2**31 else np.int64)
-    found, repeated = np.zeros((2, len(ranking.lists.start)), np.int64)
-    equals = np.zeros(len(found), np.uint8)
+    truth_rows, position, above, tied, before = np.zeros(
+        (5, size), np.int32 if size < 2**31 else np.int64
+    )
+    match_counts, repeated = np.zeros((2, len(ranking.lists.start)), np.int64)
+    has_ties = np.zeros(len(match_counts), np.uint8)
     columns = {"items": ranking.items, "key": ranking.key, "sequence": ranking.sequence}
-    given = {name: column for name, column in columns.items() if column is not None}
-    fixed = (frozen(np.append(truth.start, size)), frozen(wanted))
+    present = {name: column for name, column in columns.items() if column is not None}
+    truth_arrays = (freeze(np.append(truth.start, size)), freeze(wanted))
 
     def work(stretch: Stretch, first: int, last: int) -> None:
-        own = dict(zip(given, stretch.columns, strict=True))
-        key, sequence = own.get("key", _NO_KEY), own.get("sequence", _NO_SEQUENCE)
+        chunk = dict(zip(present, stretch.columns, strict=True))
+        key, sequence = chunk.get("key", _NO_KEY), chunk.get("sequence", _NO_SEQUENCE)
         longest = int(stretch.length[first:last].max(initial=1))
-        # Few collisions while the table fits the fastest cache; no more than needed beyond.
-        room = 8 if longest <= 512 else 2
-        table = np.zeros(1 << (room * longest - 1).bit_length(), np.uint64)
+        # While the table fits into the fastest cache, make it large to avoid collisions.
+        slots_per_item = 8 if longest <= 512 else 2
+        table = np.zeros(1 << (slots_per_item * longest - 1).bit_length(), np.uint64)
         find(
-            first, last, *map(frozen, stretch[:3]), frozen(own["items"]),
-            frozen(key), "key" in own, frozen(sequence), "sequence" in own,
-            *fixed, table, at, position, above, tied, before, found, equals, repeated,
+            first, last, *map(freeze, stretch[:3]), freeze(chunk["items"]),
+            freeze(key), "key" in chunk, freeze(sequence), "sequence" in chunk,
+            *truth_arrays, table, truth_rows, position, above, tied, before,
+            match_counts, has_ties, repeated,
         )  # fmt: skip
 
-    share(stretches(ranking.lists, list(given.values())), work)
-    return _compact(truth, found, bool(equals.any()), at, position, above, tied, before), repeated
+    share(stretches(ranking.lists, list(present.values())), work)
+    return _compact(
+        truth, match_counts, bool(has_ties.any()), truth_rows, position, above, tied, before
+    ), repeated
 
 
-def _compact(truth: Grouped, found: Integers, ties: bool, *written: NDArray[Any]) -> Matches:
-    """The rows that the kernel wrote, without the room it left."""
+def _compact(truth: Grouped, match_counts: Integers, ties: bool, *written: NDArray[Any]) -> Matches:
+    """Move the rows that the kernel wrote together, without the gaps between them."""
     move = kernel(compact_kernel)
-    ends = np.cumsum(found)
+    ends = np.cumsum(match_counts)
     rows = np.zeros((6, int(ends[-1]) if len(ends) else 0), np.int64)
     rows[4].fill(1)
-    kept = 5 if ties else 3
+    columns = 5 if ties else 3
     in_blocks(
-        lambda a, b: move(a, b, truth.start, found, ends - found, rows, kept, *written),
-        len(found),
+        lambda a, b: move(
+            a, b, truth.start, match_counts, ends - match_counts, rows, columns, *written
+        ),
+        len(match_counts),
     )
     return Matches(*rows)
 
@@ -185,33 +197,37 @@ def share(
         for s in stretches
         for a in range(0, len(s.numbers), step)
     ]
-    together([partial(work, *block) for block in blocks])
+    run_tasks([partial(work, *block) for block in blocks])
 
 
 def join(ranking: Ranking, truth: Grouped, wanted: Integers) -> Matches:
-    """The matches by sorting, one for every occurrence of an item: the kernel's twin."""
-    lists, where = ranking.lists.expand()
+    """Find the matches by sorting, one per occurrence of an item; the twin of the kernel."""
+    lists, positions = ranking.lists.expand()
     numbers = np.repeat(np.arange(len(truth.length)), truth.length)
-    codes, span = _small_codes(np.concatenate((ranking.items.whole[where], wanted)))
-    pairs, sought = lists * span + codes[: len(where)], numbers * span + codes[len(where) :]
+    codes, span = _shrink_codes(np.concatenate((ranking.items.whole[positions], wanted)))
+    pairs, sought = lists * span + codes[: len(positions)], numbers * span + codes[len(positions) :]
     by_pair = np.argsort(sought, kind="stable")
     ordered = sought[by_pair]
     low = np.searchsorted(ordered, pairs, side="left")
-    hit = (
+    matched = (
         np.flatnonzero(ordered[np.minimum(low, len(ordered) - 1)] == pairs) if len(ordered) else low
     )
-    times = np.searchsorted(ordered, pairs[hit], side="right") - low[hit]
-    found = np.repeat(hit, times)
-    rows = by_pair[np.arange(len(found)) + np.repeat(low[hit] - np.cumsum(times) + times, times)]
-    position = where - ranking.lists.start[lists]
-    above, tied, before = _standings(ranking, lists, where, position)
-    order = np.lexsort((rows, position[found], above[found], lists[found]))
-    f = found[order]
-    return Matches(lists[f], rows[order], position[f], above[f], tied[f], before[f])
+    times = np.searchsorted(ordered, pairs[matched], side="right") - low[matched]
+    occurrence = np.repeat(matched, times)
+    rows = by_pair[
+        np.arange(len(occurrence)) + np.repeat(low[matched] - np.cumsum(times) + times, times)
+    ]
+    position = positions - ranking.lists.start[lists]
+    above, tied, before = _count_standings(ranking, lists, positions, position)
+    order = np.lexsort((rows, position[occurrence], above[occurrence], lists[occurrence]))
+    chosen = occurrence[order]
+    return Matches(
+        lists[chosen], rows[order], position[chosen], above[chosen], tied[chosen], before[chosen]
+    )
 
 
-def _small_codes(codes: Integers) -> tuple[Integers, int]:
-    """Codes from 0 on that are equal where these are, and a number above them all."""
+def _shrink_codes(codes: Integers) -> tuple[Integers, int]:
+    """Renumber codes starting at 0; also return a number above all of them."""
     if not len(codes):
         return codes, 1
     low, high = int(codes.min()), int(codes.max())
@@ -221,19 +237,19 @@ def _small_codes(codes: Integers) -> tuple[Integers, int]:
     return codes - low, high - low + 1
 
 
-def _standings(
-    ranking: Ranking, lists: Integers, where: Integers, position: Integers
+def _count_standings(
+    ranking: Ranking, lists: Integers, rows: Integers, position_in_list: Integers
 ) -> tuple[Integers, Integers, Integers]:
-    """For each place: how many items score higher, how many equal, and how many of those come
-    before."""
+    """Count, for each row, the items with a higher score, the items with the same score, and
+    those of the latter that come before."""
     if ranking.key is None:
-        return position, np.ones_like(position), np.zeros_like(position)
-    key = ranking.key.whole[where]
+        return position_in_list, np.ones_like(position_in_list), np.zeros_like(position_in_list)
+    key = ranking.key.whole[rows]
     same = lists[1:] == lists[:-1]
     if ranking.sequence is None and not np.any(same & (key[1:] > key[:-1])):
-        order = np.arange(len(where))
+        order = np.arange(len(rows))
     else:
-        sequence = position if ranking.sequence is None else ranking.sequence.whole[where]
+        sequence = position_in_list if ranking.sequence is None else ranking.sequence.whole[rows]
         order = np.lexsort((sequence, -key, lists))
     ordered_key = key[order]
     new = np.ones(len(order), bool)
@@ -249,9 +265,10 @@ def _standings(
     return above, tied, before
 
 
-def repeat_flags(lists: Integers, items: Integers, preference: NDArray[Any]) -> Flags:
-    """Which rows hold an item that their list holds already in a row of lower preference number."""
-    order = np.lexsort((preference, items, lists))
+def repeat_flags(lists: Integers, items: Integers, priority: NDArray[Any]) -> Flags:
+    """Flag rows that repeat an item of their list, except the row with the lowest `priority`: lower
+    values come first."""
+    order = np.lexsort((priority, items, lists))
     same = np.zeros(len(order), bool)
     same[1:] = (lists[order][1:] == lists[order][:-1]) & (items[order][1:] == items[order][:-1])
     flags = np.empty(len(order), bool)
@@ -259,90 +276,96 @@ def repeat_flags(lists: Integers, items: Integers, preference: NDArray[Any]) -> 
     return flags
 
 
-def ranks(matches: Matches, grades: Floats, rule: str) -> Integers:
-    """The rank of each match under a tie rule; `grades` are those of the matched truth rows.
+SortKeys = Callable[[Integers], Integers]
+"""Returns numbers that sort like the item ids of some matches, given by their indexes."""
 
-    Under `pessimistic` and `optimistic` the items of a tie stand in the order of their grades,
-    items that the truth does not judge lowest of all, and equal grades in the order of the truth;
-    neither depends on ids or on the order of the predictions. Under `average` every item of a tie
-    has the first of its ranks. Under the other rules the items that come before were counted when
-    matching.
+
+def ranks(matches: Matches, grades: Floats, rule: str, ids: SortKeys) -> Integers:
+    """Return the rank of each match under a tie rule; `grades` are those of the matched truth rows.
+
+    Under `pessimistic` and `optimistic`, tied items are sorted by grade, and by id if their grades
+    are equal, too. Unjudged items have the lowest grade. Under `average`, every tied item gets the
+    first rank of the tie. None of this depends on the order of rows or columns. For the other
+    rules, the tied items that come before were counted during matching.
     """
     if rule in ("given", "item_ascending", "item_descending"):
         return matches.above + matches.before + 1
     rank = matches.above + 1
     tied = np.flatnonzero(matches.tied > 1)
     if len(tied) and rule != "average":
-        rank[tied] = _by_grade(matches, grades, tied, best_first=rule == "optimistic")
+        rank[tied] = _rank_by_grade(matches, grades, tied, ids(tied), rule == "optimistic")
     return rank
 
 
-def _by_grade(matches: Matches, grades: Floats, rows: Integers, best_first: bool) -> Integers:
-    """Ranks inside ties. A truth row repeated for one position shares its rank."""
+def _rank_by_grade(
+    matches: Matches, grades: Floats, rows: Integers, ids: Integers, best_first: bool
+) -> Integers:
+    """Rank tied items by grade, then id. Repeated truth rows of one position share its rank."""
     spot = np.stack((matches.list[rows], matches.above[rows], matches.position[rows]), axis=1)
     spots, inverse = np.unique(spot, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    best, place = np.full(len(spots), -np.inf), np.full(len(spots), np.iinfo(np.int64).max)
+    best, item = np.full(len(spots), -np.inf), np.empty(len(spots), np.int64)
     np.maximum.at(best, inverse, grades[rows])
-    np.minimum.at(place, inverse, matches.truth[rows])
-    order = np.lexsort((place, -best if best_first else best, spots[:, 1], spots[:, 0]))
+    item[inverse] = ids
+    order = np.lexsort((item, -best if best_first else best, spots[:, 1], spots[:, 0]))
     ordered = spots[order]
     new = np.ones(len(order), bool)
     new[1:] = np.any(ordered[1:, :2] != ordered[:-1, :2], axis=1)
     starts = np.flatnonzero(new)
     sizes = np.diff(np.append(starts, len(order)))
-    nth = np.arange(len(order)) - np.repeat(starts, sizes)
+    index = np.arange(len(order)) - np.repeat(starts, sizes)
     tied = np.empty(len(spots), np.int64)
     tied[inverse] = matches.tied[rows]
-    ahead = 0 if best_first else tied[order] - np.repeat(sizes, sizes)
+    unjudged_ahead = 0 if best_first else tied[order] - np.repeat(sizes, sizes)
     rank = np.empty(len(spots), np.int64)
-    rank[order] = ordered[:, 1] + ahead + nth + 1
+    rank[order] = ordered[:, 1] + unjudged_ahead + index + 1
     return rank[inverse]
 
 
-def undecided(matches: Matches, grades: Floats, relevant: Flags) -> Integers:
-    """The lists in which the order among equals changes the rank of a relevant or graded item."""
+def find_undecided(matches: Matches, grades: Floats, relevant: Flags, ids: SortKeys) -> Integers:
+    """Return the lists in which the order of tied items changes the rank of a relevant or graded
+    item."""
     if not np.any(matches.tied > 1):
         return np.empty(0, np.int64)
-    worst = ranks(matches, grades, "pessimistic")
-    best = ranks(matches, grades, "optimistic")
+    worst = ranks(matches, grades, "pessimistic", ids)
+    best = ranks(matches, grades, "optimistic", ids)
     moved: Integers = matches.list[(worst != best) & (relevant | (grades > 0))]
     return moved[run_starts(moved)]
 
 
 _BLOCK = 1 << 18
-_SPARE = 1024
-"""A table of all codes up to the highest may have so many entries more than there are rows."""
+_EXTRA_ENTRIES = 1024
+"""A lookup table of all codes may always have this many entries, however few rows there are."""
 
 
 class Numbered(NamedTuple):
-    """Codes as numbers from 0 on, in the order of the codes."""
+    """Codes renumbered starting at 0, in the order of the codes."""
 
     number: Integers
-    """(rows,)"""
+    """(rows,) the number of the code"""
     row: Integers
-    """(different codes,) a row that holds the code"""
+    """(distinct codes,) a row with the code"""
 
 
-def numbered(codes: NDArray[Any]) -> Numbered:
-    """The number of each code. Codes that lie close together take no sorting."""
+def number_codes(codes: NDArray[Any]) -> Numbered:
+    """Number the codes; this needs no sorting if they span a small range."""
     if not len(codes):
         return Numbered(np.zeros(0, np.int64), np.zeros(0, np.int64))
     low, high = int(codes.min()), int(codes.max())
-    if high - low > 4 * len(codes) + _SPARE:
+    if high - low > 4 * len(codes) + _EXTRA_ENTRIES:
         _, row, number = np.unique(codes, return_index=True, return_inverse=True)
         return Numbered(number.reshape(-1), row)
-    near = codes if low == 0 else codes - codes.dtype.type(low)
+    shifted = codes if low == 0 else codes - codes.dtype.type(low)
     row = np.full(high - low + 1, -1)
     for first in range(0, len(codes), _BLOCK):
-        some = near[first : first + _BLOCK]
-        row[some] = np.arange(first, first + len(some))
-        if row.min() >= 0:  # all are found
+        block = shifted[first : first + _BLOCK]
+        row[block] = np.arange(first, first + len(block))
+        if row.min() >= 0:  # every code has a row
             break
-    met = row >= 0
-    # many numbers are read again and again: half the bytes, where they pay
-    kind = np.int32 if repay(len(codes)) else np.int64
-    return Numbered(looked_up((np.cumsum(met) - 1).astype(kind), near), row[met])
+    occurs = row >= 0
+    # large arrays are read repeatedly, and half the size makes that faster
+    dtype = np.int32 if should_compile(len(codes)) else np.int64
+    return Numbered(look_up((np.cumsum(occurs) - 1).astype(dtype), shifted), row[occurs])
 
 
 def match_kernel(  # type: ignore[no-untyped-def]
@@ -359,22 +382,22 @@ def match_kernel(  # type: ignore[no-untyped-def]
     truth_start,
     truth_items,
     table,
-    at,
+    truth_rows,
     position,
     above,
     tied,
     before,
-    found,
-    equals,
+    match_counts,
+    has_ties,
     repeated,
 ):
-    """Find the truth's items in some lists, and count what stands before each.
+    """Find the truth's items in some lists, and count the items before each of them.
 
-    A small hash table holds the list's items: an entry is the list's number and the place in it, so
-    that entries of earlier lists, being smaller, read as empty and the table is never cleared. The
-    rows found in a list, as many as `found` says, are written in the order in which they are
-    ranked, from `truth_start` on. `equals` marks lists with ties, the only ones whose `tied` and
-    `before` are written; `repeated` counts items that occur twice.
+    A small hash table contains the items of one list. An entry is made of the number of the list
+    and a position in it. Entries of earlier lists are smaller and count as empty, so the table is
+    never cleared. The matches of a list are written in the order of their ranks, from `truth_start`
+    on; `match_counts` is their number. `has_ties` marks lists with ties; `tied` and `before` are
+    written for these lists only. `repeated` counts repeated items.
     """
     mask = np.uint64(table.shape[0] - 1)
     low_half = np.uint64(0xFFFFFFFF)
@@ -382,21 +405,21 @@ def match_kernel(  # type: ignore[no-untyped-def]
         i = numbers[n]
         low = start[n]
         size = length[n]
-        mine = items[low : low + size]
+        list_items = items[low : low + size]
         stamp = np.uint64(n - first + 1) << np.uint64(32)
-        twice = 0
+        repeat_count = 0
         for j in range(size):
-            slot = ((np.uint64(mine[j]) * HASH) >> np.uint64(32)) & mask
+            slot = ((np.uint64(list_items[j]) * HASH) >> np.uint64(32)) & mask
             entry = table[slot]
             while entry >= stamp:
-                if mine[np.int64(entry & low_half)] == mine[j]:
-                    twice += 1
+                if list_items[np.int64(entry & low_half)] == list_items[j]:
+                    repeat_count += 1
                     break
                 slot = (slot + np.uint64(1)) & mask
                 entry = table[slot]
             else:
                 table[slot] = stamp | np.uint64(j)
-        repeated[i] = twice
+        repeated[i] = repeat_count
         begin = truth_start[i]
         end = begin
         for t in range(begin, truth_start[i + 1]):
@@ -404,82 +427,82 @@ def match_kernel(  # type: ignore[no-untyped-def]
             slot = ((np.uint64(wanted) * HASH) >> np.uint64(32)) & mask
             entry = table[slot]
             while entry >= stamp:
-                place = np.int64(entry & low_half)
-                if mine[place] == wanted:
-                    at[end] = t
-                    position[end] = place
+                offset = np.int64(entry & low_half)
+                if list_items[offset] == wanted:
+                    truth_rows[end] = t
+                    position[end] = offset
                     end += 1
                     break
                 slot = (slot + np.uint64(1)) & mask
                 entry = table[slot]
-        found[i] = end - begin
+        match_counts[i] = end - begin
         if end == begin:
             continue
         if not keyed:
-            for o in range(begin, end):
-                above[o] = position[o]
+            for m in range(begin, end):
+                above[m] = position[m]
         else:
             scores = key[low : low + size]
-            many = end - begin > SORT_FROM_HITS
-            rising = np.sort(scores) if many else scores
-            for o in range(begin, end):
-                score = scores[position[o]]
-                if many:
-                    more = size - np.searchsorted(rising, score, side="right")
-                    equal = size - more - np.searchsorted(rising, score, side="left")
+            sort_scores = end - begin > SORT_FROM_HITS
+            sorted_scores = np.sort(scores) if sort_scores else scores
+            for m in range(begin, end):
+                score = scores[position[m]]
+                if sort_scores:
+                    more = size - np.searchsorted(sorted_scores, score, side="right")
+                    equal = size - more - np.searchsorted(sorted_scores, score, side="left")
                 else:
                     more = 0
                     equal = 0
                     for j in range(size):
                         more += scores[j] > score
                         equal += scores[j] == score
-                above[o] = more
+                above[m] = more
                 if equal > 1:
-                    tied[o] = equal
-                    equals[i] = 1
-                    earlier = 0
+                    tied[m] = equal
+                    has_ties[i] = 1
+                    ties_before = 0
                     if by_sequence:
-                        names = sequence[low : low + size]
+                        ids = sequence[low : low + size]
                         for j in range(size):
-                            earlier += scores[j] == score and names[j] < names[position[o]]
+                            ties_before += scores[j] == score and ids[j] < ids[position[m]]
                     else:
-                        for j in range(position[o]):
-                            earlier += scores[j] == score
-                    before[o] = earlier
+                        for j in range(position[m]):
+                            ties_before += scores[j] == score
+                    before[m] = ties_before
         if end - begin > SORT_FROM_HITS:
             order = begin + np.argsort(above[begin:end] * (size + 1) + position[begin:end])
-            at[begin:end] = at[order]
+            truth_rows[begin:end] = truth_rows[order]
             position[begin:end] = position[order]
             above[begin:end] = above[order]
-            if equals[i]:
+            if has_ties[i]:
                 tied[begin:end] = tied[order]
                 before[begin:end] = before[order]
             continue
-        for o in range(begin + 1, end):
-            p = o
+        for m in range(begin + 1, end):
+            p = m
             while p > begin and (
                 above[p - 1] > above[p]
                 or (above[p - 1] == above[p] and position[p - 1] > position[p])
             ):
-                at[p - 1], at[p] = at[p], at[p - 1]
+                truth_rows[p - 1], truth_rows[p] = truth_rows[p], truth_rows[p - 1]
                 position[p - 1], position[p] = position[p], position[p - 1]
                 above[p - 1], above[p] = above[p], above[p - 1]
-                if equals[i]:
+                if has_ties[i]:
                     tied[p - 1], tied[p] = tied[p], tied[p - 1]
                     before[p - 1], before[p] = before[p], before[p - 1]
                 p -= 1
 
 
 def compact_kernel(  # type: ignore[no-untyped-def]
-    first, last, start, found, into, rows, kept, at, position, above, tied, before
+    first, last, start, match_counts, into, rows, kept, truth_rows, position, above, tied, before
 ):
-    """Move the rows that `match_kernel` wrote next to each other, with the number of their list."""
+    """Move the rows that `match_kernel` wrote together, and add the number of their list."""
     for i in range(first, last):
-        for n in range(found[i]):
+        for n in range(match_counts[i]):
             source = start[i] + n
             target = into[i] + n
             rows[0, target] = i
-            rows[1, target] = at[source]
+            rows[1, target] = truth_rows[source]
             rows[2, target] = position[source]
             rows[3, target] = above[source]
             if kept == 5:

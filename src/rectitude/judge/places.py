@@ -1,7 +1,7 @@
-"""The first places of lists, up to several cutoffs: what one pass finds for all of them.
+"""The items at the top ranks of lists, computed in one pass for several cutoffs.
 
-Sums over places, such as what their items are worth, are added place by place, the first place
-first, compiled or not: the same bits.
+Sums over ranks are added rank by rank, starting at the first. Compiled code and NumPy therefore
+return the same bits.
 """
 
 from __future__ import annotations
@@ -12,70 +12,75 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from rectitude.arrays import Floats, Integers
-from rectitude.kernels import kernel, repay
+from rectitude.kernels import kernel, should_compile
 from rectitude.parallel import Once, in_blocks
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 Ends = tuple[int, ...]
-"""how many places cutoffs leave, ascending"""
+"""the number of ranks within each cutoff, ascending"""
 
 
 class Places(NamedTuple):
-    """The places up to one cutoff, and those up to others that are looked at, too."""
+    """The items up to one cutoff, along with the other cutoffs that metrics use."""
 
     shown: Integers
-    """(lists, K) the number of the item in each place, up to the last cutoff"""
+    """(lists, K) the number of the item at each rank, up to the largest cutoff"""
     ends: Ends
     own: int
-    """how many places are looked at here"""
+    """the number of ranks within this cutoff"""
     kept: Once
 
-    def each(self, key: Hashable, compute: Callable[[Integers, Ends], Sequence[Made]]) -> Made:
-        """What is found of the places up to this cutoff; `compute(shown, ends)` finds it for every
-        cutoff, in their order, and is called once for all of them."""
-        found = self.kept((key, self.ends), lambda: compute(self.shown, self.ends))
-        return found[self.ends.index(self.own)]
+    def each(self, key: Hashable, compute: Callable[[Integers, Ends], Sequence[Result]]) -> Result:
+        """Return the result for this cutoff.
+
+        `compute(shown, ends)` returns the results for all cutoffs in order; it is called only once.
+        """
+        results = self.kept((key, self.ends), lambda: compute(self.shown, self.ends))
+        return results[self.ends.index(self.own)]
 
 
 def up_to(shown: Integers, own: int, others: Sequence[int], kept: Once) -> Places:
-    """The places up to a cutoff, and up to others; lists may be shorter than that."""
+    """Return the items up to a cutoff, with other cutoffs; lists may be shorter."""
     most = shown.shape[1]
     ends = sorted({min(end, most) for end in (own, *others)})
     return Places(shown[:, : ends[-1]], tuple(ends), min(own, most), kept)
 
 
 def lengths(shown: Integers, ends: Ends) -> list[Floats]:
-    """For each cutoff, (lists,) places that show an item."""
-    found = np.zeros((len(ends), len(shown)))
-    count = kernel(length_kernel) if repay(shown.size) else _count
+    """Return, for each cutoff, the number of ranks with an item in each list."""
+    counts = np.zeros((len(ends), len(shown)))
+    count = kernel(length_kernel) if should_compile(shown.size) else _count_items
 
     def work(first: int, last: int) -> None:
-        count(shown[first:last], np.array(ends), found[:, first:last])
+        count(shown[first:last], np.array(ends), counts[:, first:last])
 
     in_blocks(work, len(shown))
-    return list(found)
+    return list(counts)
 
 
-def _count(shown: Integers, ends: Integers, found: Floats) -> None:
-    for place, items in enumerate(shown.T):
-        found[ends > place] += items >= 0
+def _count_items(shown: Integers, ends: Integers, counts: Floats) -> None:
+    for position, items in enumerate(shown.T):
+        counts[ends > position] += items >= 0
 
 
-def length_kernel(shown: Integers, ends: Integers, found: Floats) -> None:
-    """Count places that show an item, compiled."""
+def length_kernel(shown: Integers, ends: Integers, counts: Floats) -> None:
+    """Count the ranks that have an item; to be compiled."""
     for u in range(shown.shape[0]):
         for cutoff in range(len(ends)):
-            many = 0
-            for place in range(ends[cutoff]):
-                many += shown[u, place] >= 0
-            found[cutoff, u] = many
+            items = 0
+            for position in range(ends[cutoff]):
+                items += shown[u, position] >= 0
+            counts[cutoff, u] = items
 
 
-def worth_of_lists(table: Floats, shown: Integers, ends: Ends) -> list[Floats]:
-    """For each cutoff, (lists,) the sum of what the items in the places of each list are worth: a
-    table by the numbers that lists give them, with 0 at its end, for an empty place."""
+def sum_over_lists(table: Floats, shown: Integers, ends: Ends) -> list[Floats]:
+    """Return, for each cutoff, the sum of a value over the items of each list.
+
+    `table` holds the value of each item, by its number in the lists, and a 0 at the end for an
+    empty rank.
+    """
     total = np.zeros((len(ends), len(shown)))
-    add = kernel(worth_kernel) if repay(shown.size) else _add
+    add = kernel(sum_kernel) if should_compile(shown.size) else _add_values
 
     def work(first: int, last: int) -> None:
         add(table, shown[first:last], np.array(ends), total[:, first:last])
@@ -84,35 +89,35 @@ def worth_of_lists(table: Floats, shown: Integers, ends: Ends) -> list[Floats]:
     return list(total)
 
 
-def _add(table: Floats, shown: Integers, ends: Integers, total: Floats) -> None:
-    for place, items in enumerate(shown.T):
-        total[ends > place] += table[items]
+def _add_values(table: Floats, shown: Integers, ends: Integers, total: Floats) -> None:
+    for position, items in enumerate(shown.T):
+        total[ends > position] += table[items]
 
 
-def worth_kernel(table: Floats, shown: Integers, ends: Integers, total: Floats) -> None:
-    """Add up what the items of each list are worth, compiled."""
+def sum_kernel(table: Floats, shown: Integers, ends: Integers, total: Floats) -> None:
+    """Sum a value over the items of each list; to be compiled."""
     for u in range(shown.shape[0]):
-        worth, place = 0.0, 0
+        value, position = 0.0, 0
         for cutoff in range(len(ends)):
-            while place < ends[cutoff]:
-                worth += table[shown[u, place]]
-                place += 1
-            total[cutoff, u] = worth
+            while position < ends[cutoff]:
+                value += table[shown[u, position]]
+                position += 1
+            total[cutoff, u] = value
 
 
 def times_listed(listed: Integers, shown: Integers, size: int) -> Integers:
-    """(items,) how often each item stands in places of lists."""
-    found = np.zeros(len(listed), np.int64)
-    if shown.ndim == 2 and repay(shown.size):
-        kernel(times_kernel)(shown, found)
+    """Count how often each item appears in the lists."""
+    counts = np.zeros(len(listed), np.int64)
+    if shown.ndim == 2 and should_compile(shown.size):
+        kernel(times_kernel)(shown, counts)
     else:
-        found = np.bincount(shown.reshape(-1) + 1, minlength=len(listed))
-        found = np.append(found[1:], found[0])
-    return np.bincount(listed[:-1], found[:-1], minlength=size).astype(np.int64)
+        counts = np.bincount(shown.reshape(-1) + 1, minlength=len(listed))
+        counts = np.append(counts[1:], counts[0])
+    return np.bincount(listed[:-1], counts[:-1], minlength=size).astype(np.int64)
 
 
-def times_kernel(shown: Integers, found: Integers) -> None:
-    """Count the items in all places, compiled; empty ones at the end."""
+def times_kernel(shown: Integers, counts: Integers) -> None:
+    """Count the items at all ranks; to be compiled. The last count is that of empty ranks."""
     for u in range(shown.shape[0]):
-        for place in range(shown.shape[1]):
-            found[shown[u, place]] += 1
+        for position in range(shown.shape[1]):
+            counts[shown[u, position]] += 1

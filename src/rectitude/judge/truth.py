@@ -1,4 +1,4 @@
-"""The truth under a convention: which of its rows count, and as what."""
+"""The truth under a convention: which rows count, and with which grades."""
 
 from __future__ import annotations
 
@@ -16,67 +16,73 @@ from rectitude.judge.match import repeat_flags, repeats
 
 
 class Truth(NamedTuple):
-    """Packed rows by list, with item codes and grades by place."""
+    """The rows of the truth by list, packed, with their item codes and grades."""
 
     rows: Grouped
     items: Integers
     grades: Floats
-    there: Flags
-    """(lists,) whether the truth says anything of the list"""
+    in_truth: Flags
+    """(lists,) whether the truth has rows for the list"""
     allowed: Flags
-    """(lists,) whether the list may be evaluated at all"""
+    """(lists,) whether the list may be evaluated"""
 
 
 def truth_under(sides: Aligned, convention: Convention, ledger: Ledger) -> Truth:
-    """The rows of the truth that count under the convention."""
-    codes, grades = sides.items.codes["truth"].whole, _grades(sides)
-    there = sides.judgements.length > 0
+    """Return the rows of the truth that count under the convention."""
+    codes, grades = sides.items.codes["truth"].whole, _read_grades(sides)
+    in_truth = sides.judgements.length > 0
     ledger.count("truth_rows", len(codes), "rows in the truth")
-    if not there.any() and sides.sources.left == "all":
+    if not in_truth.any() and not sides.sources.may_lack_truth(convention):
         raise NothingToEvaluate(
-            f"the truth ({sides.sources.truth.source}) has no row for any list to evaluate.",
+            f"the truth ({sides.sources.truth.source}) has no rows for the lists to evaluate.",
             "at least one row with a user and an item.",
         )
-    allowed = _allowed_lists(sides, there, convention, ledger)
+    allowed = _flag_allowed_lists(sides, in_truth, convention, ledger)
     rows = sides.judgements if allowed.all() else sides.judgements.only(allowed)
-    rows = _allowed_rows(sides, rows.packed(), grades, convention, ledger)
-    rows = _without_duplicates(sides, rows, codes, grades, convention, ledger)
-    return Truth(rows, _by_place(rows, codes), _by_place(rows, grades), there & allowed, allowed)
+    rows = _keep_allowed_rows(sides, rows.pack(), grades, convention, ledger)
+    rows = _remove_duplicates(sides, rows, codes, grades, convention, ledger)
+    return Truth(
+        rows,
+        _take_by_position(rows, codes),
+        _take_by_position(rows, grades),
+        in_truth & allowed,
+        allowed,
+    )
 
 
-def _by_place(rows: Grouped, values: NDArray[Any]) -> NDArray[Any]:
+def _take_by_position(rows: Grouped, values: NDArray[Any]) -> NDArray[Any]:
     return rows.take(Pieces(values)).whole[: int(rows.length.sum())]
 
 
-def _allowed_rows(
+def _keep_allowed_rows(
     sides: Aligned, rows: Grouped, grades: Floats, convention: Convention, ledger: Ledger
 ) -> Grouped:
-    """Without the rows that say nothing, and without unknown items if they are dropped."""
+    """Drop unjudged rows, and rows with unknown items if the convention says so."""
     unjudged = convention.negative_grades == "unjudged"
     if not unjudged and sides.known_items is None:
         return rows
     size = int(rows.length.sum())
     if not unjudged and sides.known_items is not None and sides.known_items.all():
-        _allowed_items(sides, np.empty(0, np.int64), size, convention, ledger)
+        _flag_allowed_items(sides, np.empty(0, np.int64), size, convention, ledger)
         return rows
-    lists, where = rows.expand()
-    at = rows.rows(where)
-    keep = _allowed_items(sides, at, size, convention, ledger)
+    lists, positions = rows.expand()
+    truth_rows = rows.rows(positions)
+    keep = _flag_allowed_items(sides, truth_rows, size, convention, ledger)
     if unjudged:
-        negative = grades[at] < 0
-        about = "truth rows have a negative grade: taken as not judged"
-        ledger.count("truth_negative", int(negative.sum()), about, len(at), weight="notice")
+        negative = grades[truth_rows] < 0
+        about = "truth rows have a negative grade: treated as not judged"
+        ledger.count("truth_negative", int(negative.sum()), about, len(truth_rows), weight="notice")
         keep = keep & ~negative
-    return rows if keep.all() else rows.keep(lists[keep], where[keep])
+    return rows if keep.all() else rows.keep(lists[keep], positions[keep])
 
 
-def _grades(sides: Aligned) -> Floats:
-    """The grade of every truth row; 1 where the truth is a plain list of pairs."""
+def _read_grades(sides: Aligned) -> Floats:
+    """Return the grade of every truth row; 1 if the truth has no grades."""
     truth = sides.sources.truth
     if "grade" not in truth.frame.columns:
         return np.ones(truth.frame.height)
     column = truth.frame["grade"]
-    grades: Floats = column.cast(float).to_numpy()  # NaN where it is missing
+    grades: Floats = column.cast(float).to_numpy()  # a missing grade becomes NaN
     wrong = ~np.isfinite(grades)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -90,60 +96,66 @@ def _grades(sides: Aligned) -> Floats:
     return grades
 
 
-def _allowed_lists(sides: Aligned, there: Flags, convention: Convention, ledger: Ledger) -> Flags:
-    """Which lists may be evaluated, given what happens to users not met in training."""
-    everyone = np.ones(len(there), bool)
+def _flag_allowed_lists(
+    sides: Aligned, in_truth: Flags, convention: Convention, ledger: Ledger
+) -> Flags:
+    """Flag the lists that may be evaluated, according to the switch unknown_users."""
+    all_lists = np.ones(len(in_truth), bool)
     if sides.known_users is None:
-        return everyone
-    unknown = np.flatnonzero(there & ~sides.known_users)
+        return all_lists
+    unknown = np.flatnonzero(in_truth & ~sides.known_users)
     first = sides.label(unknown[0]) if len(unknown) else ""
-    about, choice = "users in the truth are not in train", convention.unknown_users
-    found = (len(unknown), int(there.sum()), first)
-    _account_for_unknown("user", about, "evaluated", choice, found, ledger)
-    return sides.known_users | ~there if convention.unknown_users == "drop" else everyone
+    about, choice = "users in the truth are not in the training data", convention.unknown_users
+    counts = (len(unknown), int(in_truth.sum()), first)
+    _account_for_unknown("user", about, "evaluated", choice, counts, ledger)
+    return sides.known_users | ~in_truth if convention.unknown_users == "drop" else all_lists
 
 
-def _allowed_items(
+def _flag_allowed_items(
     sides: Aligned, rows: Integers, size: int, convention: Convention, ledger: Ledger
 ) -> Flags:
-    """Which of some truth rows may stay, given what happens to items not met in training."""
-    everything = np.ones(len(rows), bool)
+    """Flag the truth rows that may stay, according to the switch unknown_items."""
+    all_rows = np.ones(len(rows), bool)
     if sides.known_items is None:
-        return everything
-    known = sides.known_items[rows]
-    unknown = rows[~known]
+        return all_rows
+    is_known = sides.known_items[rows]
+    unknown = rows[~is_known]
     first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
-    # What train lacks can still be recommended; what the catalogue or the scores lack cannot.
-    kept = "kept" if sides.catalogue == "train" else "kept as misses"
-    about, choice = _outside(sides), convention.unknown_items
+    # Items missing from the training data can still be recommended; items missing from the
+    # catalogue or the scores cannot.
+    kept = "kept" if sides.catalogue == "the training data" else "kept as misses"
+    about, choice = _describe_unknown(sides), convention.unknown_items
     _account_for_unknown("item", about, kept, choice, (len(unknown), size, first), ledger)
-    return known if choice == "drop" else everything
+    return is_known if choice == "drop" else all_rows
 
 
 def _account_for_unknown(
-    what: str, about: str, kept: str, choice: str, found: tuple[int, int, str], ledger: Ledger
+    what: str, about: str, kept: str, choice: str, counts: tuple[int, int, str], ledger: Ledger
 ) -> None:
-    """Count users or items that are not known, `found` of so many, or refuse them."""
+    """Count unknown users or items in the ledger, or raise an error, as the convention says.
+
+    `counts` holds the number of unknown ones, the total, and the first unknown one.
+    """
     weight: Weight = "warning" if choice == "drop" else "notice"
     fate = "dropped" if choice == "drop" else kept
-    count, size, first = found
+    count, size, first = counts
     ledger.count(f"{what}s_unknown", count, f"{about}: {fate}", size, first, weight)
     if count and choice == "error":
         raise UnknownIds(
             f"{count} of {size} {about} (first: {first}).",
-            f"every {what} to be known, as unknown_{what}s='error' says.",
+            f"every {what} to be known, because unknown_{what}s='error'.",
             f"set unknown_{what}s='keep' or 'drop'.",
         )
 
 
-def _outside(sides: Aligned) -> str:
+def _describe_unknown(sides: Aligned) -> str:
     dense = sides.sources.dense
     if dense is not None and dense.kind == "logits":
-        return "targets are outside the classes"
-    return f"truth rows name items not in {sides.catalogue}"
+        return "targets are not among the classes"
+    return f"truth rows have items that are not in {sides.catalogue}"
 
 
-def _without_duplicates(
+def _remove_duplicates(
     sides: Aligned,
     rows: Grouped,
     codes: Integers,
@@ -151,27 +163,29 @@ def _without_duplicates(
     convention: Convention,
     ledger: Ledger,
 ) -> Grouped:
-    about = "truth rows repeat a list and item"
-    if not repeats(rows, Pieces(_by_place(rows, codes))).any():
+    about = "truth rows repeat a pair of list and item"
+    if not repeats(rows, Pieces(_take_by_position(rows, codes))).any():
         ledger.count("truth_duplicates", 0, about)
         return rows
     if not sides.items.exact:
         raise Collision
-    lists, where = rows.expand()
-    at = rows.rows(where)
-    again = repeat_flags(lists, codes[at], -grades[at])
-    row = int(np.flatnonzero(again)[0])
-    first = f"list {sides.label(lists[row])}, item {sides.items.label('truth', at[row])!r}"
+    lists, positions = rows.expand()
+    truth_rows = rows.rows(positions)
+    repeated = repeat_flags(lists, codes[truth_rows], -grades[truth_rows])
+    row = int(np.flatnonzero(repeated)[0])
+    first = f"list {sides.label(lists[row])}, item {sides.items.label('truth', truth_rows[row])!r}"
     if convention.duplicate_truth == "error":
         raise DuplicateTruth(
-            f"{int(again.sum())} of {len(lists)} {about} (first: {first}).",
+            f"{int(repeated.sum())} of {len(lists)} {about} (first: {first}).",
             "each item once per list in the truth.",
             "set duplicate_truth='once' to keep the highest grade, or remove them from the truth.",
         )
     fate = {"once": "counted once", "counted": "each counted"}[convention.duplicate_truth]
     ledger.count(
-        "truth_duplicates", int(again.sum()), f"{about}: {fate}", len(lists), first, "warning"
+        "truth_duplicates", int(repeated.sum()), f"{about}: {fate}", len(lists), first, "warning"
     )
     return (
-        rows if convention.duplicate_truth == "counted" else rows.keep(lists[~again], where[~again])
+        rows
+        if convention.duplicate_truth == "counted"
+        else rows.keep(lists[~repeated], positions[~repeated])
     )

@@ -1,11 +1,10 @@
-"""Metrics: pure functions from judged lists to fractions or counts, and the registry that knows
-them.
+"""Metrics: pure functions from judged lists to fractions or counts, and their registry.
 
-The most usual ones are entered here, all others when the registry is asked for what it does not
-know yet.
+The most common metrics are registered on import. The registry loads the others when it is first
+asked for a name that it does not have yet.
 """
 
-from rectitude.metrics import classes, ranking, targets  # noqa: F401 (their metrics are entered)
+from rectitude.metrics import classes, ranking, targets  # noqa: F401 (registers their metrics)
 from rectitude.metrics.registry import (
     METRICS,
     Counts,

@@ -1,10 +1,10 @@
-"""Metrics of how far the groups that a list shows are from those of its user's training.
+"""Calibration metrics: how far the groups in a list are from those in its user's training data.
 
-Groups are counted in whole numbers first, so that no order of rows shows in the last bits, and for
-some lists at a time: nothing as large as all lists and groups is ever there. Where no item has
-several of few groups, what a group adds depends on four small numbers alone: it has so many of so
-many rows of training, and so many of so many places. All that it can add is computed once then, and
-looked up.
+Groups are counted in whole numbers first: the order of rows then never changes the last bits. Lists
+are processed in blocks, so no array ever has one entry for every list and group. If there are few
+groups and no item is in several, what a group adds depends on four small numbers: its count and the
+total in the user's training data, and its count and the total in the list. All possible values are
+then computed once and looked up.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ from rectitude.arrays import (
     Ragged,
     distinct,
     offsets_of,
-    places,
+    positions_in,
     run_starts,
-    totals,
+    sum_by_group,
 )
-from rectitude.errors import BadName
+from rectitude.errors import BadArgument
 from rectitude.judge.attributes import Memberships
 from rectitude.judge.items import Stock
 from rectitude.judge.judged import Judged
 from rectitude.judge.places import Ends
-from rectitude.kernels import frozen, kernel, repay
-from rectitude.metrics.history import expanded
-from rectitude.metrics.registry import NO_LAW, Ratio, metric
+from rectitude.kernels import freeze, kernel, should_compile
+from rectitude.metrics.history import expand_rows
+from rectitude.metrics.registry import RELEVANCE_LAWS, Ratio, metric
 from rectitude.parallel import in_blocks
 
 _NEEDS = ("items", "train", "shown", "stock", "people")
 _USE = (
-    "Use it to see whether lists give every interest of a user its due. A model can be accurate "
-    "and show the largest interest only; a list at random from train is calibrated and useless. "
+    "Use it to see whether lists reflect all interests of a user in proportion. An accurate model "
+    "may show only the largest interest; items drawn at random from the user's training data are "
+    "calibrated but useless. "
 )
 _ALPHA = 0.01
 
@@ -48,89 +49,97 @@ _ALPHA = 0.01
 @metric(
     "Calibration, Kullback-Leibler divergence",
     formula="sum over the values g of column {by} of items= of p(g) * ln(p(g) / q(g)), p = share "
-    "of the user's rows of train, q = (1 - {alpha}) * share of the items in the top {k} + {alpha} "
-    "* p; an item of several values counts for each in equal parts, one without is left out; 0/0 "
-    "where nothing is left of the user's train or of the list",
-    reading="0 if the list has every value as often as the user's training has; ln(1 / alpha), "
-    "4.6 unless told, if they have no value in common.",
-    use=f"{_USE}An interest that the list leaves out costs most here.",
+    "of the user's training rows, q = (1 - {alpha}) * share of the items in the top {k} + {alpha} "
+    "* p; an item with several values counts for each in equal parts, an item without a value is "
+    "left out; 0/0 if nothing is left of the user's training data or of the list",
+    reading="0 if every value has the same share in the list as in the user's training data; ln(1 "
+    "/ alpha), by default 4.6, if they have no value in common.",
+    use=f"{_USE}Of the calibration metrics, this one penalises a missing interest most.",
     cite="steck2018calibrated",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def calibration_kl(
     lists: Judged, k: int | None, *, by: str = "category", alpha: float = _ALPHA
 ) -> Ratio:
-    """How far the values of an attribute in the list are from those in the user's training."""
+    """Divergence of an attribute's values in the list from those in the user's training data."""
     if not 0 < alpha <= 1:
-        raise BadName(f"alpha cannot be {alpha:g}.", "a number above 0, at most 1.")
-    (value, _, _), both = _summed(lists, by, alpha)
+        raise BadArgument(f"alpha is {alpha:g}.", "a number above 0 and at most 1.")
+    (value, _, _), both = _sum_kinds(lists, by, alpha)
     return Ratio.of(np.maximum(value, 0.0)).where(both)
 
 
 @metric(
     "Calibration, Jensen-Shannon divergence",
     formula="(sum over the values g of column {by} of items= of p(g) * log2(p(g) / m(g)) + q(g) * "
-    "log2(q(g) / m(g))) / 2, m = (p + q) / 2, p = share of the user's rows of train, q = share of "
-    "the items in the top {k}; an item of several values counts for each in equal parts, one "
-    "without is left out; 0/0 where nothing is left of the user's train or of the list",
-    reading="0 if the list has every value as often as the user's training has, 1 if they have no "
-    "value in common.",
-    use=f"{_USE}It treats list and training alike and needs no smoothing.",
+    "log2(q(g) / m(g))) / 2, m = (p + q) / 2, p = share of the user's training rows, q = share of "
+    "the items in the top {k}; an item with several values counts for each in equal parts, an item "
+    "without a value is left out; 0/0 if nothing is left of the user's training data or of the "
+    "list",
+    reading="0 if every value has the same share in the list as in the user's training data; 1 if "
+    "they have no value in common.",
+    use=f"{_USE}It is symmetric in list and training data and needs no smoothing.",
     cite="lin1991divergence",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def calibration_js(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
-    """How far the values of an attribute in the list and in the user's training are apart."""
-    (_, value, _), both = _summed(lists, by)
+    """Symmetric divergence between an attribute's values in the list and in the user's training
+    data."""
+    (_, value, _), both = _sum_kinds(lists, by)
     return Ratio.of(np.clip(value / (2 * np.log(2)), 0.0, 1.0)).where(both)
 
 
 @metric(
     "Calibration, Hellinger distance",
     formula="sqrt(sum over the values g of column {by} of items= of (sqrt(p(g)) - sqrt(q(g)))^2 / "
-    "2), p = share of the user's rows of train, q = share of the items in the top {k}; an item of "
-    "several values counts for each in equal parts, one without is left out; 0/0 where nothing is "
-    "left of the user's train or of the list",
-    reading="0 if the list has every value as often as the user's training has, 1 if they have no "
-    "value in common.",
+    "2), p = share of the user's training rows, q = share of the items in the top {k}; an item "
+    "with several values counts for each in equal parts, an item without a value is left out; 0/0 "
+    "if nothing is left of the user's training data or of the list",
+    reading="0 if every value has the same share in the list as in the user's training data; 1 if "
+    "they have no value in common.",
     use=f"{_USE}Small shares weigh more than in calibration_js.",
     cite="steck2018calibrated",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def calibration_hellinger(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
-    """Distance of the values of an attribute in the list from those in the user's training."""
-    (_, _, squares), both = _summed(lists, by)
+    """Distance between an attribute's values in the list and in the user's training data."""
+    (_, _, squares), both = _sum_kinds(lists, by)
     return Ratio.of(np.sqrt(np.minimum(squares / 2, 1.0))).where(both)
 
 
-def _summed(lists: Judged, by: str, alpha: float = _ALPHA) -> tuple[Floats, Flags]:
-    """What the groups of each user's training and of his list add, of all three kinds, and which
-    lists have both: counting groups takes longer than adding."""
-    find = partial(summed, lists.stock, lists.owner, by, divergences(alpha))
+def _sum_kinds(lists: Judged, by: str, alpha: float = _ALPHA) -> tuple[Floats, Flags]:
+    """Return the sums over groups for all three divergences, and which lists have groups on both
+    sides.
+
+    The three share one pass, because counting the groups takes longer than adding up the terms.
+    """
+    find = partial(sum_groups, lists.stock, lists.owner, by, divergences(alpha))
     return lists.places.each(("mixtures", by, alpha), find)
 
 
 Terms = Callable[[Floats, Floats], Floats]
-"""what a group adds, by its shares of training and of the list"""
+"""what a group adds: (its shares in the training data, its shares in the list) -> terms"""
 
 
 def divergences(alpha: float) -> tuple[Terms, Terms, Terms]:
-    """The terms of Kullback-Leibler, where the list is mixed with `alpha` of the training, of
-    Jensen-Shannon times two, in nats, and of the square of Hellinger times two."""
+    """Return the terms of the three divergences.
+
+    Kullback-Leibler, with the list smoothed by `alpha` of the training data; Jensen-Shannon times
+    2, in nats; the square of Hellinger times 2.
+    """
     return partial(_leibler, alpha), _shannon, _hellinger
 
 
-def _divergence(one: Floats, other: Floats) -> Floats:
-    """one * ln(one / other), 0 where there is nothing of the one."""
+def _divergence(p: Floats, q: Floats) -> Floats:
+    """Return p * ln(p / q), 0 if p is 0."""
     with np.errstate(invalid="ignore"):  # 0/0
-        return one * np.log(np.where(one > 0, one / other, 1.0))
+        return p * np.log(np.where(p > 0, p / q, 1.0))
 
 
 def _leibler(alpha: float, trained: Floats, listed: Floats) -> Floats:
@@ -147,162 +156,178 @@ def _hellinger(trained: Floats, listed: Floats) -> Floats:
 
 
 Sums = list[tuple[Floats, Flags]]
-"""for each cutoff, (terms, lists) what groups add up to, and (lists,) whether training and list
-have any"""
+"""for each cutoff: (terms, lists) the sums over groups, and (lists,) whether both the training data
+and the list have any group"""
 _LISTS = 1 << 11
 _LISTS_OF_NUMPY = 1 << 14
 _CELLS = 1 << 20
-"""numbers that a table, or the counts of a kernel, may have"""
+"""the most cells that a table, or the counts of a kernel, may have"""
 FEW = 64
 
 
-def summed(
+def sum_groups(
     stock: Stock, owner: Integers, by: str, terms: Sequence[Terms], shown: Integers, ends: Ends
 ) -> Sums:
-    """The sums over groups of functions of their shares in the training of the list's user and in
-    the list. `stock.user` and `owner` must number users alike."""
-    return _over(stock, owner, _trained(stock), by, terms, shown, ends)
+    """Sum functions of each group's shares in the user's training data and in the list.
+
+    `stock.user` and `owner` must use the same numbers for users.
+    """
+    return _sum_over_groups(stock, owner, _rows_by_user(stock), by, terms, shown, ends)
 
 
 def groups_shown(stock: Stock, by: str, shown: Integers, ends: Ends) -> list[Floats]:
-    """For each cutoff, (lists,) how many different groups the items of each list have."""
-    nobody = np.zeros(len(shown), np.int64)
-    nothing = Ragged(np.zeros(2, np.int64), nobody[:0])
-    found = _over(stock, nobody, nothing, by, [lambda _, listed: np.sign(listed)], shown, ends)
-    return [sums[0] for sums, _ in found]
+    """Count for each cutoff
+    (lists,) how many different groups the items of each list have."""
+    no_owner = np.zeros(len(shown), np.int64)
+    no_rows = Ragged(np.zeros(2, np.int64), no_owner[:0])
+    results = _sum_over_groups(
+        stock, no_owner, no_rows, by, [lambda _, listed: np.sign(listed)], shown, ends
+    )
+    return [sums[0] for sums, _ in results]
 
 
-def _trained(stock: Stock) -> Ragged:
-    """The rows of train by user, found once for all metrics."""
+def _rows_by_user(stock: Stock) -> Ragged:
+    """Return the training rows by user; computed once for all metrics."""
     if stock.pairs[1] is stock.item:  # no row repeats another
         return Ragged(stock.offsets, stock.item)
 
-    def found() -> Ragged:
+    def group_rows() -> Ragged:
         ascending = bool(np.all(stock.user[1:] >= stock.user[:-1]))
         item = stock.item if ascending else stock.item[np.argsort(stock.user, kind="stable")]
         return Ragged(offsets_of(stock.user, stock.people), item)
 
-    return stock.kept("by user", found)
+    return stock.kept("by user", group_rows)
 
 
-def _over(
+def _sum_over_groups(
     stock: Stock, owner: Integers, rows: Ragged, by: str, terms: Sequence[Terms],
     shown: Integers, ends: Ends,
 ) -> Sums:  # fmt: skip
-    """What groups add up to in each list, and whether rows and list have anything."""
+    """Sum the terms of the groups of each list, and flag the lists that have groups on both
+    sides."""
     members = stock.memberships(by)
     start = offsets_of(members.entry, len(stock.ids))
-    most = int(np.diff(start).max(initial=1))
-    compiled = repay(shown.size) and len(members.names) * most <= _CELLS
-    few_of_one = compiled and most == 1 and len(members.names) <= FEW
-    groups = _few(stock, rows, by) if few_of_one else None
+    most_groups = int(np.diff(start).max(initial=1))
+    compiled = should_compile(shown.size) and len(members.names) * most_groups <= _CELLS
+    few_of_one = compiled and most_groups == 1 and len(members.names) <= FEW
+    groups = _encode_few_groups(stock, rows, by) if few_of_one else None
     entries = (rows.offsets, rows.values, start, members.number, stock.listed)
-    known = groups or tuple(map(frozen, entries))
-    can = table(groups, shown, terms) if groups else None
+    arrays = groups or tuple(map(freeze, entries))
+    lookup = table(groups, shown, terms) if groups else None
     sums = np.zeros((len(ends), len(terms), len(owner)))
     both = np.zeros((len(ends), len(owner)), bool)
 
-    def add(here: slice | Integers, room: Integers) -> None:
+    def add(block: slice | Integers, counts: Integers) -> None:
         for cutoff, end in enumerate(ends):
-            lists = (owner[here], shown[here, :end])
-            pair, both[cutoff, here] = (
-                _compiled(known, room, *lists)
+            batch = (owner[block], shown[block, :end])
+            pair, both[cutoff, block] = (
+                _share_compiled(arrays, counts, *batch)
                 if compiled
-                else _pair(rows, members, stock.listed, *lists)
+                else _share_in_numpy(rows, members, stock.listed, *batch)
             )
             for nth, term in enumerate(terms):
-                added = totals(pair.owner, len(lists[0]), term(pair.one, pair.other))
-                sums[cutoff, nth, here] = added
+                added = sum_by_group(pair.owner, len(batch[0]), term(pair.trained, pair.listed))
+                sums[cutoff, nth, block] = added
 
-    def work(first: int, last: int) -> None:
+    def add_blocks(first: int, last: int) -> None:
         step = _LISTS if compiled else _LISTS_OF_NUMPY
-        room = np.zeros((2, len(members.names), most), np.int64)  # counts: 0 between lists
+        counts = np.zeros((2, len(members.names), most_groups), np.int64)  # all 0 between lists
         for begin in range(first, last, step):
-            here: slice | Integers = slice(begin, min(begin + step, last))
-            if groups and can:
-                lists = (frozen(owner[here]), shown[here], np.array(ends))
-                into = (both[:, here], sums[:, :, here])
-                here = begin + add_from(can, groups, len(members.names), lists, into)
-            if isinstance(here, slice) or len(here):
-                add(here, room)
+            block: slice | Integers = slice(begin, min(begin + step, last))
+            if groups and lookup:
+                batch = (freeze(owner[block]), shown[block], np.array(ends))
+                outputs = (both[:, block], sums[:, :, block])
+                block = begin + add_from(lookup, groups, len(members.names), batch, outputs)
+            if isinstance(block, slice) or len(block):
+                add(block, counts)
 
-    in_blocks(work, len(owner))
+    in_blocks(add_blocks, len(owner))
     return list(zip(sums, both, strict=True))
 
 
 class GroupPair(NamedTuple):
-    """Two distributions of each owner, side by side; 0 where one of them has nothing of a group."""
+    """Two distributions over groups for each owner; a share is 0 if that side lacks the group."""
 
     owner: Integers
-    one: Floats
-    other: Floats
+    trained: Floats
+    listed: Floats
 
 
-def _pair(
+def _share_in_numpy(
     rows: Ragged, members: Memberships, listed: Integers, owner: Integers, shown: Integers
 ) -> tuple[GroupPair, Flags]:
-    """The shares of groups in training and list, and who has both; the twin of `pair_kernel`."""
-    whose, where = expanded(rows.offsets, owner)
-    place = np.repeat(np.arange(len(shown)), shown.shape[1])
-    trained = shares(whose, rows.values[where], members, len(owner))
-    in_list = shares(place, listed[shown].reshape(-1), members, len(owner))
+    """Return the shares of groups in training data and list, and which owners have both.
+
+    Computes the same as `pair_kernel`, in NumPy.
+    """
+    whose, positions = expand_rows(rows.offsets, owner)
+    list_of_item = np.repeat(np.arange(len(shown)), shown.shape[1])
+    trained = shares(whose, rows.values[positions], members, len(owner))
+    in_list = shares(list_of_item, listed[shown].reshape(-1), members, len(owner))
     has = (np.bincount(side.owner, minlength=len(owner)) > 0 for side in (trained, in_list))
-    return paired(trained, in_list), np.logical_and(*has)
+    return pair_groups(trained, in_list), np.logical_and(*has)
 
 
-def _compiled(
-    known: tuple[NDArray[Any], ...], room: Integers, owner: Integers, shown: Integers
+def _share_compiled(
+    arrays: tuple[NDArray[Any], ...], counts: Integers, owner: Integers, shown: Integers
 ) -> tuple[GroupPair, Flags]:
-    """The shares of groups in training and list, and who has both, by a kernel."""
-    pair = kernel(few_kernel if isinstance(known, Few) else pair_kernel)
-    offsets, (_, groups, most) = known[0], room.shape
+    """Return the shares of groups in training data and list, and which owners have both.
+
+    Runs a compiled kernel.
+    """
+    write_shares = kernel(few_kernel if isinstance(arrays, Few) else pair_kernel)
+    offsets, (_, groups, most_groups) = arrays[0], counts.shape
     entries = int((offsets[owner + 1] - offsets[owner]).sum()) + shown.size
-    cells = min(entries * most, len(owner) * groups) + 1
-    whose, one, other = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
+    cells = min(entries * most_groups, len(owner) * groups) + 1
+    whose, trained, listed = np.empty(cells, np.int64), np.empty(cells), np.empty(cells)
     both = np.empty(len(owner), bool)
-    end = pair(*known, frozen(owner), shown, both, room, whose, one, other)
-    return GroupPair(whose[:end], one[:end], other[:end]), both
+    end = write_shares(*arrays, freeze(owner), shown, both, counts, whose, trained, listed)
+    return GroupPair(whose[:end], trained[:end], listed[:end]), both
 
 
 def pair_kernel(
     offsets: Integers, item: Integers, start: Integers, number: Integers, listed: Integers,
     owner: Integers, shown: Integers, both: Flags, counts: Integers,
-    whose: Integers, one: Floats, other: Floats,
+    whose: Integers, train_share: Floats, list_share: Floats,
 ) -> int:  # fmt: skip
-    """The shares of groups in training and list, compiled. Parts of items that have several groups
-    are added from the fewest parts on, and groups in ascending order."""
+    """Write the shares of groups in training data and list; compiled.
+
+    For a fixed order of additions, items with the fewest groups are added first, and groups are
+    visited in ascending order.
+    """
     at, (_, groups, most) = 0, counts.shape
-    there, touched = np.zeros(groups, np.bool_), np.empty(groups, np.int64)
+    seen, touched = np.zeros(groups, np.bool_), np.empty(groups, np.int64)
     for u in range(len(owner)):
-        many, begin, trained = 0, at, offsets[owner[u] + 1] - offsets[owner[u]]
+        used, begin, trained = 0, at, offsets[owner[u] + 1] - offsets[owner[u]]
         for n in range(trained + shown.shape[1]):
             side = 0 if n < trained else 1
             entry = listed[shown[u, n - trained]] if side else item[offsets[owner[u]] + n]
             for m in range(start[entry], start[entry + 1] if entry >= 0 else 0):
                 group = number[m]
                 counts[side, group, start[entry + 1] - start[entry] - 1] += 1
-                if not there[group]:
-                    there[group] = True
-                    touched[many] = group
-                    many += 1
-        total, whole = 0.0, 0.0
-        for group in np.sort(touched[:many]):
-            mine, its = 0.0, 0.0
+                if not seen[group]:
+                    seen[group] = True
+                    touched[used] = group
+                    used += 1
+        train_total, list_total = 0.0, 0.0
+        for group in np.sort(touched[:used]):
+            in_train, in_list = 0.0, 0.0
             for part in range(most):
-                mine += counts[0, group, part] / (part + 1)
-                its += counts[1, group, part] / (part + 1)
+                in_train += counts[0, group, part] / (part + 1)
+                in_list += counts[1, group, part] / (part + 1)
                 counts[0, group, part] = counts[1, group, part] = 0
-            whose[at], one[at], other[at] = u, mine, its
-            total, whole, at, there[group] = total + mine, whole + its, at + 1, False
-        both[u] = total > 0 and whole > 0
+            whose[at], train_share[at], list_share[at] = u, in_train, in_list
+            train_total, list_total = train_total + in_train, list_total + in_list
+            at, seen[group] = at + 1, False
+        both[u] = train_total > 0 and list_total > 0
         for cell in range(begin, at):
-            one[cell] /= total if total > 0 else 1.0
-            other[cell] /= whole if whole > 0 else 1.0
+            train_share[cell] /= train_total if train_total > 0 else 1.0
+            list_share[cell] /= list_total if list_total > 0 else 1.0
     return at
 
 
 class GroupShares(NamedTuple):
-    """The groups that each owner has anything of; the shares of an owner add up to 1."""
+    """The groups of each owner and their shares, which add up to 1 for every owner."""
 
     owner: Integers
     """(pairs,) ascending"""
@@ -312,143 +337,151 @@ class GroupShares(NamedTuple):
 
 
 def shares(owner: Integers, entry: Integers, members: Memberships, owners: int) -> GroupShares:
-    """What share each group has of the entries that an owner has.
+    """Return the share of each group in the entries of each owner.
 
-    An entry of several groups counts for each of them in equal parts; one without is left out.
+    An entry with several groups counts for each of them in equal parts; an entry without a group is
+    left out.
     """
     size, groups = int(members.entry.max(initial=-1)) + 1, len(members.names)
     offsets = offsets_of(members.entry, size)
-    many = np.append(np.diff(offsets), [0, 0])  # for an entry past the last one, and for none
-    has = many[np.minimum(entry, size)]
-    if many.max() > 1:
-        keys, parts = _spread(owner, entry, has, members, offsets)
-        pairs, weight = _weights(keys, parts, int(many.max()))
+    group_counts = np.append(np.diff(offsets), [0, 0])  # for entries past the last one, and for -1
+    entry_groups = group_counts[np.minimum(entry, size)]
+    if group_counts.max() > 1:
+        keys, parts = _expand_groups(owner, entry, entry_groups, members, offsets)
+        pairs, weight = _sum_parts(keys, parts, int(group_counts.max()))
     else:
-        known = np.flatnonzero(has)
-        pairs, times = _counted(owner[known] * groups + members.number[offsets[entry[known]]])
+        with_group = np.flatnonzero(entry_groups)
+        pairs, times = _count_keys(
+            owner[with_group] * groups + members.number[offsets[entry[with_group]]]
+        )
         weight = times.astype(np.float64)
     whose = pairs // max(groups, 1)
-    whole = totals(whose, owners, weight)
-    return GroupShares(whose, pairs - whose * groups, weight / whole[whose])
+    sums = sum_by_group(whose, owners, weight)
+    return GroupShares(whose, pairs - whose * groups, weight / sums[whose])
 
 
-def _spread(
-    owner: Integers, entry: Integers, has: Integers, members: Memberships, offsets: Integers
+def _expand_groups(
+    owner: Integers, entry: Integers, counts: Integers, members: Memberships, offsets: Integers
 ) -> tuple[Integers, Integers]:
-    """A pair of owner and group for each group of each entry, and how many groups share that."""
-    rows = np.repeat(np.arange(len(entry)), has)
-    begins = np.append(offsets, 0)[np.minimum(entry, len(offsets) - 1)]
-    where = np.arange(len(rows)) + np.repeat(begins - (np.cumsum(has) - has), has)
-    return owner[rows] * len(members.names) + members.number[where], has[rows]
+    """Return a key of owner and group for each group of each entry, and the entry's number of
+    groups."""
+    rows = np.repeat(np.arange(len(entry)), counts)
+    starts = np.append(offsets, 0)[np.minimum(entry, len(offsets) - 1)]
+    positions = np.arange(len(rows)) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return owner[rows] * len(members.names) + members.number[positions], counts[rows]
 
 
-def _weights(keys: Integers, parts: Integers, most: int) -> tuple[Integers, Floats]:
-    """The different pairs, and the sum of 1 / parts of each, added from the fewest parts on."""
-    kinds, times = _counted(keys * (most + 1) + parts)
-    pair, part = np.divmod(kinds, most + 1)
+def _sum_parts(keys: Integers, parts: Integers, most: int) -> tuple[Integers, Floats]:
+    """Return the distinct keys, and for each the sum of 1 / parts, added from the fewest parts
+    on."""
+    part_keys, times = _count_keys(keys * (most + 1) + parts)
+    pair, part = np.divmod(part_keys, most + 1)
     starts = run_starts(pair)
-    place = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pair))))
-    return pair[starts], totals(place, len(starts), times / part)
+    key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(pair))))
+    return pair[starts], sum_by_group(key, len(starts), times / part)
 
 
-def _counted(keys: Integers) -> tuple[Integers, Integers]:
-    """The different keys, ascending, and how often each is there."""
+def _count_keys(keys: Integers) -> tuple[Integers, Integers]:
+    """Return the distinct keys, ascending, and how often each occurs."""
     if int(keys.max(initial=0)) <= 8 * len(keys) + 1024:
         times = np.bincount(keys)
-        known = np.flatnonzero(times)
-        return known, times[known]
+        present = np.flatnonzero(times)
+        return present, times[present]
     ordered = np.sort(keys)
     starts = run_starts(ordered)
     return ordered[starts], np.diff(np.append(starts, len(ordered)))
 
 
-def paired(one: GroupShares, other: GroupShares) -> GroupPair:
-    """Two distributions of each owner over all groups of either."""
-    groups = int(max(one.group.max(initial=0), other.group.max(initial=0))) + 1
-    mine, theirs = (side.owner * groups + side.group for side in (one, other))
-    keys = distinct(mine, theirs)
-    both = []
-    for own, side in ((mine, one), (theirs, other)):
+def pair_groups(first: GroupShares, second: GroupShares) -> GroupPair:
+    """Align two distributions of each owner on the groups that either of them has."""
+    groups = int(max(first.group.max(initial=0), second.group.max(initial=0))) + 1
+    first_keys, second_keys = (side.owner * groups + side.group for side in (first, second))
+    keys = distinct(first_keys, second_keys)
+    aligned = []
+    for side_keys, side in ((first_keys, first), (second_keys, second)):
         share = np.zeros(len(keys))
-        share[places(keys, own)] = side.share
-        both.append(share)
-    return GroupPair(keys // groups, both[0], both[1])
+        share[positions_in(keys, side_keys)] = side.share
+        aligned.append(share)
+    return GroupPair(keys // groups, aligned[0], aligned[1])
 
 
 class Few(NamedTuple):
-    """The group of each row of train and of each listed item; their number stands for none."""
+    """The group of each training row and of each listed item; `len(names)` means no group."""
 
     offsets: Integers
     trained: NDArray[np.int8]
     listed: NDArray[np.int8]
 
 
-def _few(stock: Stock, rows: Ragged, by: str) -> Few:
-    """The group of each row and item, of which none has several; found once for all metrics."""
+def _encode_few_groups(stock: Stock, rows: Ragged, by: str) -> Few:
+    """Return the group of each row and item, if none has several; computed once for all metrics."""
 
-    def found() -> Few:
+    def look_up() -> Few:
         members = stock.memberships(by)
         of_item = np.full(len(stock.ids) + 1, len(members.names), np.int8)
         of_item[members.entry] = members.number
         return Few(
-            frozen(rows.offsets), frozen(of_item[rows.values]), frozen(of_item[stock.listed])
+            freeze(rows.offsets), freeze(of_item[rows.values]), freeze(of_item[stock.listed])
         )
 
-    # without rows there is no telling whose they would be, and little to be found
-    return stock.kept(("few", by), found) if len(rows.values) else found()
+    # the cache key does not include the rows: a call without rows is cheap and is not cached
+    return stock.kept(("few", by), look_up) if len(rows.values) else look_up()
 
 
 def few_kernel(
     offsets: Integers, trained: NDArray[np.int8], listed: NDArray[np.int8], owner: Integers,
-    shown: Integers, both: Flags, counts: Integers, whose: Integers, one: Floats, other: Floats,
+    shown: Integers, both: Flags, counts: Integers, whose: Integers,
+    train_share: Floats, list_share: Floats,
 ) -> int:  # fmt: skip
-    """The shares of groups in training and list, compiled: all groups are looked at in turn."""
-    at, mine, its, many = 0, counts[0, :, 0], counts[1, :, 0], counts.shape[1]
+    """Write the shares of groups in training data and list; compiled. Visits all groups in turn."""
+    at, in_train, in_list, size = 0, counts[0, :, 0], counts[1, :, 0], counts.shape[1]
     for u in range(len(owner)):
-        rows, places = 0, 0
+        rows, filled = 0, 0
         for row in range(offsets[owner[u]], offsets[owner[u] + 1]):
-            if trained[row] < many:
-                mine[trained[row]] += 1
+            if trained[row] < size:
+                in_train[trained[row]] += 1
                 rows += 1
         for p in range(shown.shape[1]):
             group = listed[shown[u, p]]
-            if group < many:
-                its[group] += 1
-                places += 1
-        both[u] = rows > 0 and places > 0
-        for group in range(len(mine)):
+            if group < size:
+                in_list[group] += 1
+                filled += 1
+        both[u] = rows > 0 and filled > 0
+        for group in range(len(in_train)):
             whose[at] = u
-            one[at] = mine[group] / max(rows, 1)
-            other[at] = its[group] / max(places, 1)
-            at += mine[group] + its[group] > 0
-            mine[group] = its[group] = 0
+            train_share[at] = in_train[group] / max(rows, 1)
+            list_share[at] = in_list[group] / max(filled, 1)
+            at += in_train[group] + in_list[group] > 0
+            in_train[group] = in_list[group] = 0
     return at
 
 
 class GroupTable(NamedTuple):
-    """What a group can add."""
+    """All values that a group can add."""
 
     adds: Floats
-    """(terms, shares of training, shares of the list) in the order of `_shares`"""
+    """(terms, shares in the training data, shares in the list), see `_enumerate_shares`"""
     most: int
-    """how many rows of train a user may have"""
+    """the largest number of training rows that the table covers"""
 
 
 def table(groups: Few, shown: Integers, terms: Sequence[Terms]) -> GroupTable:
-    """All that a group can add, for users with little training at least; not more of it than there
-    are places to look it up for."""
-    of_list = _shares(shown.shape[1])
+    """Tabulate what a group can add, at least for users with little training data.
+
+    The table never has more cells than there are list positions to look up.
+    """
+    list_shares = _enumerate_shares(shown.shape[1])
     cells = min(_CELLS, shown.size)
-    fits = int(np.sqrt(2 * cells / len(of_list))) - 2
-    most = min(fits, int(np.diff(groups.offsets).max(initial=0)))
-    one, other = np.meshgrid(_shares(most), of_list, indexing="ij")
-    adds = np.array([term(one.reshape(-1), other.reshape(-1)) for term in terms])
-    adds[:, (one == 0).reshape(-1) & (other == 0).reshape(-1)] = 0.0
-    return GroupTable(frozen(adds.reshape(len(terms), *one.shape)), most)
+    max_rows = int(np.sqrt(2 * cells / len(list_shares))) - 2
+    most = min(max_rows, int(np.diff(groups.offsets).max(initial=0)))
+    trained, listed = np.meshgrid(_enumerate_shares(most), list_shares, indexing="ij")
+    adds = np.array([term(trained.reshape(-1), listed.reshape(-1)) for term in terms])
+    adds[:, (trained == 0).reshape(-1) & (listed == 0).reshape(-1)] = 0.0
+    return GroupTable(freeze(adds.reshape(len(terms), *trained.shape)), most)
 
 
-def _shares(most: int) -> Floats:
-    """Every share of many in whole: that of `many` is number whole * (whole + 1) / 2 + many."""
+def _enumerate_shares(most: int) -> Floats:
+    """Return every share m / n for n up to `most`; it is entry n * (n + 1) / 2 + m."""
     whole = np.repeat(np.arange(most + 1), np.arange(most + 1) + 1)
     return (np.arange(len(whole)) - whole * (whole + 1) // 2) / np.maximum(whole, 1)
 
@@ -456,44 +489,48 @@ def _shares(most: int) -> Floats:
 def add_from(
     table: GroupTable,
     groups: Few,
-    many: int,
+    size: int,
     lists: tuple[Integers, Integers, Integers],
-    into: tuple[Flags, Floats],
+    outputs: tuple[Flags, Floats],
 ) -> Integers:
-    """Add up what groups add in lists (users, places, ends of cutoffs), and tell the numbers of
-    those that are left, as the table does not hold what is added there; `many` is how many groups
-    there are."""
-    kernel(table_kernel)(*groups, table.adds, table.most, many, *lists, *into)
+    """Add up the groups of lists (users, items shown, cutoffs) from the table.
+
+    Returns the numbers of the lists that the table does not cover.
+    """
+    kernel(table_kernel)(*groups, table.adds, table.most, size, *lists, *outputs)
     owner = lists[0]
     return np.flatnonzero(groups.offsets[owner + 1] - groups.offsets[owner] > table.most)
 
 
 def table_kernel(
     offsets: Integers, trained: NDArray[np.int8], listed: NDArray[np.int8], adds: Floats, most: int,
-    many: int, owner: Integers, shown: Integers, ends: Integers, both: Flags, sums: Floats,
+    size: int, owner: Integers, shown: Integers, ends: Integers, both: Flags, sums: Floats,
 ) -> None:  # fmt: skip
-    """Count and look up, compiled. The cell of a group is its count in train times the width of the
-    table, and its count in the list."""
-    cells, width, flat = np.zeros(many + 1, np.int64), adds.shape[2], adds.reshape(len(adds), -1)
+    """Count groups and look up what they add; compiled.
+
+    The cell of a group is its count in the training data times the width of the table, plus its
+    count in the list.
+    """
+    cells, width, flat = np.zeros(size + 1, np.int64), adds.shape[2], adds.reshape(len(adds), -1)
     for u in range(len(owner)):
         begin, end = offsets[owner[u]], offsets[owner[u] + 1]
         if end - begin > most:
             continue
         for row in range(begin, end):
             cells[trained[row]] += width
-        without, place = cells[many], 0
+        without, position = cells[size], 0
         rows = end - begin - without // width
         start = rows * (rows + 1) // 2 * width
         for cutoff in range(len(ends)):
-            while place < ends[cutoff]:
-                cells[listed[shown[u, place]]] += 1
-                place += 1
-            places = place - (cells[many] - without)
-            both[cutoff, u] = rows > 0 and places > 0
-            corner = start + places * (places + 1) // 2
+            while position < ends[cutoff]:
+                cells[listed[shown[u, position]]] += 1
+                position += 1
+            filled = position - (cells[size] - without)
+            both[cutoff, u] = rows > 0 and filled > 0
+            corner = start + filled * (filled + 1) // 2
             for term in range(len(flat)):
                 total = 0.0
-                for group in range(many):
+                for group in range(size):
                     total += flat[term, corner + cells[group]]
                 sums[cutoff, term, u] = total
         cells[:] = 0

@@ -1,8 +1,8 @@
 """The functions behind the metric switches: one small pure function for each choice.
 
-A switch of `Convention` in the stage `metrics` has a table here; the registry passes the chosen
-function to metrics that name the switch as a keyword-only parameter. A test holds tables and
-switches together.
+Every switch of `Convention` in the stage `metrics` has a table here. The registry passes the chosen
+function to each metric that has the switch as a keyword-only parameter. A test checks that tables
+and switches match.
 """
 
 from __future__ import annotations
@@ -12,101 +12,103 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, running, totals
-from rectitude.errors import BadGrades, BadName
+from rectitude.arrays import Flags, Floats, Integers, running_count, sum_by_group
+from rectitude.errors import BadArgument, BadGrades
 from rectitude.judge.judged import Judged
 
 Count = Callable[[Judged, int | None], Floats]
-"""Something to divide by: (lists, cutoff) -> one number per list."""
+"""A count, such as a denominator: (lists, cutoff) -> one number per list."""
 Gain = Callable[[Floats, Flags, float], Floats]
-"""What items are worth: (grades, which of them gain, threshold or 0) -> gains."""
+"""The gain of items: (grades, which of them have a gain, threshold or 0) -> gains."""
 GainFrom = Callable[[Judged, Floats], Flags]
-"""Which grades gain."""
+"""Which grades have a gain: (lists, grades) -> flags."""
 Discount = Callable[[Integers, float], Floats]
 """The weight of ranks: (ranks, log base) -> weights."""
-Worth = Callable[[Floats], Floats]
-"""Gain and GainFrom put together: grades -> gains."""
+GainOf = Callable[[Floats], Floats]
+"""Gain and GainFrom combined: grades -> gains."""
 Weights = Callable[[Integers], Floats]
 """A discount with its base: ranks -> weights."""
-Ideal = Callable[[Judged, int | None, Worth, Weights], Floats]
-"""The best a list could get: (lists, cutoff, worth, weights) -> one number per list."""
+Ideal = Callable[[Judged, int | None, GainOf, Weights], Floats]
+"""The value of the ideal list: (lists, cutoff, gain_of, weights) -> one number per list."""
 DiscountBy = Callable[[Judged, int | None, Weights], Floats]
 """The weight of each judged item: (lists, cutoff, weights) -> one number per row."""
 Denominator = Callable[[Floats, Floats], Floats]
-"""What to divide by where nothing was hit: (hits, denominator) -> denominator."""
+"""The denominator of lists without hits: (hits, denominator) -> denominator."""
 Classes = Callable[[Floats, Floats], Flags]
 """Which classes count: (targets of each class, predictions of each class) -> flags."""
 
 
 def whole_k(lists: Judged, k: int | None) -> Floats:
-    """The cutoff; without one, the length of the list, at least 1: an empty list is a miss."""
+    """Return the cutoff; without one, the length of the list, at least 1 (an empty list is a
+    miss)."""
     return np.maximum(lists.returned_upto(k), 1.0) if k is None else np.full(lists.size, float(k))
 
 
 def relevant(lists: Judged, k: int | None) -> Floats:
-    """Relevant items in the truth."""
+    """Return the number of relevant items in the truth."""
     return lists.relevant
 
 
-def found(lists: Judged, k: int | None) -> Floats:
-    """The hits up to k, at least 1: no hits are a miss."""
+def hits_found(lists: Judged, k: int | None) -> Floats:
+    """Return the number of hits up to k, at least 1 (no hits are a miss)."""
     return np.maximum(lists.hits(k), 1.0)
 
 
 def binary(grades: Floats, gaining: Flags, threshold: float) -> Floats:
-    """1 for an item that gains."""
+    """Return 1 for every item with a gain."""
     return gaining.astype(np.float64)
 
 
 def linear(grades: Floats, gaining: Flags, threshold: float) -> Floats:
-    """The grade of the item."""
+    """Return the grade of the item."""
     return np.where(gaining, grades, 0.0)
 
 
 def exp2(grades: Floats, gaining: Flags, threshold: float) -> Floats:
-    """2 to the grade, less 1."""
+    """Return 2^grade - 1."""
     return np.exp2(np.where(gaining, grades, 0.0)) - 1.0
 
 
 def exp2_above(grades: Floats, gaining: Flags, threshold: float) -> Floats:
-    """2 to the grade's distance from the threshold plus 1, less 1."""
+    """Return 2^(grade - threshold + 1) - 1."""
     return np.exp2(np.where(gaining, grades - threshold + 1.0, 0.0)) - 1.0
 
 
 def only_relevant(lists: Judged, grades: Floats) -> Flags:
-    """Relevant grades gain."""
+    """Relevant grades have a gain."""
     return lists.is_relevant(grades)
 
 
 def above_zero(lists: Judged, grades: Floats) -> Flags:
-    """Grades above 0 gain, whatever the threshold."""
+    """Grades above 0 have a gain, independent of the threshold."""
     return grades > 0
 
 
-def worth_of(lists: Judged, gain: Gain, gain_from: GainFrom) -> Worth:
-    """What grades are worth in these lists, once it is known that no gain is negative."""
+def gain_function(lists: Judged, gain: Gain, gain_from: GainFrom) -> GainOf:
+    """Return the function from grades to gains for these lists; raise an error if a gain is
+    negative."""
 
-    def worth(grades: Floats) -> Floats:
+    def gain_of(grades: Floats) -> Floats:
         return gain(grades, gain_from(lists, grades), lists.relevant_from or 0.0)
 
     grades = lists.truth.values
-    least = lists.once(("least", gain, gain_from), lambda: worth(grades).min(initial=0.0))
+    least = lists.once(("least", gain, gain_from), lambda: gain_of(grades).min(initial=0.0))
     if least < 0:
         raise BadGrades(
-            f"a relevant grade has a gain of {least:g} (the lowest grade is {grades.min():g}).",
+            f"a relevant item has a gain of {least:g} (the lowest grade is {grades.min():g}).",
             "gains of at least 0.",
             "raise relevant_from, or set gain='binary'.",
         )
-    return worth
+    return gain_of
 
 
 def log(ranks: Integers, base: float) -> Floats:
-    """One over the logarithm of the rank plus 1."""
+    """Return 1 / log(rank + 1)."""
     return _by_rank(ranks, lambda r: _log(r + 1, base))
 
 
 def log_from_second(ranks: Integers, base: float) -> Floats:
-    """One over the logarithm of the rank, from the second rank on."""
+    """Return 1 / log(rank) from the second rank on, and 1 before."""
     return _by_rank(ranks, lambda r: np.maximum(1.0, _log(r, base)))
 
 
@@ -114,156 +116,163 @@ def _log(values: Floats, base: float) -> Floats:
     return np.log2(values) if base == 2 else np.log(values) / np.log(base)
 
 
-def _by_rank(ranks: Integers, below: Callable[[Floats], Floats]) -> Floats:
-    """Weights looked up in a table, so that a rank has the same bits wherever it occurs."""
+def _by_rank(ranks: Integers, denominator: Callable[[Floats], Floats]) -> Floats:
+    """Look weights up in a table, so that equal ranks get bit-identical weights."""
     deepest = int(ranks.max(initial=0))
-    table = np.concatenate(([0.0], 1.0 / below(np.arange(1.0, deepest + 1))))
+    table = np.concatenate(([0.0], 1.0 / denominator(np.arange(1.0, deepest + 1))))
     return table[ranks]
 
 
-def weights_of(discount: Discount, log_base: float) -> Weights:
-    """A discount with its base."""
+def discount_function(discount: Discount, log_base: float) -> Weights:
+    """Return a discount with its base as a function of ranks."""
     if not 1 < log_base < np.inf:
-        raise BadName(f"log_base cannot be {log_base:g}.", "a number above 1.")
+        raise BadArgument(f"log_base is {log_base:g}.", "a number above 1.")
     return lambda ranks: discount(ranks, log_base)
 
 
 def by_rank(lists: Judged, k: int | None, weights: Weights) -> Floats:
-    """The weight of the rank."""
+    """Weight every row by its rank."""
     return weights(lists.rank) if lists.last is None else mean_weights(lists, k, weights)
 
 
 def by_place(lists: Judged, k: int | None, weights: Weights) -> Floats:
-    """The weight of the place in the truth's own order."""
+    """Weight every row by its position in the truth's own order."""
     by_truth = weights(lists.place + 1)
     return by_truth if lists.last is None else by_truth * lists.chance(k)
 
 
 def mean_weights(lists: Judged, k: int | None, weights: Weights) -> Floats:
-    """(found,) the mean weight of the ranks that a tied item may take, 0 beyond the cutoff.
+    """Return the mean weight of the ranks that a tied item may take, one value per row.
 
-    The sums up to every rank are kept with their rounding errors, as their difference is wanted.
+    Ranks beyond the cutoff have weight 0. The rounding errors of the running sums are tracked and
+    compensated, because the result is a difference of two sums.
     """
     first, last = lists.rank, lists.rank if lists.last is None else lists.last
     end = last if k is None else np.minimum(last, k)
     start = np.minimum(first - 1, end)
-    each = weights(np.arange(1, int(end.max(initial=0)) + 1))
-    sums = np.concatenate(([0.0], np.cumsum(each)))
-    taken = np.diff(sums)
-    lost = np.concatenate(([0.0], np.cumsum(sums[:-1] - (sums[1:] - taken) + (each - taken))))
+    rank_weights = weights(np.arange(1, int(end.max(initial=0)) + 1))
+    sums = np.concatenate(([0.0], np.cumsum(rank_weights)))
+    added = np.diff(sums)
+    lost = np.concatenate(
+        ([0.0], np.cumsum(sums[:-1] - (sums[1:] - added) + (rank_weights - added)))
+    )
     mean: Floats = (sums[end] - sums[start] + (lost[end] - lost[start])) / (last - first + 1)
     return mean
 
 
 def first_hit(lists: Judged, k: int | None) -> Floats:
-    """One over the rank of the first hit."""
+    """Return 1 / rank of the first hit."""
     return np.where(lists.first <= (np.inf if k is None else k), 1.0 / lists.first, 0.0)
 
 
 def every_hit(lists: Judged, k: int | None) -> Floats:
-    """One over the rank, added up over all hits."""
+    """Return the sum of 1 / rank over all hits."""
     return lists.total(lists.hit / lists.rank, upto=k)
 
 
 def any_hit(lists: Judged, k: int | None) -> Floats:
-    """1 if there is a hit."""
+    """Return 1 if there is a hit."""
     return (lists.hits(k) > 0).astype(np.float64)
 
 
-def ideal_reachable(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
-    """The discounted gains of the truth, best first, cut at k."""
+def ideal_reachable(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
+    """Sum the discounted gains of the truth, best first, cut at k."""
     best = lists.best
     if not len(best.values) or best.values.min() == best.values.max():
         count = (lists.judged if k is None else np.minimum(lists.judged, k)).astype(np.int64)
-        return _running_sum(int(count.max(initial=0)), worth(best.values[:1]), weights)[count]
+        return _running_sum(int(count.max(initial=0)), gain_of(best.values[:1]), weights)[count]
     ends = np.full(lists.size, np.inf if k is None else k)
-    return _best_first(best.rows(), worth(best.values), ends, weights)
+    return _best_first(best.rows(), gain_of(best.values), ends, weights)
 
 
 def ideal_reachable_returned(
-    lists: Judged, k: int | None, worth: Worth, weights: Weights
+    lists: Judged, k: int | None, gain_of: GainOf, weights: Weights
 ) -> Floats:
-    """The discounted gains of the truth, best first, cut at k and at the length of the list."""
+    """Sum the discounted gains of the truth, best first, cut at k and at the length of the list."""
     best = lists.best
-    return _best_first(best.rows(), worth(best.values), lists.returned_upto(k), weights)
+    return _best_first(best.rows(), gain_of(best.values), lists.returned_upto(k), weights)
 
 
-def ideal_found(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
-    """The gains up to k, best first."""
+def ideal_found(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
+    """Sum the discounted gains of the items found up to k, best first."""
     require_order(lists, "the ideal list depends on the hits")
     rows, owners = lists.within(k)
     ends = np.full(lists.size, np.inf)
-    return _best_first(owners, worth(lists.grade[rows]), ends, weights)
+    return _best_first(owners, gain_of(lists.grade[rows]), ends, weights)
 
 
-def ideal_listed(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
-    """The gains of the whole list, best first, cut at k."""
+def ideal_listed(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
+    """Sum the discounted gains of the whole list, best first, cut at k."""
     require_order(lists, "the ideal list depends on the hits")
     ends = np.full(lists.size, np.inf if k is None else k)
-    return _best_first(lists.list, worth(lists.grade), ends, weights)
+    return _best_first(lists.list, gain_of(lists.grade), ends, weights)
 
 
 def _best_first(owners: Integers, gains: Floats, ends: Floats, weights: Weights) -> Floats:
-    """The discounted gains of each list, highest first, up to the rank where it ends."""
+    """Sum the discounted gains of each list, highest first, up to the rank where it ends."""
     if np.any((gains[1:] > gains[:-1]) & (owners[1:] == owners[:-1])):
         order = np.lexsort((-gains, owners))
         owners, gains = owners[order], gains[order]
-    rank = running(np.ones(len(owners), bool), owners)
+    rank = running_count(np.ones(len(owners), bool), owners)
     kept = np.flatnonzero(rank <= ends[owners])
-    return totals(owners[kept], len(ends), (gains * weights(rank))[kept])
+    return sum_by_group(owners[kept], len(ends), (gains * weights(rank))[kept])
 
 
 def require_order(lists: Judged, cause: str) -> None:
-    """Refuse lists with averaged ties where the mean over all orders has no closed form."""
+    """Raise an error for averaged ties if the mean over all orders has no closed form."""
     if lists.last is not None:
-        raise BadName(
+        raise BadArgument(
             f"ties='average' has no closed form here: {cause}.",
-            "a value that is a sum over the ranks.",
-            "set another rule, such as ties='pessimistic', or other switches.",
+            "a metric that is a sum over the ranks.",
+            "set another tie rule, such as ties='pessimistic', or change the other switches.",
         )
 
 
-def ideal_returned(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
-    """A barely relevant item at every rank up to k that holds an item."""
+def ideal_returned(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
+    """Sum the discounted gains of a barely relevant item at every filled rank up to k."""
     count = lists.returned_upto(k).astype(np.int64)
-    return _running_sum(int(count.max(initial=0)), _one(lists, worth), weights)[count]
+    return _running_sum(int(count.max(initial=0)), _smallest_gain(lists, gain_of), weights)[count]
 
 
-def ideal_k(lists: Judged, k: int | None, worth: Worth, weights: Weights) -> Floats:
-    """A barely relevant item at every rank up to k; without a cutoff, at every rank of the list."""
+def ideal_k(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
+    """Sum the discounted gains of a barely relevant item at every rank up to k.
+
+    Without a cutoff, at every rank of the list.
+    """
     if k is None:
-        return ideal_returned(lists, k, worth, weights)
-    return np.full(lists.size, _running_sum(k, _one(lists, worth), weights)[-1])
+        return ideal_returned(lists, k, gain_of, weights)
+    return np.full(lists.size, _running_sum(k, _smallest_gain(lists, gain_of), weights)[-1])
 
 
-def _one(lists: Judged, worth: Worth) -> Floats:
-    """What a barely relevant item is worth."""
-    return worth(np.array([max(1.0, lists.relevant_from or 1.0)]))
+def _smallest_gain(lists: Judged, gain_of: GainOf) -> Floats:
+    """Return the gain of a barely relevant item."""
+    return gain_of(np.array([max(1.0, lists.relevant_from or 1.0)]))
 
 
 def _running_sum(depth: int, gain: Floats, weights: Weights) -> Floats:
-    """What the first 0, 1, 2, ... ranks are worth if each holds an item of this gain."""
-    each = weights(np.arange(1, depth + 1)) * (gain[0] if len(gain) else 0.0)
-    return np.concatenate(([0.0], np.cumsum(each)))
+    """Return the discounted gain of the first 0, 1, 2, ... ranks if each holds an item of this
+    gain."""
+    terms = weights(np.arange(1, depth + 1)) * (gain[0] if len(gain) else 0.0)
+    return np.concatenate(([0.0], np.cumsum(terms)))
 
 
 def no_hits_zero(hits: Floats, below: Floats) -> Floats:
-    """No hits are worth 0, also where there is nothing to divide by."""
+    """Make lists without hits 0, even if the denominator is 0."""
     return np.where(below == 0, 1.0, below)
 
 
 def no_hits_undefined(hits: Floats, below: Floats) -> Floats:
-    """The denominator is 0 where nothing was hit, so that the value is 0/0."""
+    """Make lists without hits 0/0."""
     return np.where(hits > 0, below, 0.0)
 
 
 def present(support: Floats, predicted: Floats) -> Flags:
-    """Classes that are the target or the prediction of some list."""
+    """Select the classes that are the target or the prediction of some list."""
     return (support > 0) | (predicted > 0)
 
 
 def every_class(support: Floats, predicted: Floats) -> Flags:
-    """All classes."""
+    """Select all classes."""
     return np.ones(len(support), bool)
 
 
@@ -280,7 +289,7 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "reachable": Judged.reachable,
         "reachable_returned": Judged.reachable_returned,
         "k": whole_k,
-        "found": found,
+        "found": hits_found,
     },
     "gain": {"binary": binary, "linear": linear, "exp2": exp2, "exp2_above": exp2_above},
     "gain_from": {"relevant": only_relevant, "positive": above_zero},

@@ -1,8 +1,7 @@
-"""Metrics of metrics: functions of the values of others at the same cutoff.
+"""Metrics computed from the values of other metrics at the same cutoff.
 
-Those of several metrics of a list at once name their parts in brackets, with points of their own
-where the usual ones do not fit: `hypervolume[precision,recall]@10`,
-`euc_distance[ndcg=0.8,recall]@10`.
+Metrics that combine several others list their components in brackets, optionally with a reference
+point: `hypervolume[precision,recall]@10`, `euc_distance[ndcg=0.8,recall]@10`.
 """
 
 from __future__ import annotations
@@ -13,15 +12,16 @@ from math import exp, inf
 import numpy as np
 
 from rectitude.arrays import Floats
-from rectitude.metrics.registry import IN_UNITS, NO_LAW, Ratio, derived_metric, metric
+from rectitude.metrics.registry import IN_UNITS, RELEVANCE_LAWS, Ratio, derived_metric, metric
 
 
 @derived_metric(
     "F1 of the means",
     of=("precision", "recall"),
     formula="2PR / (P + R) of the mean precision P and the mean recall R; 0 if both are 0",
-    reading="What F1 gives when it is computed from two published means.",
-    use="Use it beside tables that report F1 of averages; f1 is the mean of the lists' F1.",
+    reading="The F1 that you get from two published means.",
+    use="Use it to compare with tables that report the F1 of averages; f1 is the mean of the F1 of "
+    "each list.",
     cite="vanrijsbergen1979information",
 )
 def f1_of_means(precision: float, recall: float) -> float:
@@ -33,17 +33,17 @@ def f1_of_means(precision: float, recall: float) -> float:
 @derived_metric(
     "Harmonic mean rank",
     of=("mrr",),
-    formula="1 / mrr; infinite where mrr is 0",
+    formula="1 / mrr; infinite if mrr is 0",
     reading="A mean reciprocal rank of 0.6767 is a harmonic mean rank of 1.48. The arithmetic mean "
-    "of the ranks is larger unless all are equal.",
-    use="Use it to read mrr as a rank. It leans to the best ranks: of the ranks 1 and 100 it is "
-    "1.98; mean_rank is 50.5.",
+    "of the ranks is larger, unless all ranks are equal.",
+    use="Use it to express mrr as a rank. The best ranks dominate it: for ranks 1 and 100 it is "
+    "1.98, while mean_rank is 50.5.",
     bounds=(1.0, inf),
     best="low",
     fixed=IN_UNITS,
 )
 def harmonic_mean_rank(mrr: float) -> float:
-    """One over the mean reciprocal rank."""
+    """1 / mean reciprocal rank."""
     return 1 / mrr if mrr else inf
 
 
@@ -52,9 +52,9 @@ def harmonic_mean_rank(mrr: float) -> float:
     of=("cross_entropy",),
     formula="exp(-cross_entropy)",
     reading="A loss of 2.874 is a geometric mean probability of 0.056. The arithmetic mean, "
-    "mean_probability, is larger unless all are equal.",
-    use="Use it to read the loss as a probability. One target with a probability near 0 pulls it "
-    "down far.",
+    "mean_probability, is larger, unless all probabilities are equal.",
+    use="Use it to express the loss as a probability. One target with a probability near 0 pulls "
+    "it far down.",
     cutoff="none",
 )
 def geometric_mean_probability(cross_entropy: float) -> float:
@@ -64,35 +64,37 @@ def geometric_mean_probability(cross_entropy: float) -> float:
 
 @metric(
     "Hypervolume",
-    formula="product over the parts of max(0, how much better the list's value is than the point "
-    "of the part); without one of its own, a part's point is its {reference} value",
-    reading="Of precision and recall, 0.06 may be 0.2 * 0.3. 0 as soon as one part is no better "
-    "than its point, however good the others are.",
-    use="Use it to hold one number against several goals at once, such as accuracy and novelty, "
-    "with parts on like scales. It is a list's own volume, not that of a front of models.",
+    formula="product over the components of max(0, how much better the list's value is than the "
+    "component's reference point); a component without its own point uses its {reference} value",
+    reading="For precision and recall, a value of 0.06 may be 0.2 * 0.3. It is 0 as soon as one "
+    "component is not better than its reference point, however good the others are.",
+    use="Use it to combine several goals, such as accuracy and novelty, into one number, if the "
+    "components have similar scales. It is the volume of a single list, not of a Pareto front of "
+    "models.",
     cite="zitzler1999multiobjective",
     bounds=(0.0, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("parts",),
 )
 def hypervolume(better: Sequence[Floats], *, reference: str = "worst") -> Ratio:
-    """Volume between a list's values and a point that all of them should exceed."""
+    """Volume between a list's values of several metrics and a point that all should exceed."""
     return Ratio.of(np.prod(np.maximum(better, 0.0), axis=0))
 
 
 @metric(
     "Euclidean distance to the ideal",
-    formula="square root of the sum over the parts of (the list's value - the point of the part)^2;"
-    " without one of its own, a part's point is its {reference} value",
-    reading="0 if all parts are ideal; sqrt(2) = 1.41 if two parts from 0 to 1 are as bad as can "
-    "be.",
-    use="Use it like hypervolume, where a part that is nearly 0 should not decide alone.",
+    formula="square root of the sum over the components of (the list's value - the component's "
+    "reference point)^2; a component without its own point uses its {reference} value",
+    reading="0 if all components are ideal; sqrt(2) = 1.41 if two components between 0 and 1 are "
+    "both as bad as possible.",
+    use="Use it like hypervolume, when a single component close to 0 should not determine the "
+    "value.",
     cite="zeleny1973compromise",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("parts",),
 )
 def euc_distance(better: Sequence[Floats], *, reference: str = "best") -> Ratio:
-    """Distance between a list's values and a point that all of them should reach."""
+    """Distance between a list's values of several metrics and their ideal values."""
     return Ratio.of(np.sqrt(np.square(better).sum(axis=0)))

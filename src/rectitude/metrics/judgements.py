@@ -1,49 +1,49 @@
-"""Metrics of what the truth says of a list at all, and of how a list agrees with another one.
+"""Metrics that measure how complete the judgements are, and how well two lists agree.
 
-Where judgements are incomplete, they tell what is known, and what follows. To compare two models,
-or a list before and after it was ranked anew, the truth holds the other list, in its order:
-`evaluate(lists, other, ...)`.
+If judgements are incomplete, they show how much of a list is judged, and what follows from that. To
+compare two models, or a list before and after re-ranking, pass the other list, in its order, as the
+truth: `evaluate(lists, other, ...)`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, running
+from rectitude.arrays import Floats, running_count
 from rectitude.judge.judged import Judged
-from rectitude.metrics.browsing import staying
+from rectitude.metrics.browsing import reach_weights
 from rectitude.metrics.choices import whole_k
-from rectitude.metrics.registry import NO_LAW, Ratio, metric
+from rectitude.metrics.registry import RELEVANCE_LAWS, Ratio, metric
 
 _EPSILON = 1e-5
 
 
 @metric(
     "Inferred average precision",
-    formula="sum over hits of (1 + drawn * (r + e) / (r + n + 2e)) / rank / R; above the hit: "
-    "drawn = items in the truth, r of them relevant, n judged not relevant; e = 0.00001 (ranks up "
-    "to {k})",
-    reading="The average precision that a judged sample lets one expect for the whole.",
-    use="Use it when only a random sample of a pool was judged, and the truth names the others "
-    "with a grade below 0. With complete judgements it is nearly map.",
+    formula="sum over hits of (1 + drawn * (r + e) / (r + n + 2e)) / rank / R; among the items "
+    "above the hit: drawn = items in the truth, r = judged relevant, n = judged not relevant; e = "
+    "0.00001 (ranks up to {k})",
+    reading="The average precision that is estimated from a judged sample.",
+    use="Use it if only a random sample of a pool was judged, and the truth lists the other items "
+    "of the pool with a grade below 0. With complete judgements it is nearly equal to map.",
     cite="yilmaz2006estimating",
     fixed={"negative_grades": "sampled"},
 )
 def infap(lists: Judged, k: int | None) -> Ratio:
     """Average precision inferred from a sample of judgements."""
-    drawn = running(np.ones(len(lists.list), bool), lists.list) - 1
-    told = running(lists.grade >= 0, lists.list) - 1
-    chance = (lists.nth - 1 + _EPSILON) / (np.maximum(told, 0) + 2 * _EPSILON)
+    drawn = running_count(np.ones(len(lists.list), bool), lists.list) - 1
+    judged_above = running_count(lists.grade >= 0, lists.list) - 1
+    chance = (lists.nth - 1 + _EPSILON) / (np.maximum(judged_above, 0) + 2 * _EPSILON)
     terms = np.where(lists.hit, (1 + drawn * chance) / lists.rank, 0.0)
     return Ratio(lists.total(terms, upto=k), lists.relevant)
 
 
 @metric(
     "Judged",
-    formula="items in the top {k} that the truth judges / items in the top {k}",
-    reading="0.9 at 10 means that one item in ten among the first 10 was never judged.",
-    use="Use it beside other metrics when the truth was collected for other lists: where it is "
-    "low, they say little.",
+    formula="judged items in the top {k} / items in the top {k}",
+    reading="0.9 at 10 means that one of the first 10 items was never judged.",
+    use="Use it next to other metrics if the truth was collected for other lists: if it is low, "
+    "the other values mean little.",
     averages="closed form",
 )
 def judged(lists: Judged, k: int | None) -> Ratio:
@@ -53,115 +53,120 @@ def judged(lists: Judged, k: int | None) -> Ratio:
 
 @metric(
     "Unjudged",
-    formula="items in the top {k} that the truth does not judge / the cutoff; without a cutoff, "
-    "/ items in the list",
-    reading="0.1 at 10 means that one item in ten among the first 10 was never judged.",
-    use="Use it beside other metrics when the truth was collected for other lists.",
+    formula="items in the top {k} without a judgement / the cutoff; without a cutoff, / items in "
+    "the list",
+    reading="0.1 at 10 means that one of the first 10 items was never judged.",
+    use="Use it next to other metrics if the truth was collected for other lists.",
     best="low",
     breaks=("moving_up_helps",),
     averages="closed form",
 )
 def unjudged(lists: Judged, k: int | None) -> Ratio:
-    """Share of the places that hold an item without a judgement."""
-    known = lists.total(lists.chance(k), upto=k)
-    return Ratio(lists.returned_upto(k) - known, whole_k(lists, k))
+    """Share of the positions with an item that was not judged."""
+    judged_items = lists.total(lists.chance(k), upto=k)
+    return Ratio(lists.returned_upto(k) - judged_items, whole_k(lists, k))
 
 
 @metric(
     "Residual of rank-biased precision",
-    formula="1 - (1 - p) * sum over judged items in the top {k} of p^(rank - 1); 0 where all items "
-    "in the list are judged; p = {persistence}",
-    reading="How much rbp would rise if every item without a judgement, in the list and below it, "
-    "were relevant.",
-    use="Use it beside rbp, whose true value lies between rbp and rbp + rbp_residual.",
+    formula="1 - (1 - p) * sum over judged items in the top {k} of p^(rank - 1); 0 if all items in "
+    "the list are judged; p = {persistence}",
+    reading="How much rbp would rise if every unjudged item, in the list and below it, were "
+    "relevant.",
+    use="Use it together with rbp, whose true value is between rbp and rbp + rbp_residual.",
     cite="moffat2008rank",
     best="low",
     breaks=("moving_up_helps",),
 )
 def rbp_residual(lists: Judged, k: int | None, *, persistence: float = 0.8) -> Ratio:
-    """What the items without a judgement could add to rank-biased precision."""
-    known = lists.total(staying(persistence)(lists.rank), upto=k)
-    gaps = lists.returned_upto(k) > lists.total(np.ones(len(lists.rank)), upto=k)
-    return Ratio.of(np.where(gaps, 1 - (1 - persistence) * known, 0.0))
+    """How much unjudged items could add to rank-biased precision."""
+    judged_weight = lists.total(reach_weights(persistence)(lists.rank), upto=k)
+    has_unjudged = lists.returned_upto(k) > lists.total(np.ones(len(lists.rank)), upto=k)
+    return Ratio.of(np.where(has_unjudged, 1 - (1 - persistence) * judged_weight, 0.0))
 
 
-def _common(lists: Judged, k: int | None) -> Floats:
-    """(lists,) items in the first places of both."""
+def _count_common(lists: Judged, k: int | None) -> Floats:
+    """Return (lists,) how many items the first k of both lists have in common."""
     if k is None:
         return lists.total(np.ones(len(lists.rank)))
     return lists.total((lists.place < k).astype(np.float64), upto=k)
 
 
 @metric(
-    "Unlikeness to a reference",
-    formula="1 - items in the top {k} that are among the first {k} of the truth / {k}; 0/0 where "
-    "there is no list or no truth; without a cutoff, of all of the truth / items in the list",
-    reading="1 if none of the items would have been shown by the other model, 0 if all would.",
-    use="Pass the lists of a simple model, in their order, in the place of the truth, to see what "
-    "a model adds to it. unexpectedness does so with the most popular items.",
+    "Dissimilarity to a reference",
+    formula="1 - items in the top {k} that are among the first {k} of the truth / {k}; 0/0 if "
+    "there is no list or no truth; without a cutoff, 1 - items in the list that are in the truth / "
+    "items in the list",
+    reading="1 if the other model would show none of the items, 0 if it would show all of them.",
+    use="Pass the lists of a simple model, in their order, as the truth, to see what your model "
+    "adds. unexpectedness does the same with the most popular items.",
     cite="ge2010beyond",
     best="high",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
+    sees="items",
 )
 def unlike_reference(lists: Judged, k: int | None) -> Ratio:
-    """Share of the places that the other list has not."""
-    places = np.maximum(whole_k(lists, k), 1.0)
-    there = (lists.returned > 0) & (lists.judged > 0)
-    return Ratio(places - _common(lists, k), places).where(there)
+    """Share of the positions whose items are not in the other list."""
+    positions = np.maximum(whole_k(lists, k), 1.0)
+    both_exist = (lists.returned > 0) & (lists.judged > 0)
+    return Ratio(positions - _count_common(lists, k), positions).where(both_exist)
 
 
 @metric(
     "Overlap with a reference",
     formula="items in the top {k} that are among the first {k} of the truth / items in the top "
     "{k}; without a cutoff, all of the truth",
-    reading="0.7 means that the other list shows 7 items of 10, too, wherever they stand.",
-    use="Pass another model's lists, in their order, in the place of the truth.",
+    reading="0.7 means that 7 of 10 items are also in the other list, at any rank.",
+    use="Pass another model's lists, in their order, as the truth.",
     cite="webber2010similarity",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
+    sees="items",
 )
 def reference_overlap(lists: Judged, k: int | None) -> Ratio:
-    """Share of a list that the other one has, too."""
-    return Ratio(_common(lists, k), lists.returned_upto(k))
+    """Share of a list that is also in the other list."""
+    return Ratio(_count_common(lists, k), lists.returned_upto(k))
 
 
 @metric(
     "Rank-biased overlap",
     formula="sum over depths d up to {k} of {patience} ^ (d - 1) * items in the top d of both / d, "
-    "divided by the sum of {patience} ^ (d - 1); the truth holds the other list, in its order; "
-    "without a cutoff, up to the end of the longer of the two",
-    reading="1 if both lists are the same in the same order, 0 if they share nothing.",
-    use="Pass another model's lists in the place of the truth. The first places weigh most.",
+    "divided by the sum of {patience} ^ (d - 1); the truth is the other list, in its order; "
+    "without a cutoff, up to the end of the longer list",
+    reading="1 if both lists have the same items in the same order, 0 if they share no item.",
+    use="Pass another model's lists, in their order, as the truth. The first ranks have the most "
+    "weight.",
     cite="webber2010similarity",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
+    sees="items",
 )
 def rank_biased_overlap(lists: Judged, k: int | None, *, patience: float = 0.85) -> Ratio:
-    """How far two lists agree, from the top down."""
+    """Agreement of two lists, with more weight at the top."""
     longer = np.maximum(lists.returned, lists.truth.lengths)
     end = longer if k is None else np.full(lists.size, k)
     depths = np.arange(1, int(end.max(initial=0)) + 1)
     weights = patience ** (depths - 1)
-    upto, whole = (np.append(0.0, np.cumsum(one)) for one in (weights / depths, weights))
-    # an item that both have from some depth on adds the weights of all depths from there
+    partial, total = (np.append(0.0, np.cumsum(terms)) for terms in (weights / depths, weights))
+    # an item that both lists have up to some depth adds the weights of all depths from there on
     before, last = np.maximum(lists.rank - 1, lists.place), end[lists.list]
-    agreed = lists.total(upto[last] - upto[np.minimum(before, last)])
-    return Ratio(np.minimum(agreed, whole[end]), whole[end])
+    agreed = lists.total(partial[last] - partial[np.minimum(before, last)])
+    return Ratio(np.minimum(agreed, total[end]), total[end])
 
 
 @metric(
-    "Least item promoted",
-    formula="largest place, from 0, that an item in the top {k} has in the truth, less {k}; 0 "
-    "where that is negative; 0/0 where there is no truth; without a cutoff, less the length of the "
-    "list",
-    reading="25 at the cutoff 10 means that some item came up from place 35 of the other list.",
-    use="Pass the lists before they were ranked anew in the place of the truth, to see how deep "
-    "the new order reaches.",
+    "Deepest item promoted",
+    formula="largest position, from 0, that an item in the top {k} has in the truth, minus {k}; 0 "
+    "if that is negative; 0/0 if there is no truth; without a cutoff, minus the length of the list",
+    reading="25 at cutoff 10 means that some item in the top 10 came from position 35 of the other "
+    "list.",
+    use="Pass the lists before re-ranking as the truth, to see how deep the re-ranking reaches.",
     bounds=(0.0, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
+    sees="items",
 )
 def least_item_promoted(lists: Judged, k: int | None) -> Ratio:
     """How far down the other list the items of the top come from."""
-    rows, whose = lists.within(k)
+    rows, list_of_row = lists.within(k)
     end = whole_k(lists, k)
     deepest = end.copy()
-    np.maximum.at(deepest, whose, lists.place[rows].astype(np.float64))
+    np.maximum.at(deepest, list_of_row, lists.place[rows].astype(np.float64))
     return Ratio.of(deepest - end).where(lists.judged > 0)

@@ -1,34 +1,40 @@
 """Metric names: `ndcg@10`, `recall@{5,10,20}`, `mrr`, `ndcg[gain=exp2]@10`, `iprec@0.1`.
 
-A variant may be a formula, `ndcg[log2(rank+1)]@10`, where a framework has no other word for it.
-
-One parser; `str` of what it returns is the name again.
+A variant may also be a formula, such as `ndcg[log2(rank+1)]@10`, for frameworks that have no name
+for it. Variants may stand in parentheses, too, and a name may be one of another framework, such as
+`r-precision` or `11pt_avg`, or the import path of a metric, such as `module:Metric@10`. There is
+one parser; `str` of a parsed name gives the name again, with brackets.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from rectitude.errors import BadName
 
+Names = str | Iterable[str] | Mapping[str, object]
+"""Metrics as they are asked for: one or more names, or a dict of names with their cutoffs."""
 LARGEST_CUTOFF = 10_000_000
-_NAME = re.compile(r"(?P<base>[A-Za-z_]\w*)(\[(?P<variants>[^\[\]]*)\])?(@(?P<at>.+))?\Z")
+_BASE = r"[\w.]+:[\w.]+|(?=[\d._-]*[A-Za-z_])\w[\w.-]*"
+_NAME = re.compile(
+    rf"(?P<base>{_BASE})(\[(?P<variants>[^\[\]]*)\]|\((?P<options>[^@]*)\))?(@(?P<at>.+))?\Z"
+)
 _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
-_VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>[^=,\s]+))?\Z")
+_VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>[^=,\s]+(\([^()]*\))?))?\Z")
 
 
 @lru_cache
 def _whole_number(text: str) -> int:
-    """A whole number from 1 on; 0 for any other text."""
+    """Return a whole number of at least 1; 0 for any other text."""
     return int(text) if re.fullmatch(r"[1-9][0-9]{0,17}", text) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A metric as it is asked for: base name, variants in brackets, and what stands after the @."""
+    """A metric as requested: base name, variants in brackets, and the text after the @."""
 
     base: str
     variants: tuple[tuple[str, str | None], ...] = ()
@@ -42,8 +48,13 @@ class Name:
         return f"{self.base}{brackets}" + (f"@{self.at}" if self.at is not None else "")
 
     @property
+    def has_plain_end(self) -> bool:
+        """Whether a number, or nothing, follows the @."""
+        return self.at is None or re.fullmatch(r"[\d.]+", self.at) is not None
+
+    @property
     def cutoff(self) -> int | None:
-        """The cutoff, a whole number from 1 on; None for the whole list."""
+        """The cutoff, a whole number of at least 1; None for the whole list."""
         if self.at is None:
             return None
         number = _whole_number(self.at)
@@ -57,7 +68,7 @@ class Name:
 
     @property
     def level(self) -> float:
-        """What stands after the @ as a level, such as a share of recall: from 0 to 1."""
+        """The number after the @ as a level, such as a recall level, from 0 to 1."""
         at = self.at or ""
         number = float(at) if re.fullmatch(r"\d*\.?\d+", at) else -1.0
         if not 0 <= number <= 1:
@@ -70,60 +81,105 @@ class Name:
 
 
 def parse(text: str) -> list[Name]:
-    """The names that a text asks for; several if it lists cutoffs in braces."""
-    found = _NAME.match(text.strip()) if isinstance(text, str) else None
-    if found is None:
+    """Return the names in a text; several if it lists cutoffs in braces."""
+    match = _NAME.match(text.strip()) if isinstance(text, str) else None
+    if match is None:
         raise BadName(
-            f"metric name {text!r} cannot be read.",
+            f"{text!r} is not a valid metric name.",
             "a name with an optional cutoff, such as 'ndcg@10', 'recall@{5,10}' or 'mrr'.",
         )
-    variants = tuple(_variant(part, text) for part in _split(found["variants"]))
-    return [Name(found["base"], variants, at) for at in _cutoffs(found["at"], text)]
+    inside = match["variants"] or match["options"]
+    variants = tuple(_parse_variant(part, text) for part in _split(inside))
+    return [Name(match["base"], variants, at) for at in _parse_cutoffs(match["at"], text)]
 
 
-def parse_all(texts: str | Iterable[str]) -> list[Name]:
-    """The names that several texts ask for, each once, in order."""
+def parse_all(texts: Names) -> list[Name]:
+    """Return the names in several texts, or in a dict with the cutoffs of each; in order and
+    without repeats."""
     if not isinstance(texts, Iterable):
-        raise BadName(f"metrics is a {type(texts).__name__}.", "names such as 'ndcg@10'.")
-    asked = [texts] if isinstance(texts, str) else list(texts)
-    parts = [part for text in asked for part in split_names(text)]
+        raise BadName(f"metrics is of type {type(texts).__name__}.", "names such as 'ndcg@10'.")
+    if isinstance(texts, Mapping):
+        texts = [text for name, cutoffs in texts.items() for text in at_cutoffs(name, cutoffs)]
+    names = [texts] if isinstance(texts, str) else list(texts)
+    parts = [part for text in names for part in split_names(text)]
     if not parts:
-        raise BadName("no metric was asked for.", "at least one name, such as 'ndcg@10'.")
+        raise BadName("no metric is given.", "at least one name, such as 'ndcg@10'.")
     return list(dict.fromkeys(name for part in parts for name in parse(part)))
 
 
+def at_cutoffs(name: str, cutoffs: object) -> list[str]:
+    """Return a name at each of its cutoffs; as it is if there are none."""
+    if not isinstance(name, str):
+        raise BadName(
+            f"a metric is of type {type(name).__name__}.",
+            "names such as 'ndcg@10'; a metric of your own by its name or as 'module:Metric'.",
+        )
+    numbers = read_cutoffs(cutoffs)
+    if numbers and "@" in name:
+        raise BadName(
+            f"{name!r} has a cutoff, and {list(numbers)} are given for it.",
+            "the cutoffs once: {'ndcg': [5, 10]} or 'ndcg@{5,10}'.",
+        )
+    return [f"{name}@{number}" for number in numbers] or [name]
+
+
+def read_cutoffs(cutoffs: object) -> tuple[int, ...]:
+    """Return cutoffs that are given as a number, as several, or as text such as "5,10"."""
+    if cutoffs is None:
+        return ()
+    if isinstance(cutoffs, str):
+        cutoffs = [part for part in re.split(r"[,\s]+", cutoffs.strip("{} ")) if part]
+    given = list(cutoffs) if isinstance(cutoffs, Iterable) else [cutoffs]
+    numbers = [_whole_number(str(cutoff)) for cutoff in given]
+    wrong = [cutoff for cutoff, number in zip(given, numbers, strict=True) if not number]
+    if wrong:
+        raise BadName(f"a cutoff is {wrong[0]!r}.", "whole numbers, such as cutoffs=[5, 10].")
+    return tuple(dict.fromkeys(numbers))
+
+
 def split_names(text: str) -> list[str]:
-    """The names in a text, cut at commas and spaces outside brackets and braces."""
+    """Split a text into names, at commas and spaces outside brackets and braces.
+
+    A number alone is a further cutoff of the name before it.
+
+    >>> split_names("ndcg@10,20 mrr")
+    ['ndcg@10', 'ndcg@20', 'mrr']
+    """
     if not isinstance(text, str):
         raise BadName(
-            f"metric name {text!r} is a {type(text).__name__}.", "text such as 'ndcg@10'."
+            f"metric name {text!r} is of type {type(text).__name__}.", "text such as 'ndcg@10'."
         )
-    return [part for part in re.split(r"[,\s]+(?![^\[{]*[\]}])", text.strip()) if part]
+    names: list[str] = []
+    for part in re.split(r"[,\s]+(?![^\[({]*[\])}])", text.strip()):
+        before = re.fullmatch(r"(.+[@.])\d+", names[-1]) if names and part.isdecimal() else None
+        names += [f"{before[1]}{part}" if before else part] if part else []
+    return names
 
 
 def _split(inside: str | None) -> list[str]:
     return [part.strip() for part in inside.split(",")] if inside else []
 
 
-def _variant(part: str, text: str) -> tuple[str, str | None]:
-    found = _VARIANT.match(part)
-    if found is None:
+def _parse_variant(part: str, text: str) -> tuple[str, str | None]:
+    match = _VARIANT.match(part)
+    if match is None:
         raise BadName(
-            f"variant {part!r} of metric {text!r} cannot be read.",
+            f"{part!r} in metric name {text!r} is not a valid variant.",
             "a switch and its value, such as 'ndcg[gain=exp2]@10'.",
         )
-    return found["key"], found["value"]
+    return match["key"], match["value"]
 
 
-def _cutoffs(at: str | None, text: str) -> list[str | None]:
+def _parse_cutoffs(at: str | None, text: str) -> list[str | None]:
     if at is None:
         return [None]
-    if not at.startswith("{"):
+    closing = {"{": "}", "[": "]", "(": ")"}.get(at[0])
+    if closing is None:
         return [at]
-    parts = _split(at[1:-1]) if at.endswith("}") else []
+    parts = _split(at[1:-1]) if at.endswith(closing) else []
     if not parts or not all(parts):
         raise BadName(
-            f"the cutoffs of metric {text!r} cannot be read.",
+            f"the cutoffs in metric name {text!r} are not valid.",
             "whole numbers in braces, such as 'ndcg@{5,10,20}'.",
         )
     return list(parts)

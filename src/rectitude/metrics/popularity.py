@@ -1,7 +1,7 @@
-"""Metrics of how popular items are in train, and how new: of all that is shown, and of the hits.
+"""Popularity and novelty metrics, of all items shown and of the hits.
 
-Also metrics of a number that items have, such as a price. The head of train is its most popular
-items, the tail the others.
+Also metrics of a numeric attribute of items, such as a price. The head is the most popular items in
+the training data, the tail the other items.
 """
 
 from __future__ import annotations
@@ -16,28 +16,36 @@ from rectitude.arrays import Flags, Floats, Integers
 from rectitude.judge.attributes import Groups
 from rectitude.judge.items import Stock
 from rectitude.judge.judged import Judged
-from rectitude.metrics.choices import Gain, GainFrom, worth_of
-from rectitude.metrics.registry import IN_UNITS, NO_LAW, Facts, Ratio, metric, require_choice
+from rectitude.metrics.choices import Gain, GainFrom, gain_function
+from rectitude.metrics.registry import (
+    IN_UNITS,
+    RELEVANCE_LAWS,
+    Facts,
+    Ratio,
+    metric,
+    require_choice,
+)
 
 _NEEDS = ("shown", "stock", "train")
 
 
-def _mean(lists: Judged, key: Hashable, worth: Callable[[], Floats | Flags]) -> Ratio:
-    """What the items of each list are worth on average; 0/0 for an empty list."""
-    return Ratio(lists.stock.total(key, worth, lists.places), lists.length)
+def _average(lists: Judged, key: Hashable, values: Callable[[], Floats | Flags]) -> Ratio:
+    """Return the mean of a value over the items of each list; 0/0 for an empty list."""
+    return Ratio(lists.stock.total(key, values, lists.places), lists.length)
 
 
 @metric(
     "Average popularity",
-    formula="sum over the items in the top {k} of max(rows of train with the item, {least}) / "
-    "number of these items; repeats = {repeats}: rows that repeat a user count if this is not 0",
-    reading="120 means that the items shown have 120 rows of train on average.",
-    use="Use it to see how far a model follows popularity. Compare with the mean popularity of "
-    "what users chose themselves; it depends on the size of train.",
+    formula="sum over the items in the top {k} of max(training rows with the item, {least}) / "
+    "number of these items; repeats = {repeats}: if this is 0, repeated rows of the same user and "
+    "item count once",
+    reading="120 means that the items shown have 120 training rows on average.",
+    use="Use it to see how much a model follows popularity. Compare it with the mean popularity of "
+    "the items that users chose themselves. It depends on the size of the training data.",
     cite="yin2012challenging",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def average_popularity(
@@ -45,111 +53,117 @@ def average_popularity(
 ) -> Ratio:
     """Mean popularity of the items shown."""
     key = ("popularity", least, repeats)
-    return _mean(lists, key, lambda: np.maximum(lists.stock.popularity(repeats), least))
+    return _average(lists, key, lambda: np.maximum(lists.stock.popularity(repeats), least))
 
 
 @metric(
-    "Average share of train",
-    formula="sum over the items in the top {k} of rows of train with the item / rows of train / "
+    "Average share of the training data",
+    formula="sum over the items in the top {k} of (training rows with the item / training rows) / "
     "number of these items",
-    reading="0.01 means that an item shown has 1% of train on average.",
-    use="Use it like average_popularity, across training data of different size.",
+    reading="0.01 means that an item shown has 1% of the training rows on average.",
+    use="Use it like average_popularity, to compare training data of different sizes.",
     cite="yin2012challenging",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def popularity_share(lists: Judged, k: int | None) -> Ratio:
-    """Mean share of train that the items shown have."""
+    """Mean share of the training rows that the items shown have."""
     stock = lists.stock
-    return _mean(lists, "share of train", lambda: stock.rows / max(len(stock.item), 1))
+    return _average(lists, "share of train", lambda: stock.rows / max(len(stock.item), 1))
 
 
 @metric(
     "Popularity rank",
-    formula="mean over the items in the top {k} of the share of train's items that fewer or as "
-    "many users had, equals counting half; 0 for an item that train does not hold",
-    reading="1 if only the most popular item is shown; near 0.5 for items at random.",
-    use="Use it in the place of average_popularity where few items would rule the mean.",
+    formula="mean over the items in the top {k} of the share of training items with at most as "
+    "many users, where items with equally many count half; 0 for an item that is not in the "
+    "training data",
+    reading="1 if only the most popular item is shown; close to 0.5 for random items.",
+    use="Use it instead of average_popularity when a few items would dominate the mean.",
     cite="vargas2011rank",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def popularity_rank(lists: Judged, k: int | None) -> Ratio:
-    """Mean rank of the items shown by popularity, as a share."""
-    return _mean(lists, "rank share", lambda: lists.stock.rank_share)
+    """Mean popularity rank of the items shown, as a share."""
+    return _average(lists, "rank share", lambda: lists.stock.rank_share)
 
 
 @metric(
     "Mean inverse user frequency",
-    formula="mean over the items in the top {k} of log2(users of train / users of train who had "
+    formula="mean over the items in the top {k} of log2(users in the training data / users with "
     "the item, at least 1)",
-    reading="3 means that an item shown was had by one user of 8 (2^3), on a logarithmic mean.",
-    use="Use it to see how little known the items shown are; it does not look at relevance, and a "
-    "random list scores high.",
+    reading="3 means that one user in 8 (2^3) has an item shown in their training data, as a "
+    "geometric mean.",
+    use="Use it to see how little known the items shown are. It ignores relevance: a random list "
+    "scores high.",
     cite="zhou2010solving",
     bounds=(0.0, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
-    """Mean information in meeting the items shown, in bits."""
-    return _mean(lists, "bits", lambda: lists.stock.bits)
+    """Mean self-information of the items shown, by users, in bits."""
+    return _average(lists, "bits", lambda: lists.stock.bits)
 
 
 @metric(
     "Surprisal",
-    formula="sum over the items in the top {k} of log2(users of train / users of train who had the "
-    "item) / log2(users of train) / {k}; 1 for an item that train does not hold",
-    reading="1 if every place holds an item that at most one user had, 0 if all users had them "
-    "all. Empty places count 0.",
-    use="Use it like inverse_user_frequency, between 0 and 1.",
+    formula="sum over the items in the top {k} of log2(users in the training data / users with the "
+    "item) / log2(users in the training data) / {k}; 1 for an item that is not in the training "
+    "data",
+    reading="1 if every item shown has at most one user in the training data, 0 if all users have "
+    "all of them. Empty positions count as 0.",
+    use="Use it like inverse_user_frequency, scaled to 0 to 1.",
     cite="zhou2010solving",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def surprisal(lists: Judged, k: int | None) -> Ratio:
-    """Mean information in meeting the items shown, as a share of the most there can be."""
+    """Mean self-information of the items shown, as a share of the maximum."""
     stock = lists.stock
-    most = np.log2(max(stock.everyone, 2))
-    worth = stock.total("surprisal", lambda: stock.bits / most, lists.places)
-    return Ratio.of(worth / lists.places.own)
+    max_bits = np.log2(max(stock.everyone, 2))
+    total = stock.total("surprisal", lambda: stock.bits / max_bits, lists.places)
+    return Ratio.of(total / lists.places.own)
 
 
 @metric(
-    "Items of the long tail",
-    formula="number of items in the top {k} that {tail} holds and that are outside the head; head "
-    "= the most popular items, up to the one with which {head} of the rows of train is {border}; "
-    "repeats = {repeats}: rows that repeat a user count if this is not 0; of equally popular items "
-    "the first by {equals} are more popular",
-    reading="3 means that three places of a list hold items of the long tail.",
+    "Long-tail items",
+    formula="number of items in the top {k} that are items of {tail} but not of the head; head = "
+    "the smallest set of the most popular items whose share of the training rows has {border} "
+    "{head}; "
+    "repeats = {repeats}: if this is 0, repeated rows of the same user and item count once; ties "
+    "in popularity are broken by {equals}",
+    reading="3 means that a list shows three items from the long tail on average.",
     use="Use it with lists of equal length; long_tail_share is a share of the list.",
     cite="abdollahpouri2019managing",
     bounds=(0.0, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def long_tail_items(
     lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0,
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
-    """How many items of a list are from the long tail."""
+    """Number of items in a list that are from the long tail."""
     stock = lists.stock
-    own = (head, repeats, border, tail, equals)
-    return Ratio.of(stock.total(("tail", *own), lambda: in_tail(stock, *own), lists.places))
+    settings = (head, repeats, border, tail, equals)
+    return Ratio.of(
+        stock.total(("tail", *settings), lambda: is_in_tail(stock, *settings), lists.places)
+    )
 
 
 @metric(
-    "Share of the long tail",
-    formula="items in the top {k} that {tail} holds and that are outside the head / items in the "
-    "top {k}; head = the most popular items, up to the one with which {head} of the rows of train "
-    "is {border}; repeats = {repeats}: rows that repeat a user count if this is not 0; of equally "
-    "popular items the first by {equals} are more popular",
-    reading="0.2 means that a fifth of what is shown is from the long tail.",
-    use="Use it to see whether less popular items are shown at all. It does not look at relevance.",
+    "Long-tail share",
+    formula="items in the top {k} that are items of {tail} but not of the head / items in the top "
+    "{k}; head = the smallest set of the most popular items whose share of the training rows has "
+    "{border} {head}; repeats = {repeats}: if this is 0, repeated rows of the same user and item "
+    "count once; ties in popularity are broken by {equals}",
+    reading="0.2 means that a fifth of the items shown are from the long tail.",
+    use="Use it to see whether less popular items are shown at all. It ignores relevance.",
     cite="abdollahpouri2019managing",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def long_tail_share(
@@ -157,41 +171,41 @@ def long_tail_share(
     border: str = "reached", tail: str = "train", equals: str = "item",
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
-    own = (head, repeats, border, tail, equals)
-    return _mean(lists, ("tail", *own), lambda: in_tail(lists.stock, *own))
+    settings = (head, repeats, border, tail, equals)
+    return _average(lists, ("tail", *settings), lambda: is_in_tail(lists.stock, *settings))
 
 
 @metric(
     "Share of the least popular items",
-    formula="items in the top {k} that are among the least popular {lowest} of the items of train "
-    "(rounded down, at least one; of equals the first ids) / items in the top {k}",
-    reading="0.05 means that 5% of what is shown is among the least popular items.",
-    use="Use it like long_tail_share, where the tail is to hold a fixed share of the items.",
+    formula="items in the top {k} that are among the least popular {lowest} of the training items "
+    "(rounded down, at least one; ties are broken by id) / items in the top {k}",
+    reading="0.05 means that 5% of the items shown are among the least popular ones.",
+    use="Use it like long_tail_share, when the tail should be a fixed share of the items.",
     cite="yin2012challenging",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
 def least_popular_share(lists: Judged, k: int | None, *, lowest: float = 0.1) -> Ratio:
-    """Share of a list that is among the least popular items of train."""
-    return _mean(lists, ("rare", lowest), lambda: rare(lists.stock, lowest))
+    """Share of a list that is among the least popular training items."""
+    return _average(lists, ("rare", lowest), lambda: is_rare(lists.stock, lowest))
 
 
-def _discounted(lists: Judged, k: int | None, values: Floats) -> Ratio:
-    """Values of hits, discounted by rank, over the discounts of all places that hold an item."""
-    places = np.arange(1, int(lists.returned_upto(k).max(initial=0)) + 1)
-    whole = np.append(0.0, np.cumsum(1 / np.log2(places + 1)))
-    below = whole[lists.returned_upto(k).astype(np.int64)]
-    return Ratio(lists.total(values / np.log2(lists.rank + 1), upto=k), np.maximum(below, 1.0))
+def _discount_values(lists: Judged, k: int | None, values: Floats) -> Ratio:
+    """Return the values of hits, discounted by rank, over the discounts of all filled ranks."""
+    ranks = np.arange(1, int(lists.returned_upto(k).max(initial=0)) + 1)
+    sums = np.append(0.0, np.cumsum(1 / np.log2(ranks + 1)))
+    discounts = sums[lists.returned_upto(k).astype(np.int64)]
+    return Ratio(lists.total(values / np.log2(lists.rank + 1), upto=k), np.maximum(discounts, 1.0))
 
 
 @metric(
     "Expected popularity complement",
-    formula="sum over hits in the top {k} of gain * (1 - rows of train with the item, at least "
-    "{least}, / users of train) / log2(rank + 1), divided by the same sum of 1 / log2(rank + 1) "
-    "over all items; gain = {gain}",
-    reading="Near 1 if all of the list is relevant and hardly known. It can be no higher than the "
-    "discounted precision.",
-    use="Use it to reward relevant items that are not popular anyway.",
+    formula="sum over hits in the top {k} of gain * (1 - max(training rows with the item, "
+    "{least}) / users in the training data) / log2(rank + 1), divided by the same sum of 1 / "
+    "log2(rank + 1) over all items; gain = {gain}",
+    reading="Close to 1 if all items of the list are relevant and little known. It is never higher "
+    "than the discounted precision.",
+    use="Use it to reward relevant items that are not popular.",
     cite="vargas2011rank",
     bounds=(-np.inf, np.inf),
     breaks=("perfect_is_best",),
@@ -201,18 +215,21 @@ def epc(
     lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom,
     least: float = 0.0,
 ) -> Ratio:  # fmt: skip
-    """Relevance of the items shown, times the share of users who had not met them."""
-    known = np.maximum(lists.met, least) / max(facts.trained, 1)
-    return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * (1 - known))
+    """Relevance of the items shown, times the share of users without them in the training data."""
+    familiarity = np.maximum(lists.met, least) / max(facts.trained, 1)
+    return _discount_values(
+        lists, k, gain_function(lists, gain, gain_from)(lists.grade) * (1 - familiarity)
+    )
 
 
 @metric(
     "Expected free discovery",
-    formula="sum over hits in the top {k} of gain * log2(rows of train / rows of train with the "
+    formula="sum over hits in the top {k} of gain * log2(training rows / training rows with the "
     "item, at least {least}) / log2(rank + 1), divided by the same sum of 1 / log2(rank + 1) over "
     "all items; gain = {gain}",
-    reading="High if relevant items are rare in train; 10 bits stand for one row in 1,024.",
-    use="Use it like epc where the difference between rare and very rare items matters.",
+    reading="High if relevant items are rare in the training data; 10 bits correspond to one row "
+    "in 1,024.",
+    use="Use it like epc, when the difference between rare and very rare items matters.",
     cite="vargas2011rank",
     bounds=(0.0, np.inf),
     breaks=("perfect_is_best",),
@@ -222,42 +239,44 @@ def efd(
     lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom,
     least: float = 1.0,
 ) -> Ratio:  # fmt: skip
-    """Relevance of the items shown, times the information in meeting them."""
+    """Relevance of the items shown, times their self-information."""
     bits = np.log2(max(facts.interactions, 1) / np.maximum(lists.met, least))
-    return _discounted(lists, k, worth_of(lists, gain, gain_from)(lists.grade) * bits)
+    return _discount_values(lists, k, gain_function(lists, gain, gain_from)(lists.grade) * bits)
 
 
 @metric(
     "Self-information",
-    formula="mean over the items in the top {k} of log2(rows of train / rows of train with the "
-    "item); one that train does not hold counts as if it had {least}, and 0 if that is 0",
-    reading="10 bits mean that an item shown has one row of train in 1,024, on a logarithmic mean.",
+    formula="mean over the items in the top {k} of log2(training rows / training rows with the "
+    "item); an item that is not in the training data counts as if it had {least} rows, and as 0 if "
+    "that is 0",
+    reading="10 bits mean that an item shown has one training row in 1,024, as a geometric mean.",
     use="Use it to see how rare the items shown are, relevant or not; efd looks at hits, and "
-    "inverse_user_frequency at users in the place of rows.",
+    "inverse_user_frequency counts users instead of rows.",
     cite="zhou2010solving",
     bounds=(0.0, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("shown", "stock", "train"),
 )
 def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Ratio:
-    """Mean information in drawing the items shown from train, in bits."""
+    """Mean self-information of the items shown, by training rows, in bits."""
     stock = lists.stock
 
     def bits() -> Floats:
-        rows, every = np.maximum(stock.rows, least), max(len(stock.item), 1)
-        return np.log2(every / np.where(rows > 0, rows, every))
+        rows, row_count = np.maximum(stock.rows, least), max(len(stock.item), 1)
+        return np.log2(row_count / np.where(rows > 0, rows, row_count))
 
     return Ratio(stock.total(("row bits", least), bits, lists.places), lists.length)
 
 
 @metric(
-    "Hits by inverse propensity",
-    formula="sum over hits in the top {k} of min(rows of train / rows of train with the item, "
-    "{largest}); 0 for an item that train does not hold",
-    reading="A hit on an item with 1% of the interactions counts 100. It has no upper limit, and "
-    "few hits on rare items can make up most of it.",
-    use="Use it beside the hit rate to see whether hits are more than popular items, on the "
-    "assumption that what users come to see follows the popularity in train.",
+    "Hits weighted by inverse propensity",
+    formula="sum over hits in the top {k} of min(training rows / training rows with the item, "
+    "{largest}); 0 for an item that is not in the training data",
+    reading="A hit on an item with 1% of the interactions counts as 100. There is no upper limit, "
+    "and a few hits on rare items can dominate the value.",
+    use="Use it together with the hit rate, to see whether a model hits more than popular items. "
+    "It assumes that users are exposed to items in proportion to their popularity in the training "
+    "data.",
     cite="yang2018unbiased",
     bounds=(0.0, np.inf),
     needs=("train", "met"),
@@ -265,7 +284,7 @@ def self_information(lists: Judged, k: int | None, *, least: float = 1.0) -> Rat
 def propensity_hits(
     lists: Judged, k: int | None, *, facts: Facts, largest: float = 10_000.0
 ) -> Ratio:
-    """Hits, each weighted by how seldom training held the item."""
+    """Hits, each weighted by how rare its item is in the training data."""
     weight = np.minimum(facts.interactions / np.maximum(lists.met, 1), largest)
     return Ratio.of(lists.total(np.where(lists.hit & (lists.met > 0), weight, 0.0), upto=k))
 
@@ -273,17 +292,18 @@ def propensity_hits(
 @metric(
     "Mean of an attribute",
     formula="sum over the items in the top {k} of column {of} of items= / number of these items; "
-    "items without a number are left out, and 0/0 where none is left",
+    "items without a number are left out, and 0/0 if none is left",
     reading="12.5 means that the items of a list cost 12.5 on average, if the column is a price.",
-    use="Use it to see what a model shows: dear or cheap, old or new. Compare with the same mean "
-    "over what users chose themselves; neither high nor low is good.",
+    use="Use it to see what a model shows: expensive or cheap items, old or new ones. Compare it "
+    "with the same mean over the items that users chose themselves; neither high nor low is good "
+    "as such.",
     bounds=(-np.inf, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("items", "shown", "stock"),
     fixed=IN_UNITS,
 )
 def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
-    """Mean of a number that the items shown have."""
+    """Mean of a numeric attribute of the items shown."""
     stock = lists.stock
     values, places = stock.values(of), lists.places
     return Ratio(
@@ -296,19 +316,20 @@ def mean_attribute(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
     "Value of the hits",
     formula="sum over the relevant items in the top {k} of column {of} of items=; an item without "
     "a number adds nothing",
-    reading="3.2 means that a list finds 3.2 of the price of what its user chose, on average.",
-    use="Use it where hits are not worth the same: revenue, margin, minutes. A few dear items can "
-    "rule the mean; look at the values per list, too.",
+    reading="If the column is a price, 3.2 means that the hits of a list have a total price of 3.2 "
+    "on average.",
+    use="Use it when hits differ in value: revenue, margin, minutes. A few expensive items can "
+    "dominate the mean; look at the values per list as well.",
     bounds=(-np.inf, np.inf),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("items", "wanted"),
     fixed=IN_UNITS,
     averages="closed form",
 )
 def hit_value(lists: Judged, k: int | None, *, of: str = "price") -> Ratio:
-    """Sum of a number that the items found have."""
-    worth = np.nan_to_num(lists.stock.values(of))[lists.item]
-    return Ratio.of(lists.total(worth * lists.hit * lists.chance(k), upto=k))
+    """Sum of a numeric attribute of the hits."""
+    values = np.nan_to_num(lists.stock.values(of))[lists.item]
+    return Ratio.of(lists.total(values * lists.hit * lists.chance(k), upto=k))
 
 
 _HEAD, _TAIL = 0, 1
@@ -316,55 +337,58 @@ _BORDERS = ("reached", "passed")
 _TAILS = ("train", "catalogue")
 
 
-def halves(
+def split_head_tail(
     stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
 ) -> Groups:
-    """The group of each item: 0 for the head, the most popular items up to the one with which they
-    reach this share of train, or pass it; 1 for the tail, the others of train or of the catalogue.
+    """Return the group of each item: 0 for the head, 1 for the tail, -1 for neither.
 
-    Of equally popular items, those with the first values in the column `equals` of the items are
-    more popular; `item` stands for the ids.
+    The head is the smallest set of the most popular items that together reach, or pass, this share
+    of the training rows. The tail is the other items of the training data or of the catalogue. Ties
+    in popularity are broken by the column `equals` of the items, lowest value first; `item` means
+    the ids.
     """
-    own = (head, repeats, border, tail, equals)
-    return stock.kept(("halves", *own), lambda: _halves(stock, *own))
+    settings = (head, repeats, border, tail, equals)
+    return stock.kept(("halves", *settings), lambda: _split_halves(stock, *settings))
 
 
-def _halves(
+def _split_halves(
     stock: Stock, head: float, repeats: float, border: str, tail: str, equals: str
 ) -> Groups:
     require_choice("border", border, _BORDERS)
     require_choice("tail", tail, _TAILS)
     popularity = stock.popularity(repeats)
-    order = np.lexsort((_among_equals(stock, equals), -popularity))
+    order = np.lexsort((_tie_order(stock, equals), -popularity))
     before, limit = np.cumsum(popularity[order]) - popularity[order], head * popularity.sum()
-    known = popularity > 0
+    candidates = popularity > 0
     if tail == "catalogue" and stock.catalogue is not None:
-        known = known | stock.catalogue
-    number = np.where(known, _TAIL, -1)
+        candidates = candidates | stock.catalogue
+    number = np.where(candidates, _TAIL, -1)
     leading = order[before < limit if border == "reached" else before <= limit]
     number[leading[popularity[leading] > 0]] = _HEAD
     return Groups(number, pl.Series(["head", "tail"]))
 
 
-def _among_equals(stock: Stock, equals: str) -> Integers:
-    """What decides between items that are equally popular."""
+def _tie_order(stock: Stock, equals: str) -> Integers:
+    """Return the sort key for equally popular items."""
     if equals == "item":
         return np.arange(len(stock.ids))
     number = stock.groups(equals).number
     return np.where(number < 0, len(stock.ids), number)
 
 
-def in_tail(stock: Stock, *own: Any) -> Flags:
-    """(items,) whether the item is in the tail; see `halves`."""
-    found: Flags = halves(stock, *own).number == _TAIL
-    return found
+def is_in_tail(stock: Stock, *settings: Any) -> Flags:
+    """Return (items,) whether the item is in the tail; see `split_head_tail`."""
+    flags: Flags = split_head_tail(stock, *settings).number == _TAIL
+    return flags
 
 
-def rare(stock: Stock, lowest: float) -> Flags:
-    """(items,) whether the item is among the least popular ones of train, a share of them and at
-    least one; of equals the first ids."""
-    known = np.flatnonzero(stock.rows > 0)
-    order = known[np.argsort(stock.rows[known], kind="stable")]
-    found = np.zeros(len(stock.ids), bool)
-    found[order[: max(int(len(order) * lowest), 1)]] = True
-    return found
+def is_rare(stock: Stock, lowest: float) -> Flags:
+    """Return (items,) whether the item is among the least popular training items.
+
+    These are a share of the training items, at least one; ties are broken by id.
+    """
+    trained = np.flatnonzero(stock.rows > 0)
+    order = trained[np.argsort(stock.rows[trained], kind="stable")]
+    flags = np.zeros(len(stock.ids), bool)
+    flags[order[: max(int(len(order) * lowest), 1)]] = True
+    return flags

@@ -1,8 +1,8 @@
-"""Metrics of predicted ratings and probabilities: how far scores are from what the truth says.
+"""Metrics of predicted ratings and probabilities: how far scores are from the truth.
 
-Ratings are pairs of a list and a judged item for which a score was predicted, whatever its rank.
-Judged pairs without a score are left out, and counted in the ledger as `pairs_without_score`.
-Probabilities are those of classes (logits), or of relevance (scores from 0 to 1).
+A rating is a pair of a list and a judged item with a predicted score, at any rank. Judged pairs
+without a score are left out; the ledger counts them as `pairs_without_score`. Probabilities are
+those of classes (logits), or of relevance (scores from 0 to 1).
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, totals
+from rectitude.arrays import Flags, Floats, sum_by_group
 from rectitude.judge.judged import Judged
 from rectitude.metrics.predicted import (
-    binned,
-    explained,
-    finite,
+    bin_probabilities,
+    compute_losses,
     largest_gap,
-    losses,
+    list_bins,
     mean_gap,
-    moments,
-    probabilities,
     require_chances,
+    require_finite,
+    require_probabilities,
+    share_explained,
+    sum_moments,
 )
 from rectitude.metrics.registry import (
     IN_UNITS,
-    NO_LAW,
+    RELEVANCE_LAWS,
     Counts,
     Ratio,
     count_metric,
@@ -41,7 +42,7 @@ ANY_PAIR: Mapping[str, Any] = {
     "truth_needed": "judged", "without_relevant": "computed", "undefined": "skip",
     "hit_scores": "any", "list_end": "none", "scale": "fraction",
 }  # fmt: skip
-"""What makes every judged pair with a score count, relevant or not."""
+"""The switches under which every judged pair with a score counts, relevant or not."""
 POOLED = {**ANY_PAIR, "average": "micro", "unit": "list"}
 BY_LIST = {**ANY_PAIR, "average": "macro"}
 _LEFT_OUT = "pairs without a predicted score are left out"
@@ -50,20 +51,20 @@ _LEFT_OUT = "pairs without a predicted score are left out"
 @metric(
     "Mean absolute error",
     formula=f"sum over pairs of |score - grade| / number of pairs, over all lists; {_LEFT_OUT}",
-    reading="0.8 means that a predicted rating is wrong by 0.8 on average.",
+    reading="0.8 means that a predicted rating is off by 0.8 on average.",
     use="Use it for predicted ratings on the scale of the grades. Users with many ratings weigh "
-    "more; user_mae weighs every user alike.",
+    "more; in user_mae all users have the same weight.",
     cite="willmott2005advantages",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def mae(lists: Judged, k: int | None) -> Ratio:
-    """Mean distance between predicted and given ratings, over all pairs."""
+    """Mean absolute difference between predicted and true ratings, over all pairs."""
     return _mean(lists, np.abs(errors(lists)))
 
 
@@ -71,18 +72,19 @@ def mae(lists: Judged, k: int | None) -> Ratio:
     "Mean squared error",
     formula=f"sum over pairs of (score - grade)^2 / number of pairs, over all lists; {_LEFT_OUT}",
     reading="Its root, rmse, is on the scale of the grades.",
-    use="Use it when large errors are worse than many small ones; user_mse weighs users alike.",
+    use="Use it when large errors are worse than many small ones; in user_mse all users have the "
+    "same weight.",
     cite="willmott2005advantages",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def mse(lists: Judged, k: int | None) -> Ratio:
-    """Mean squared distance between predicted and given ratings, over all pairs."""
+    """Mean squared difference between predicted and true ratings, over all pairs."""
     return _mean(lists, errors(lists) ** 2)
 
 
@@ -90,14 +92,14 @@ def mse(lists: Judged, k: int | None) -> Ratio:
     "Root mean squared error",
     of=("mse",),
     formula="square root of mse, over the pairs of all lists",
-    reading="0.9 on ratings from 1 to 5 was state of the art for years. Never below mae, and equal "
-    "to it only if all errors are equally large.",
-    use="Use it to compare with published ratings experiments; user_rmse is the mean over users of "
-    "the root of each user's own mean, and smaller or larger.",
+    reading="On ratings from 1 to 5, 0.9 was state of the art for years. It is never below mae, "
+    "and equal to it only if all errors have the same size.",
+    use="Use it to compare with published rating prediction results. user_rmse takes the root for "
+    "each user before averaging, and can be smaller or larger.",
     cite="willmott2005advantages",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     fixed=IN_UNITS,
     cutoff="none",
 )
@@ -107,9 +109,9 @@ def rmse(mse: float) -> float:
 
 
 def sums_over_pairs(lists: Judged, k: int | None, counts: Flags) -> Counts:
-    """How many pairs there are, and exact sums over them of grades, errors and their squares."""
-    mine = counts[lists.list]
-    return moments(lists.grade[mine], errors(lists)[mine])
+    """Count the pairs, and sum grades, errors and their squares exactly."""
+    selected = counts[lists.list]
+    return sum_moments(lists.grade[selected], errors(lists)[selected])
 
 
 @count_metric(
@@ -117,21 +119,21 @@ def sums_over_pairs(lists: Judged, k: int | None, counts: Flags) -> Counts:
     counts=sums_over_pairs,
     formula="1 - sum over pairs of (score - grade)^2 / sum over pairs of (grade - mean grade)^2, "
     f"over all lists; {_LEFT_OUT}",
-    reading="1 if every rating is predicted exactly, 0 for whoever always predicts the mean grade, "
-    "below 0 for worse.",
-    use="Use it to compare errors on different scales of ratings. There is none where all grades "
-    "are equal.",
+    reading="1 if every rating is predicted exactly, 0 if the mean grade is predicted for all "
+    "pairs, below 0 for worse predictions.",
+    use="Use it to compare errors on different rating scales. It is undefined if all grades are "
+    "equal.",
     cite="draper1998applied",
     bounds=(-np.inf, 1.0),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def r2(counts: Counts) -> float:
-    """Share of the spread of the grades that the predictions explain, with their bias."""
-    return explained(counts, bias="counted")
+    """Share of the variance of the grades that the predictions explain, including their bias."""
+    return share_explained(counts, bias="counted")
 
 
 @count_metric(
@@ -139,108 +141,108 @@ def r2(counts: Counts) -> float:
     counts=sums_over_pairs,
     formula="1 - variance of (score - grade) / variance of grade, over the pairs of all lists; "
     f"{_LEFT_OUT}",
-    reading="As r2, but an error that is the same for all pairs costs nothing: it is never below "
-    "r2, and equal to it where the mean error is 0.",
-    use="Use it beside r2, to see whether a constant shift is what is wrong.",
+    reading="Like r2, but a constant error on all pairs costs nothing: it is never below r2, and "
+    "equal to it if the mean error is 0.",
+    use="Use it together with r2, to see whether the predictions are only shifted by a constant.",
     cite="draper1998applied",
     bounds=(-np.inf, 1.0),
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def explained_variance(counts: Counts) -> float:
-    """Share of the variance of the grades that the predictions explain, whatever their bias."""
-    return explained(counts, bias="left out")
+    """Share of the variance of the grades that the predictions explain, ignoring their bias."""
+    return share_explained(counts, bias="left out")
 
 
 @metric(
     "Mean absolute error, by user",
-    formula=f"mean over lists of the mean of |score - grade| over its pairs, whatever the cutoff; "
-    f"{_LEFT_OUT}, and lists without any",
-    reading="As mae, each user (list) counting alike.",
-    use="Use it when every user matters as much as any other.",
+    formula=f"mean over lists of the mean of |score - grade| over its pairs, at any cutoff; "
+    f"{_LEFT_OUT}, and lists without any pair",
+    reading="Like mae, with the same weight for every user (list).",
+    use="Use it when all users matter equally.",
     cite="willmott2005advantages",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=BY_LIST,
     averages="closed form",
     reach="list",
 )
 def user_mae(lists: Judged, k: int | None) -> Ratio:
-    """Mean distance between predicted and given ratings of each list."""
+    """Mean absolute difference between predicted and true ratings of each list."""
     return _mean(lists, np.abs(errors(lists)))
 
 
 @metric(
     "Mean squared error, by user",
-    formula=f"mean over lists of the mean of (score - grade)^2 over its pairs, whatever the "
-    f"cutoff; {_LEFT_OUT}, and lists without any",
-    reading="As mse, each user (list) counting alike.",
-    use="Use it when every user matters as much as any other.",
+    formula=f"mean over lists of the mean of (score - grade)^2 over its pairs, at any cutoff; "
+    f"{_LEFT_OUT}, and lists without any pair",
+    reading="Like mse, with the same weight for every user (list).",
+    use="Use it when all users matter equally.",
     cite="willmott2005advantages",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=BY_LIST,
     averages="closed form",
     reach="list",
 )
 def user_mse(lists: Judged, k: int | None) -> Ratio:
-    """Mean squared distance between predicted and given ratings of each list."""
+    """Mean squared difference between predicted and true ratings of each list."""
     return _mean(lists, errors(lists) ** 2)
 
 
 @metric(
     "Root mean squared error, by user",
-    formula=f"mean over lists of the square root of its mean of (score - grade)^2, whatever the "
-    f"cutoff; {_LEFT_OUT}, and lists without any",
-    reading="As rmse, but the root is taken for each user (list) before the mean.",
-    use="Use it when every user matters as much as any other.",
+    formula=f"mean over lists of the square root of its mean of (score - grade)^2, at any cutoff; "
+    f"{_LEFT_OUT}, and lists without any pair",
+    reading="Like rmse, but the root is taken for each user (list) before averaging.",
+    use="Use it when all users matter equally.",
     cite="willmott2005advantages",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=BY_LIST,
     averages="closed form",
     reach="list",
 )
 def user_rmse(lists: Judged, k: int | None) -> Ratio:
-    """Root of the mean squared distance between predicted and given ratings of each list."""
+    """Root mean squared difference between predicted and true ratings of each list."""
     return root(user_mse(lists, k))
 
 
 def errors(lists: Judged) -> Floats:
-    """(found,) how far the predicted score is above the grade."""
-    return finite(lists.score, lists.list) - lists.grade
+    """Return (rows,) the predicted score minus the grade."""
+    return require_finite(lists.score, lists.list) - lists.grade
 
 
 def _mean(lists: Judged, values: Floats) -> Ratio:
-    return Ratio(lists.total(values), totals(lists.list, lists.size))
+    return Ratio(lists.total(values), sum_by_group(lists.list, lists.size))
 
 
 def root(mean: Ratio) -> Ratio:
-    """The square root of each list's value."""
-    some = mean.below > 0
-    return Ratio.of(np.sqrt(mean.above / np.where(some, mean.below, 1.0))).where(some)
+    """Return the square root of each list's value."""
+    defined = mean.below > 0
+    return Ratio.of(np.sqrt(mean.above / np.where(defined, mean.below, 1.0))).where(defined)
 
 
-_BINS = "bins = {bins} equal parts of 0 to 1, each without its lower end"
+_BINS = "bins = {bins} intervals of equal width from 0 to 1, each without its lower end"
 
 
 @metric(
     "Brier score",
-    formula="sum over classes of (probability - 1 if it is the target, else 0)^2, probabilities = "
-    "softmax of the logits; a target outside the classes has the probability 0",
-    reading="0 if the target always has the probability 1, 2 if another class has. Guessing among "
-    "C classes has 1 - 1/C. Some tools report half of it.",
-    use="Use it beside cross_entropy: it is as honest a score, and a confident mistake costs no "
-    "more than 2.",
+    formula="sum over classes of (probability - (1 if it is the target, else 0))^2, probabilities "
+    "= softmax of the logits; a target outside the classes has probability 0",
+    reading="0 if the target always has probability 1, 2 if another class has. Guessing uniformly "
+    "among C classes gives 1 - 1/C. Some tools report half of it.",
+    use="Use it together with cross_entropy: both are proper scoring rules, but here a confident "
+    "mistake costs at most 2.",
     cite="brier1950verification",
     bounds=(0.0, 2.0),
     best="low",
@@ -250,139 +252,150 @@ _BINS = "bins = {bins} equal parts of 0 to 1, each without its lower end"
     cutoff="none",
 )
 def brier(lists: Judged, k: int | None) -> Ratio:
-    """Squared distance of the probabilities from the truth."""
-    told = lists.relevant > 0
-    sure = _chances(lists, told)
-    return Ratio.of(np.maximum(sure.squares - 2 * sure.target + 1, 0.0)).where(told)
+    """Squared distance between the probabilities and the truth."""
+    has_target = lists.relevant > 0
+    chances = _require_chances(lists, has_target)
+    return Ratio.of(np.maximum(chances.squares - 2 * chances.target + 1, 0.0)).where(has_target)
 
 
 def first_by_chance(lists: Judged, k: int | None, counts: Flags, *, bins: float = 15.0) -> Counts:
-    """How often the first class is right, and how often it should be, by its probability."""
-    told = counts & (lists.relevant > 0)
-    return binned(_chances(lists, told).top[told], lists.hits(1)[told], bins)
+    """Count how often the predicted class is correct, and how often it should be, by its
+    probability."""
+    has_target = counts & (lists.relevant > 0)
+    return bin_probabilities(
+        _require_chances(lists, has_target).top[has_target], lists.hits(1)[has_target], bins
+    )
 
 
 @count_metric(
     "Expected calibration error",
     counts=first_by_chance,
-    formula="sum over bins of |rows whose first class is right - sum of its probabilities| / rows, "
-    f"by the probability of the first class; {_BINS}",
-    reading="0.05 means that the first class is right 5 percentage points more or less often than "
-    "its probability says. It does not say how good the classes are: always predicting the shares "
-    "of the classes has 0.",
-    use="Use it beside accuracy where probabilities are shown or thresholds are set on them. It "
-    "depends on the number of bins, and is above 0 by chance in small samples.",
+    breakdown=list_bins,
+    formula="sum over bins of |rows whose predicted class is correct - sum of its probabilities| / "
+    f"all rows, by the probability of the predicted class; {_BINS}",
+    reading="0.05 means that, on average, the predicted class is correct 5 percentage points more "
+    "or less often than its probability says. It does not measure accuracy: always predicting the "
+    "class frequencies has an error of 0.",
+    use="Use it together with accuracy when probabilities are shown or thresholds are set on them. "
+    "It depends on the number of bins, and is above 0 by chance in small samples.",
     cite="guo2017calibration",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("chances",),
     cutoff="none",
 )
 def expected_calibration_error(counts: Counts, *, bins: float = 15.0) -> float:
-    """How far probabilities of first classes are from how often these are right, on average."""
+    """Mean gap between the predicted class's probability and how often it is correct."""
     return mean_gap(counts)
 
 
 @count_metric(
     "Maximum calibration error",
     counts=first_by_chance,
-    formula="largest over bins of |rows whose first class is right - sum of its probabilities| / "
-    f"rows of the bin, by the probability of the first class; {_BINS}",
-    reading="0.3 means that in one bin the first class is right 30 percentage points more or less "
-    "often than its probability says.",
-    use="Use it where no confidence may be far off. A bin with few rows can decide it.",
+    breakdown=list_bins,
+    formula="maximum over bins of |rows whose predicted class is correct - sum of its "
+    f"probabilities| / rows of the bin, by the probability of the predicted class; {_BINS}",
+    reading="0.3 means that in one bin the predicted class is correct 30 percentage points more or "
+    "less often than its probability says.",
+    use="Use it when the probabilities must be reliable at every level of confidence. A bin "
+    "with few rows can determine it.",
     cite="guo2017calibration",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("chances",),
     cutoff="none",
 )
 def max_calibration_error(counts: Counts, *, bins: float = 15.0) -> float:
-    """How far probabilities of first classes are from how often these are right, at worst."""
+    """Largest gap between the predicted class's probability and how often it is correct."""
     return largest_gap(counts)
 
 
 @metric(
     "Brier score of relevance",
-    formula="sum over pairs of (score - 1 if the item is relevant, else 0)^2 / number of pairs, "
+    formula="sum over pairs of (score - (1 if the item is relevant, else 0))^2 / number of pairs, "
     "over the judged items of all lists that have a score",
-    reading="0 at best; whoever always predicts the share s of relevant pairs has s * (1 - s).",
-    use="Use it for scores that are probabilities, such as of a click. The truth must hold both "
-    "kinds: a row with grade 0 for what was shown and not clicked.",
+    reading="0 is best; always predicting the share s of relevant pairs gives s * (1 - s).",
+    use="Use it for scores that are probabilities, such as of a click. The truth must have both "
+    "kinds: items that were shown and not clicked need a row with grade 0.",
     cite="brier1950verification",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def relevance_brier(lists: Judged, k: int | None) -> Ratio:
-    """Squared distance between the probability of relevance and what the truth says."""
-    return Ratio(lists.total((_probability(lists) - lists.hit) ** 2), _pairs(lists))
+    """Squared difference between the predicted probability of relevance and the truth."""
+    return Ratio(lists.total((_get_probabilities(lists) - lists.hit) ** 2), _count_pairs(lists))
 
 
 @metric(
     "Log loss of relevance",
-    formula="sum over pairs of -ln(probability of what the truth says) / number of pairs, over the "
-    "judged items of all lists that have a score; probabilities from {least} to 1 - {least}",
-    reading="0 at best; ln 2 = 0.69 for whoever always predicts 0.5. One confident mistake can "
-    "outweigh many good answers.",
-    use="Use it for scores that are probabilities, such as of a click, with both kinds in the "
-    "truth. Set least=1e-15 to bound the cost of a probability of 0.",
+    formula="sum over pairs of -ln(probability of the true outcome) / number of pairs, over the "
+    "judged items of all lists that have a score; probabilities are clipped to {least} and 1 - "
+    "{least}",
+    reading="0 is best; always predicting 0.5 gives ln 2 = 0.69. One confident mistake can "
+    "outweigh many good predictions.",
+    use="Use it for scores that are probabilities, such as of a click, with relevant and "
+    "non-relevant items in the truth. Set least=1e-15 to limit the cost of a probability of 0.",
     cite="gneiting2007strictly",
     bounds=(0.0, np.inf),
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def log_loss(lists: Judged, k: int | None, *, least: float = 0.0) -> Ratio:
-    """Minus the logarithm of the probability of what the truth says."""
-    probability = np.clip(_probability(lists), least, 1 - least)
-    told = np.where(lists.hit, probability, 1 - probability)
-    return Ratio(lists.total(losses(told, lists.list)), _pairs(lists))
+    """Negative logarithm of the predicted probability of the true outcome."""
+    probability = np.clip(_get_probabilities(lists), least, 1 - least)
+    of_outcome = np.where(lists.hit, probability, 1 - probability)
+    return Ratio(lists.total(compute_losses(of_outcome, lists.list)), _count_pairs(lists))
 
 
 def pairs_by_chance(lists: Judged, k: int | None, counts: Flags, *, bins: float = 15.0) -> Counts:
-    """How many judged items are relevant, and how many should be, by the predicted probability."""
-    mine = counts[lists.list]
-    return binned(_probability(lists)[mine], lists.hit[mine].astype(float), bins)
+    """Count how many judged items are relevant, and how many should be, by the predicted
+    probability."""
+    selected = counts[lists.list]
+    return bin_probabilities(
+        _get_probabilities(lists)[selected], lists.hit[selected].astype(float), bins
+    )
 
 
 @count_metric(
     "Expected calibration error of relevance",
     counts=pairs_by_chance,
+    breakdown=list_bins,
     formula="sum over bins of |relevant pairs - sum of their scores| / pairs, over the judged "
     f"items of all lists that have a score; {_BINS}",
     reading="0.05 means that items are relevant 5 percentage points more or less often than their "
     "scores say.",
-    use="Use it for scores that are probabilities, such as of a click, beside auc: a model can "
-    "order well and be far off, and the other way round.",
+    use="Use it for scores that are probabilities, such as of a click, together with auc: a model "
+    "can rank well and have probabilities that are far off, and vice versa.",
     cite="naeini2015obtaining",
     best="low",
-    breaks=NO_LAW,
+    breaks=RELEVANCE_LAWS,
     needs=("predicted",),
     fixed=POOLED,
     averages="closed form",
     cutoff="none",
 )
 def relevance_calibration_error(counts: Counts, *, bins: float = 15.0) -> float:
-    """How far scores are from the share of relevant items, on average."""
+    """Mean gap between scores and the share of relevant items."""
     return mean_gap(counts)
 
 
-def _chances(lists: Judged, told: Flags) -> Chances:
-    sure = lists.chances
-    require_chances(told & np.isnan(sure.top))
-    return sure
+def _require_chances(lists: Judged, has_target: Flags) -> Chances:
+    chances = lists.chances
+    require_chances(has_target & np.isnan(chances.top))
+    return chances
 
 
-def _probability(lists: Judged) -> Floats:
-    return probabilities(lists.score, lists.list)
+def _get_probabilities(lists: Judged) -> Floats:
+    return require_probabilities(lists.score, lists.list)
 
 
-def _pairs(lists: Judged) -> Floats:
-    return totals(lists.list, lists.size)
+def _count_pairs(lists: Judged) -> Floats:
+    return sum_by_group(lists.list, lists.size)

@@ -1,6 +1,6 @@
-"""Vectors of users and items that are learnt: iALS and BPR, by the package `implicit`.
+"""Matrix factorisation: iALS and BPR, by the package `implicit`.
 
-They learn on one thread and from a seed, so that they give the same numbers again.
+Both learn on one thread and from a seed, so that results can be reproduced.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ def ials(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Learnt:
-    """Implicit alternating least squares: a pair that was met weighs `alpha` times what it weighs.
+    """Implicit alternating least squares: interactions have `alpha` times their weight.
 
-    Users of whom there is a history are solved for with the vectors of items as they are. Hu, Koren
-    and Volinsky, ICDM 2008.
+    For users with a history, the vector is solved again with fixed item vectors. Hu, Koren and
+    Volinsky, ICDM 2008.
     """
     require_from(factors, "factors")
     require_from(iterations, "iterations")
-    make = partial(_of_implicit("als").AlternatingLeastSquares, alpha=alpha)
-    users, items = _learnt(make, train, progress, factors, regularisation, iterations, seed)
+    make = partial(_import_implicit("als").AlternatingLeastSquares, alpha=alpha)
+    users, items = _learn(make, train, progress, factors, regularisation, iterations, seed)
     with one_thread():
-        known = items.T @ items + regularisation * np.eye(items.shape[1])
+        gram = items.T @ items + regularisation * np.eye(items.shape[1])
 
     def score(profiles: UserProfiles) -> Products:
-        left = _rows(users, profiles.number)
+        vectors = _select_vectors(users, profiles.number)
         with one_thread():
-            for place in np.flatnonzero(profiles.shown):
-                left[place] = _solved(profiles, int(place), items, known, alpha)
-        return Products(left, items)
+            for position in np.flatnonzero(profiles.shown):
+                vectors[position] = _solve(profiles, int(position), items, gram, alpha)
+        return Products(vectors, items)
 
     def knows(profiles: UserProfiles) -> Flags:
         return (profiles.number >= 0) | anything_known(profiles)
@@ -68,32 +68,32 @@ def bpr(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Learnt:
-    """Bayesian personalised ranking: vectors that put what a user had before what he had not.
+    """Bayesian personalised ranking: vectors that rank a user's items above all others.
 
-    Only users of train have a vector. Rendle and others, UAI 2009.
+    Only users in the training data have a vector. Rendle and others, UAI 2009.
     """
     require_from(factors, "factors")
     require_from(iterations, "iterations")
-    make = partial(_of_implicit("bpr").BayesianPersonalizedRanking, learning_rate=learning_rate)
-    users, items = _learnt(make, train, progress, factors, regularisation, iterations, seed)
+    make = partial(_import_implicit("bpr").BayesianPersonalizedRanking, learning_rate=learning_rate)
+    users, items = _learn(make, train, progress, factors, regularisation, iterations, seed)
     return Learnt(
-        lambda profiles: Products(_rows(users, profiles.number), items),
+        lambda profiles: Products(_select_vectors(users, profiles.number), items),
         knows=lambda profiles: profiles.number >= 0,
     )
 
 
-def _of_implicit(part: str) -> Any:
-    """A module of `implicit`, imported on first use."""
+def _import_implicit(module: str) -> Any:
+    """Return a module of `implicit`, imported on first use."""
     try:
-        return import_module(f"implicit.cpu.{part}")
+        return import_module(f"implicit.cpu.{module}")
     except ModuleNotFoundError as error:
         raise MissingExtra(
             f"the model needs the package {error.name!r}, which is not installed.",
-            advice="install it with: pip install 'rectitude[baselines]'",
+            advice="pip install 'rectitude[baselines]'",
         ) from error
 
 
-def _learnt(
+def _learn(
     make: Callable[..., Any],
     train: Matrix,
     progress: Progress | None,
@@ -102,10 +102,10 @@ def _learnt(
     iterations: int,
     seed: int,
 ) -> tuple[Floats, Floats]:
-    """The vectors of users and of items."""
+    """Return the learnt vectors of users and of items."""
     from scipy.sparse import csr_matrix
 
-    def told(done: int, *_: object) -> None:
+    def report(done: int, *_: object) -> None:
         if progress is not None:
             progress(done + 1, iterations)
 
@@ -114,22 +114,22 @@ def _learnt(
             factors=factors, regularization=regularisation, iterations=iterations,
             dtype=np.float64, random_state=seed, num_threads=1,
         )  # fmt: skip
-        learner.fit(csr_matrix(train.weighted), show_progress=False, callback=told)
+        learner.fit(csr_matrix(train.weighted), show_progress=False, callback=report)
     users, items = (np.asarray(v, np.float64) for v in (learner.user_factors, learner.item_factors))
     return users, items
 
 
-def _rows(vectors: Floats, number: Integers) -> Floats:
-    """The vectors of users; zeros for a user who has none."""
+def _select_vectors(vectors: Floats, number: Integers) -> Floats:
+    """Return the vectors of users; zeros for a user who has none."""
     return np.where(number[:, None] >= 0, vectors[number], 0.0)
 
 
-def _solved(
-    profiles: UserProfiles, place: int, items: Floats, known: Floats, alpha: float
+def _solve(
+    profiles: UserProfiles, position: int, items: Floats, gram: Floats, alpha: float
 ) -> Floats:
-    """The vector that fits a profile best, the vectors of items being what they are."""
-    begin, end = profiles.rows.indptr[place : place + 2]
-    mine = items[profiles.rows.indices[begin:end]]
+    """Return the vector that fits a profile best for fixed item vectors."""
+    begin, end = profiles.rows.indptr[position : position + 2]
+    vectors = items[profiles.rows.indices[begin:end]]
     weight = alpha * profiles.rows.data[begin:end]
-    left = known + mine.T @ (mine * (weight - 1.0)[:, None])
-    return np.linalg.solve(left, mine.T @ weight).astype(np.float64)
+    left = gram + vectors.T @ (vectors * (weight - 1.0)[:, None])
+    return np.linalg.solve(left, vectors.T @ weight).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Neighbours: items that the same users had, users who had the same items, what follows on what."""
+"""Nearest-neighbour models of items and of users, and a Markov chain."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, offsets_of
 from rectitude.models.matrix import Matrix, Sparse, UserProfiles, last_items, order_of
-from rectitude.models.ranking import ScoredCells, first, kth
+from rectitude.models.ranking import ScoredCells, kth_best, top_k
 from rectitude.models.registry import Learnt, Progress, model
 from rectitude.options import require_from
-from rectitude.prepare.order import in_time, ordered
+from rectitude.preparing.order import in_time, order_groups
 
 _CELLS = 1 << 22
-"""Products of a block that are held at a time."""
+"""How many products are held in memory at a time."""
 
 
 @model("item-knn", fold_in="scored")
@@ -25,29 +25,31 @@ def item_knn(
     shrinkage: float = 10.0,
     progress: Progress | None = None,
 ) -> Learnt:
-    """Items near those of the profile: each brings its nearest, by the cosine of who had them.
+    """Items similar to those in the user's profile, by the cosine between the users of items.
 
-    `shrinkage` is added to the product of the lengths, so that few common users prove little.
+    Each item of the profile contributes its nearest neighbours. `shrinkage` is added to the product
+    of the lengths, so that a few common users give only a low similarity.
     """
     require_from(neighbours, "neighbours")
     require_from(shrinkage, "shrinkage", 0)
     columns = train.weighted.T.tocsr()
     near = _nearest(columns, columns, neighbours, shrinkage, progress, "others")
-    return Learnt(lambda profiles: _cells(profiles.rows @ near))
+    return Learnt(lambda profiles: _positive_cells(profiles.rows @ near))
 
 
 @model("user-knn", fold_in="scored")
 def user_knn(train: Matrix, *, neighbours: int = 100, shrinkage: float = 0.0) -> Learnt:
-    """What the users had who are nearest by the cosine of their items, weighed by it.
+    """Items of the most similar users, by the cosine between their items, weighted by similarity.
 
-    `shrinkage` is added to the product of the lengths, so that few common items prove little.
+    `shrinkage` is added to the product of the lengths, so that a few common items give only a low
+    similarity.
     """
     require_from(neighbours, "neighbours")
     require_from(shrinkage, "shrinkage", 0)
 
     def score(profiles: UserProfiles) -> ScoredCells:
         near = _nearest(profiles.rows, train.weighted, neighbours + 1, shrinkage)
-        return _cells(_without(near, profiles.number, neighbours) @ train.weighted)
+        return _positive_cells(_without_self(near, profiles.number, neighbours) @ train.weighted)
 
     return Learnt(score)
 
@@ -60,23 +62,24 @@ def _nearest(
     progress: Progress | None = None,
     among: str = "all",
 ) -> Sparse:
-    """(rows x others) the highest cosines of each row, in blocks of bounded memory.
+    """Return (rows x others) the highest cosines of each row, in blocks of bounded memory.
 
-    Rows are the others themselves where these are compared with each other: a row is then no
-    neighbour of itself.
+    With `among="others"`, rows and others are the same, and a row is not its own neighbour.
     """
     from scipy.sparse import csr_array
 
-    lengths, theirs = _lengths(rows), _lengths(others)
-    turned = others.T.tocsr()
+    lengths, other_lengths = _lengths(rows), _lengths(others)
+    transposed = others.T.tocsr()
     step = max(1, _CELLS // max(others.shape[0], 1))
     bounds = [*range(0, rows.shape[0], step), rows.shape[0]]
     parts = []
     for low, high in pairwise(bounds):
-        cells = _cosines(rows[low:high] @ turned, lengths[low:high], theirs, shrinkage, most + 1)
+        cells = _cosines(
+            rows[low:high] @ transposed, lengths[low:high], other_lengths, shrinkage, most + 1
+        )
         if among == "others":
             cells = cells.where(cells.row + low != cells.item)
-        cells = first(cells, most)
+        cells = top_k(cells, most)
         parts.append(cells._replace(row=cells.row + low))
         if progress is not None:
             progress(high, rows.shape[0])
@@ -87,18 +90,20 @@ def _nearest(
 
 
 def _cosines(
-    products: Sparse, lengths: Floats, theirs: Floats, shrinkage: float, most: int
+    products: Sparse, lengths: Floats, other_lengths: Floats, shrinkage: float, most: int
 ) -> ScoredCells:
-    """Cosines that are above 0; where there are many, only what may be among the highest of a row,
-    so that fewer have to be sorted."""
+    """Return cosines above 0. If there are many, return only those that may be among the highest of
+    a row, so that fewer have to be sorted."""
     size = products.shape
     if most >= size[1] or products.nnz < size[0] * size[1] // 16:
-        cells = _cells(products)
-        below = lengths[cells.row] * theirs[cells.item] + shrinkage
-        return cells._replace(score=cells.score / below)
+        cells = _positive_cells(products)
+        divisor = lengths[cells.row] * other_lengths[cells.item] + shrinkage
+        return cells._replace(score=cells.score / divisor)
     scores = products.toarray()
-    scores /= np.maximum(lengths[:, None] * theirs[None, :] + shrinkage, np.finfo(float).tiny)
-    row, item = np.nonzero((scores >= kth(scores, most)[:, None]) & (scores > 0))
+    scores /= np.maximum(
+        lengths[:, None] * other_lengths[None, :] + shrinkage, np.finfo(float).tiny
+    )
+    row, item = np.nonzero((scores >= kth_best(scores, most)[:, None]) & (scores > 0))
     return ScoredCells(row, item, scores[row, item])
 
 
@@ -107,19 +112,19 @@ def _lengths(rows: Sparse) -> Floats:
     return np.sqrt(np.bincount(owner, rows.data**2, rows.shape[0]))
 
 
-def _without(near: Sparse, own: Integers, most: int) -> Sparse:
-    """Neighbours without the users themselves, and no more than so many."""
+def _without_self(near: Sparse, number: Integers, most: int) -> Sparse:
+    """Return at most so many neighbours of users, without the users themselves."""
     from scipy.sparse import csr_array
 
-    cells = _cells(near)
-    cells = first(cells.where(cells.item != own[cells.row]), most)
+    cells = _positive_cells(near)
+    cells = top_k(cells.where(cells.item != number[cells.row]), most)
     order = np.lexsort((cells.item, cells.row))
     start = offsets_of(cells.row, near.shape[0])
     return csr_array((cells.score[order], cells.item[order], start), shape=near.shape)
 
 
-def _cells(scores: Sparse) -> ScoredCells:
-    """The entries of a sparse matrix that are above 0."""
+def _positive_cells(scores: Sparse) -> ScoredCells:
+    """Return the entries of a sparse matrix that are above 0."""
     row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
     cells = ScoredCells(row, scores.indices.astype(np.int64), scores.data)
     return cells.where(scores.data > 0)
@@ -127,16 +132,17 @@ def _cells(scores: Sparse) -> ScoredCells:
 
 @model("markov", fold_in="scored", without=("weights",))
 def markov(train: Matrix) -> Learnt:
-    """Items by how often they came right after the item that the user had last.
+    """Items by how often they directly followed the user's last item.
 
-    Rows go by time, those of equal time by item; without timestamps they go as they stand.
+    Rows are in order of time, and by item at the same time; without timestamps, in their given
+    order.
     """
     order = order_of(train.log)
     columns = in_time(train.log.frame) if order == "time" else []
-    runs = ordered((train.user.astype(np.uint32), len(train.users)), columns)
+    runs = order_groups((train.user.astype(np.uint32), len(train.users)), columns)
     user, item = train.user[runs.rows], train.item[runs.rows]
     same = user[1:] == user[:-1]
-    follows = _counts(item[:-1][same], item[1:][same], len(train.items))
+    follows = _follow_shares(item[:-1][same], item[1:][same], len(train.items))
     last = last_items(train.log, train.user, train.item, len(train.users))
     last = np.append(last, -1)  # for users who are not in train
 
@@ -146,14 +152,16 @@ def markov(train: Matrix) -> Learnt:
     def knows(profiles: UserProfiles) -> Flags:
         return latest(profiles) >= 0
 
-    words = "by timestamp" if order == "time" else "as the rows of train stand: it has no times"
+    words = "by timestamp" if order == "time" else "by row: the training data has no timestamps"
     return Learnt(
-        lambda profiles: _cells(follows[latest(profiles)]), knows=knows, note={"order": words}
+        lambda profiles: _positive_cells(follows[latest(profiles)]),
+        knows=knows,
+        note={"order": words},
     )
 
 
-def _counts(before: Integers, after: Integers, items: int) -> Sparse:
-    """(items x items) the share of each item among those that came right after another."""
+def _follow_shares(before: Integers, after: Integers, items: int) -> Sparse:
+    """Return (items x items) the share of each item among those that directly followed another."""
     from scipy.sparse import csr_array
 
     key, count = np.unique(before * items + after, return_counts=True)

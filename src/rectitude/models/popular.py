@@ -1,4 +1,4 @@
-"""Models that know no tastes: chance, and what most users had, ever or lately."""
+"""Models without personalisation: random items, and the most popular ones, overall or recently."""
 
 from __future__ import annotations
 
@@ -6,38 +6,39 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Floats
-from rectitude.data.times import span
-from rectitude.errors import BadName
+from rectitude.data.times import parse_span
+from rectitude.errors import BadArgument
 from rectitude.models.matrix import Matrix, UserProfiles
 from rectitude.models.ranking import Common
 from rectitude.models.registry import Learnt, model
-from rectitude.prepare.draws import numbers, words
+from rectitude.preparing.draws import numbers, words
 
 
 def everybody(profiles: UserProfiles) -> Flags:
-    """A model that looks at no profile scores all users."""
+    """Return True for all users: models without personalisation can score everybody."""
     return np.ones(len(profiles), np.bool_)
 
 
 @model("random", fold_in="scored", without=("unknown_users", "rest", "weights"))
 def random(train: Matrix, *, seed: int = 0) -> Learnt:
-    """Items of train in an order that the seed and the ids of user and item decide.
+    """Items of the training data in a random order for each user.
 
-    Other users, other items and the order of rows change nothing about a score.
+    A score only depends on the seed and the ids of user and item. Other users, other items and the
+    order of rows do not change it.
     """
-    own = words(train.items)
+    item_words = words(train.items)
 
     def score(profiles: UserProfiles) -> Floats:
-        user = np.repeat(words(profiles.users), len(own))
-        drawn = numbers(seed, user, np.tile(own, len(profiles)))
-        return drawn.reshape(len(profiles), len(own))
+        user = np.repeat(words(profiles.users), len(item_words))
+        drawn = numbers(seed, user, np.tile(item_words, len(profiles)))
+        return drawn.reshape(len(profiles), len(item_words))
 
     return Learnt(score, knows=everybody)
 
 
 @model("popularity", fold_in="scored", without=("unknown_users", "rest"))
 def popularity(train: Matrix) -> Learnt:
-    """Items by how many users had them, or with `weights` by rows or grades, the same for all."""
+    """Items by their number of users, or with `weights` by rows or grades; the same for all."""
     rows = train.weighted
     scores = np.bincount(rows.indices, rows.data, len(train.items)).astype(np.float64)
     return Learnt(lambda profiles: Common(scores, len(profiles)), knows=everybody)
@@ -45,20 +46,21 @@ def popularity(train: Matrix) -> Learnt:
 
 @model("recent-popularity", fold_in="scored", without=("unknown_users", "rest", "weights"))
 def recent_popularity(train: Matrix, *, window: object = None, half_life: object = None) -> Learnt:
-    """Items by their rows in a window of time before the end of train, or by rows that fade.
+    """Items by their number of rows in the last period of the training data, or by decaying rows.
 
-    `window` is a length of time such as 30D; with `half_life` every row counts, one that is so old
-    for a half. Without either, the window is the last tenth of train's time.
+    `window` is the length of the period, such as 30D. With `half_life`, every row counts, and a row
+    of that age counts half. Without either, the period is the last tenth of the training data's
+    time.
     """
     train.log.require("timestamp", "recent-popularity")
     if window is not None and half_life is not None:
-        raise BadName("window and half_life were both given.", "one of them.")
+        raise BadArgument("window and half_life were both given.", "only one of them.")
     times = train.log.frame["timestamp"].to_physical().to_numpy().astype(np.float64)
     age = times.max() - times
     if half_life is not None:
-        order = np.lexsort((age, train.item))  # sums of fractions depend on their order
-        fade = np.exp2(-age / _length(train, half_life, "half_life"))
-        scores = np.bincount(train.item[order], fade[order], len(train.items))
+        order = np.lexsort((age, train.item))  # sums of floats depend on their order
+        decay = np.exp2(-age / _length(train, half_life, "half_life"))
+        scores = np.bincount(train.item[order], decay[order], len(train.items))
     else:
         length = age.max() / 10 if window is None else _length(train, window, "window")
         scores = np.bincount(train.item[age <= length], minlength=len(train.items))
@@ -68,8 +70,8 @@ def recent_popularity(train: Matrix, *, window: object = None, half_life: object
 
 
 def _length(train: Matrix, value: object, name: str) -> float:
-    """A length of time in the unit of the timestamps as they are stored."""
-    length = span(train.log, value, name)
+    """Return a length of time in the unit of the stored timestamps."""
+    length = parse_span(train.log, value, name)
     kind = train.log.frame["timestamp"].dtype
     if not kind.is_temporal():
         return float(length)

@@ -1,46 +1,44 @@
-"""`Model`: what learns from a log and recommends, whoever wrote it.
+"""`Model`: anything that learns from a log and recommends items.
 
-A model of one's own is named by its import path, `package.module:Object`; naming one runs its code.
+Name your own model by its import path, `package.module:Object`. Naming a model runs its code.
 """
 
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import polars as pl
 
-from rectitude.candidates.value import Candidates
+from rectitude.candidate_sets.value import Candidates
 from rectitude.data.log import Log
-from rectitude.errors import BadName, RectitudeError, unknown_name
+from rectitude.errors import BadExtension, RectitudeError
+from rectitude.extensions import Plugins, import_object
 
 UnknownUsers = Literal["popular", "empty"]
-"""What users get of whom a model knows nothing: what most users had, or no list."""
+"""What users get whom a model does not know: the most popular items, or no list."""
 UnknownItems = Literal["left_out", "scored"]
-"""Whether items that train does not hold are never recommended, or can be."""
+"""Whether items that are not in the training data are never recommended, or can be."""
 Rest = Literal["popular", "left_out"]
-"""What follows on the items that a model has a score for: popular ones, or nothing."""
-Plugins = Literal["on", "off"]
-_CALLS = {"fit": (1, ()), "recommend": (2, ("candidates", "seen"))}
-"""How methods are called: with how many values, and with which keywords."""
+"""What fills a list after the items that a model can score: popular items, or nothing."""
+_CALLS = {"fit": (("train",), ()), "recommend": (("users", "k"), ("candidates", "seen"))}
+"""How methods are called: the positional arguments, and the keywords."""
 
 
 @runtime_checkable
 class Model(Protocol):
-    """Two methods make a model.
+    """An object with the methods `fit` and `recommend`.
 
-    It may have more: `update(train)` learns from further rows, `unknown_users` and `unknown_items`
-    say in words what it does with users and items that train does not hold, and `ledger` holds what
-    it counted. `recommend` may take `history`, a log of what is shown of users beside train, and
-    `fit` and `recommend` may take `progress`, which is called with what is done and with all.
+    More is optional. `update(train)` learns from further rows. `unknown_users` and `unknown_items`
+    describe what the model does with users and items that are not in the training data, and
+    `ledger` holds its counts. `recommend` may take `history`, a log of interactions that are known
+    in addition to the training data. `fit` and `recommend` may take `progress`, a function that is
+    called with the amount done and the total.
     """
 
     def fit(self, train: Log) -> Any:
-        """Learn from interactions, and forget what was learnt before; return the model, or
-        nothing."""
+        """Learn from interactions and forget everything learnt before. Return the model or None."""
 
     def recommend(
         self,
@@ -50,102 +48,80 @@ class Model(Protocol):
         candidates: Candidates | None = None,
         seen: pl.DataFrame | None = None,
     ) -> object:
-        """A table of user, item, and score or rank: for each user at most k items, each once.
+        """Return a table of user, item, and score or rank: at most k distinct items for each user.
 
-        Nothing but the candidates of a user may be recommended to him, if there are any, and
-        nothing that `seen` (user, item) holds; None means what the model has met of the user.
+        If `candidates` are given, recommend only the candidates of a user. Never recommend the
+        pairs (user, item) in `seen`; None means the items that the model knows from the user.
         """
 
 
-def is_path(name: str) -> bool:
-    """Whether a name is an import path."""
-    return ":" in name
-
-
-def imported(path: str, given: Mapping[str, Any], plugins: Plugins = "on") -> Model:
-    """The object at an import path; a class or function is called with the parameters."""
-    _require_allowed(path, plugins)
-    module, _, name = path.partition(":")
-    found = _found(path, module, name)
-    if inspect.isclass(found) or not hasattr(found, "fit"):
-        found = _made(path, found, given)
-    elif given:
-        raise BadName(
-            f"{path} is an object, and was given {', '.join(given)}.",
-            "parameters for a class or a function that makes a model.",
+def import_model(path: str, parameters: Mapping[str, Any], plugins: Plugins = "on") -> Model:
+    """Return the object at an import path; call a class or function with the parameters."""
+    target = import_object(path, "a built-in model, or predictions from a file", plugins)
+    if inspect.isclass(target) or not hasattr(target, "fit"):
+        target = _make_model(path, target, parameters)
+    elif parameters:
+        raise BadExtension(
+            f"{path} is a model object, but was given the parameters {', '.join(parameters)}.",
+            "parameters only for a class or a function that makes a model.",
+            "name the class instead, or leave out the parameters.",
         )
-    return required(found, path)
+    return require_model(target, path)
 
 
-def _require_allowed(path: str, plugins: Plugins) -> None:
-    off = "plugins='off'" if plugins == "off" else "RECTITUDE_PLUGINS=off"
-    if plugins == "off" or os.environ.get("RECTITUDE_PLUGINS", "") == "off":
-        raise BadName(
-            f"{path} would run code of its own, and {off} forbids that.",
-            "a model that ships with rectitude, or predictions from a file.",
-        )
-
-
-def _found(path: str, module: str, name: str) -> Any:
-    try:
-        found: Any = import_module(module)
-    except Exception as error:  # whatever a module of somebody else's raises
-        raise BadName(
-            f"{path}: {module!r} cannot be imported: {type(error).__name__}: {error}.",
-            "a module that Python finds, as package.module:Object.",
-            "install it, or set PYTHONPATH to the folder it lies in.",
-        ) from error
-    for part in name.split("."):
-        if not hasattr(found, part):
-            known = [own for own in dir(found) if not own.startswith("_")]
-            raise unknown_name("name", part, known, where=module)
-        found = getattr(found, part)
-    return found
-
-
-def _made(path: str, maker: Any, given: Mapping[str, Any]) -> Any:
+def _make_model(path: str, maker: Any, parameters: Mapping[str, Any]) -> Any:
     if not callable(maker):
-        raise BadName(f"{path} is a {type(maker).__name__}.", "a model, or what makes one.")
+        raise BadExtension(
+            f"{path} is of type {type(maker).__name__}.",
+            "a model, or a class or function that makes one.",
+        )
     try:
-        return maker(**given)
+        return maker(**parameters)
     except RectitudeError:
         raise
     except Exception as error:
-        words = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise BadName(
-            f"{path}({words}) raised {type(error).__name__}: {error}.",
-            "a model, made from the parameters given.",
+        call = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+        raise BadExtension(
+            f"{path}({call}) raised {type(error).__name__}: {error}.",
+            "a class or function that accepts these parameters.",
         ) from error
 
 
-def required(found: object, name: str) -> Model:
-    """An object, if it is a model; else an error that says what it lacks."""
-    lacks = [said for method in _CALLS if (said := _lacking(found, method))]
-    if lacks or not isinstance(found, Model):
-        raise BadName(
-            f"{name} is no model: its {type(found).__name__} {' and '.join(lacks)}.",
+def require_model(candidate: object, name: str) -> Model:
+    """Return an object if it is a model; otherwise raise an error that says what is missing."""
+    problems = [problem for method in _CALLS if (problem := _find_problem(candidate, method))]
+    if problems or not isinstance(candidate, Model):
+        raise BadExtension(
+            f"{name} is not a model: {' and '.join(problems)}.",
             "fit(train) and recommend(users, k, *, candidates=None, seen=None).",
             "see docs/models.md for a model in ten lines.",
         )
-    return found
+    return candidate
 
 
-def _lacking(found: object, method: str) -> str:
-    own = getattr(found, method, None)
-    if not callable(own):
-        return f"has no method {method}"
-    positional, named = _CALLS[method]
+def _find_problem(candidate: object, method: str) -> str:
+    """Return why a method is missing or cannot be called; empty if it can."""
+    function, owner = getattr(candidate, method, None), type(candidate).__name__
+    if not callable(function):
+        return f"{owner} has no method {method}()"
     try:
-        inspect.signature(own).bind(*[None] * positional, **dict.fromkeys(named))
-    except TypeError as error:
-        return f"has a {method} that cannot be called so ({error})"
-    except ValueError:  # written in C: calling it will show
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # written in C: calling it will show
         return ""
+    positional, named = _CALLS[method]
+    missing = [f"{name}=" for name in named if not takes(function, name)]
+    if missing:
+        return f"{owner}.{method}() must accept {' and '.join(missing)}"
+    try:
+        signature.bind(*[None] * len(positional), **dict.fromkeys(named))
+    except TypeError as error:
+        call = ", ".join([*positional, *(f"{name}=None" for name in named)])
+        return f"{owner}.{method}() cannot be called as {method}({call}): {error}"
     return ""
 
 
 def takes(function: Any, name: str) -> bool:
-    """Whether a function takes a keyword."""
+    """Return whether a function takes a keyword."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

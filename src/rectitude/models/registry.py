@@ -1,4 +1,4 @@
-"""The models by name: what each learns, its parameters, and what it does about the unknown."""
+"""Models by name: how each learns, its parameters, and how it handles unknown users and items."""
 
 from __future__ import annotations
 
@@ -17,73 +17,73 @@ from rectitude.models.ranking import Scores
 from rectitude.options import Option, Options, options_of, require_options
 
 Progress = Callable[[int, int], None]
-"""Called with what is done and with all."""
+"""Called with the amount done and the total."""
 FoldIn = Literal["scored", "unknown"]
-"""Whether users of whom there is nothing but a history are scored by it, or are unknown."""
+"""Whether users who only have a history are scored from it, or count as unknown."""
 COMMON: Options = {
     "unknown_users": Option(UnknownUsers, "popular"),
     "rest": Option(Rest, "popular"),
     "weights": Option(Weights, "binary"),
 }
-"""What every model takes beside its own: what users get of whom nothing is known, what follows on
-the items that have a score, and what a pair of user and item weighs."""
+"""Parameters that most models share: what unknown users get, what fills a list after the scored
+items, and how interactions are weighted."""
 
 
 def anything_known(profiles: UserProfiles) -> Flags:
-    """Who had any item of train."""
+    """Return which users have an item of the training data."""
     flags: Flags = np.diff(profiles.rows.indptr) > 0
     return flags
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What a model has learnt, as a function from users to scores."""
+    """What a model has learnt, as a function from user profiles to scores."""
 
     score: Callable[[UserProfiles], Scores]
     items: pl.Series | None = None
-    """the items it can score, sorted; those of train unless it says others"""
+    """the items it can score, sorted; None for the items of the training data"""
     knows: Callable[[UserProfiles], Flags] = anything_known
-    """which users it can score"""
+    """returns which users it can score"""
     note: Mapping[str, str] | None = None
-    """what is to be known about the learning, for the ledger"""
+    """facts about the learning, for the ledger"""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredModel:
-    """A model that can be asked for by name."""
+    """A model that can be found by name."""
 
     name: str
     learn: Callable[..., Learnt]
     about: str
-    """one sentence"""
+    """a description in one sentence"""
     fold_in: FoldIn
     unknown_items: UnknownItems
     common: Options
-    """what it takes of that which is common to models"""
+    """the shared parameters that it takes"""
 
     @property
     def own(self) -> Options:
-        """What this model takes of its own."""
-        taken = options_of(self.learn)
-        return {name: one for name, one in taken.items() if name != "progress"}
+        """The parameters that only this model takes."""
+        parameters = options_of(self.learn)
+        return {name: option for name, option in parameters.items() if name != "progress"}
 
     @property
     def options(self) -> Options:
-        """All that it takes."""
+        """All parameters."""
         return {**self.own, **self.common}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every parameter with its default; `...` stands for one that must be given."""
-        return {name: one.default for name, one in self.options.items()}
+        """Every parameter with its default; `...` marks a required one."""
+        return {name: option.default for name, option in self.options.items()}
 
     def require(self, given: Mapping[str, Any]) -> None:
-        """An error if a parameter is unknown, of the wrong type, or missing."""
+        """Raise an error if a parameter is unknown, of the wrong type, or missing."""
         require_options(given, self.options, f"model {self.name!r}")
 
 
 MODELS: dict[str, RegisteredModel] = {}
-"""The models that ship, by name."""
+"""The built-in models by name."""
 
 
 def model(
@@ -93,16 +93,16 @@ def model(
     unknown_items: UnknownItems = "left_out",
     without: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Learnt]], Callable[..., Learnt]]:
-    """Make a function from the matrix of train to what was learnt a model under a name.
+    """Register a function as a model. It takes the matrix of training data and returns `Learnt`.
 
-    Its keywords are the parameters, and the first sentence of its docstring says what it is.
-    `without` names common parameters that mean nothing to it.
+    Its keywords are the parameters, and the first sentence of its docstring describes the model.
+    `without` names shared parameters that do not apply to it.
     """
 
     def register(function: Callable[..., Learnt]) -> Callable[..., Learnt]:
         text = inspect.getdoc(function) or ""
         about = " ".join(text.partition("\n\n")[0].split())
-        common = {n: one for n, one in COMMON.items() if n not in without}
+        common = {n: option for n, option in COMMON.items() if n not in without}
         MODELS[name] = RegisteredModel(name, function, about, fold_in, unknown_items, common)
         return function
 

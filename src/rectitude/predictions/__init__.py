@@ -1,1 +1,1 @@
-"""Predictions: who is predicted what, and in which order."""
+"""Predictions: what a model recommends to each user, and in which order."""

@@ -1,5 +1,6 @@
-"""`Lists`: recommendations whose table does not say enough by itself, and what orders a list: its
-rank column, the order in which it was given, or its scores.
+"""`Lists`: ranked lists with named columns and further options, and what orders a list.
+
+A list is ordered by its rank column, by the order of its rows, or by its scores.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Pieces
+from rectitude.data.columns import require_order
 from rectitude.data.table import Table, named
 from rectitude.data.values import pieces
 from rectitude.errors import BadScores, BadTable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Ranked lists, when a bare table does not say enough.
+    """Ranked lists, for cases in which a bare table is ambiguous.
 
-    Name columns that are not recognised (`user="visitor"`); say with `users` which lists were
-    handed over, so that an empty list differs from no list; say `ordered=True` when the rows of
-    each list stand in its order and neither rank nor score shall be looked for.
+    Name columns that are not recognised (`user="visitor"`). Pass all users with a list as `users`,
+    to distinguish an empty list from a missing one. Set `ordered=True` if the rows of each list are
+    already in order; then rank and score columns are ignored.
     """
 
     source: object
@@ -45,34 +47,37 @@ class Lists:
 
 
 def order_of(predictions: Table, wanted: str) -> str:
-    """Which of rank, given and score is in force; an error if the one asked for is not there."""
-    has = predictions.frame.columns
+    """Return what orders the lists: rank, given or score. Raise an error if `wanted` names a column
+    that the table does not have, or if a column that was not recognised may be the score."""
+    present = predictions.frame.columns
+    if wanted != "given":
+        require_order(predictions)
     if wanted == "auto":
-        columns = [] if predictions.given else [c for c in ("rank", "score") if c in has]
+        columns = [] if predictions.given else [c for c in ("rank", "score") if c in present]
         wanted = columns[0] if columns else "given"
-    if wanted != "given" and wanted not in has:
-        there = [column for column in ("rank", "score") if column in has]
+    if wanted != "given" and wanted not in present:
+        available = [column for column in ("rank", "score") if column in present]
         raise BadTable(
             f"{predictions.source} has no {wanted} column, and order={wanted!r} needs one.",
-            advice=f"set order={there[0]!r}."
-            if there
-            else "set order='given' if rows stand in order.",
+            advice=f"set order={available[0]!r}."
+            if available
+            else "set order='given' if the rows of each list are in order.",
         )
     return wanted
 
 
 def sort_key(values: Pieces, order: str, precision: str) -> Pieces:
-    """What sorts each list descending, from its ranks or scores."""
+    """Return the values that sort each list in descending order, from its ranks or scores."""
     if order == "rank":
-        return values.map(lambda part: -part.astype(np.float64))
-    with np.errstate(over="ignore"):  # beyond float32 a score is infinite there, too
+        return values.map(lambda piece: -piece.astype(np.float64))
+    with np.errstate(over="ignore"):  # scores too large for float32 become infinite
         return (
-            values.map(lambda part: part.astype(np.float32)) if precision == "float32" else values
+            values.map(lambda piece: piece.astype(np.float32)) if precision == "float32" else values
         )
 
 
 def describe(predictions: Table, order: str) -> str:
-    """The order in words, for the ledger."""
+    """Describe the order in words, for the ledger."""
     if order == "given":
         return f"as given in {predictions.source}"
     name = predictions.columns.get(order) or order
@@ -81,28 +86,28 @@ def describe(predictions: Table, order: str) -> str:
 
 
 def require_finite(predictions: Table, order: str) -> None:
-    """An error if a rank or score is missing, NaN or infinite."""
+    """Raise an error if a rank or score is missing, NaN or infinite."""
     column = predictions.frame[order]
     if column.null_count():
-        raise _bad(column.is_null().to_numpy(), "missing", predictions, order)
+        raise _error_for(column.is_null().to_numpy(), "missing", predictions, order)
     values = pieces(column)
-    # One pass suffices: NaN and infinity survive a sum. A finite sum may still overflow, hence the
-    # check.
+    # One pass is enough if all is well: NaN and infinity survive a sum. Finite values may overflow
+    # in a sum, so a suspicious sum is checked value by value.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not all(np.isfinite(part.sum()) for part in values.parts)
+        suspicious = not all(np.isfinite(piece.sum()) for piece in values.parts)
     if suspicious and np.isnan(values.whole).any():
-        raise _bad(np.isnan(values.whole), "NaN", predictions, order)
+        raise _error_for(np.isnan(values.whole), "NaN", predictions, order)
     if suspicious and np.isinf(values.whole).any():
-        raise _bad(np.isinf(values.whole), "infinite", predictions, order)
+        raise _error_for(np.isinf(values.whole), "infinite", predictions, order)
 
 
-def _bad(flags: NDArray[np.bool_], kind: str, predictions: Table, order: str) -> BadScores:
+def _error_for(flags: NDArray[np.bool_], kind: str, predictions: Table, order: str) -> BadScores:
     row = int(np.flatnonzero(flags)[0])
-    first = predictions.frame.row(row, named=True)
+    example = predictions.frame.row(row, named=True)
     name = predictions.columns.get(order) or order
     return BadScores(
         f"{int(flags.sum())} of {len(flags)} rows of {predictions.source} have a {name} that is "
-        f"{kind} (first: row {row + 1}, list {first['list']!r}, item {first['item']!r}).",
+        f"{kind} (first: row {row + 1}, list {example['list']!r}, item {example['item']!r}).",
         f"a finite number as {order} in every row.",
-        "drop these rows or repair the model's output; a masked item should not be in a list.",
+        "drop these rows or fix the model's output; masked items do not belong in a list.",
     )

@@ -1,4 +1,4 @@
-"""Logits: a score for every class, where each row has one target."""
+"""`Logits`: a score for every class, for predictions in which each row has one target."""
 
 from __future__ import annotations
 
@@ -15,52 +15,55 @@ from rectitude.errors import BadScores
 from rectitude.predictions.scores import dense, names_of, rows_of, table_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Logits:
-    """A score for every row and class, to be evaluated with one target a row.
+    """A score for every row and class, to be evaluated against one target per row.
 
-    `source` is an array, the path of a `.npy` or `.npz` file, which is mapped into memory (unless
-    it is compressed), or a function that returns the blocks of rows one after the other; then
-    `rows` says how many there are.
+    `source` is an array, the path of a `.npy` or `.npz` file (memory-mapped unless it is
+    compressed), or a function that returns the rows in blocks. With a function, `rows` gives the
+    number of rows.
     """
 
     source: object
     _: KW_ONLY
     rows: int | None = None
 
-    def opened(self) -> Dense:
-        """The logits as blocks of rows."""
-        held = self.source
-        if isinstance(held, (str, PathLike)):
-            arrays = load(held)
-            held = arrays.get("", arrays.get("logits"))
-            if held is None:
+    def open(self) -> Dense:
+        """Return the logits as blocks of rows."""
+        source = self.source
+        if isinstance(source, (str, PathLike)):
+            arrays = load(source)
+            source = arrays.get("", arrays.get("logits"))
+            if source is None:
                 raise BadScores(
-                    f"{self.source} holds {', '.join(sorted(arrays))}.", "an array named 'logits'."
+                    f"{self.source} contains {', '.join(sorted(arrays))}.",
+                    "an array named 'logits'.",
                 )
-        asked = "rows= with their number."
-        blocks, rows, columns, words = rows_of(held, self.rows, "logits", asked)
+        requirement = "rows= with the number of rows."
+        blocks, rows, columns, words = rows_of(source, self.rows, "logits", requirement)
         names = names_of(None, columns, "classes", "columns")
         return dense(blocks, table_of(None, None, rows, words), names, "logits")
 
     @staticmethod
     def majority(targets: object, classes: int, rows: int | None = None) -> Logits:
-        """A baseline that scores every class by how often it was a target, alike for every row.
+        """Return a baseline that scores every class by how often it was a target, the same in every
+        row.
 
-        The scores are the logarithms of (count + 1) / (targets + classes), so that a class never
-        met has a probability, too; of classes met equally often the lower number comes first. Hand
-        over the targets of training, and how many `rows` to predict, by default as many as there
-        are targets.
+        The scores are the logarithms of (count + 1) / (targets + classes), so a class that never
+        occurs still has a probability above 0. If two classes occur equally often, the lower number
+        comes first. Pass the targets of the training data. `rows` is the number of rows to predict,
+        by default the number of targets.
         """
-        known = whole_targets(targets, None)
-        size = len(known) if rows is None else rows
-        _require_some(size, classes)
-        counts = np.bincount(known[known < classes], minlength=classes)
+        numbers = whole_targets(targets, None)
+        size = len(numbers) if rows is None else rows
+        _require_positive(size, classes)
+        counts = np.bincount(numbers[numbers < classes], minlength=classes)
         if not counts.any():
             raise BadScores(
-                f"none of {len(known)} targets is among the {classes} classes.", "targets that are."
+                f"none of the {len(numbers)} targets is one of the {classes} classes.",
+                f"targets from 0 to {classes - 1}.",
             )
-        logits = _apart(np.log((counts + 1.0) / (counts.sum() + classes)))
+        logits = _break_ties(np.log((counts + 1.0) / (counts.sum() + classes)))
         step = max(1, COPIED_BYTES // logits.nbytes)
 
         def blocks() -> Iterator[Block]:
@@ -71,8 +74,9 @@ class Logits:
 
     @staticmethod
     def random(rows: int, classes: int, seed: int = 0) -> Logits:
-        """A baseline of independent standard normal scores, made block by block from a seed."""
-        _require_some(rows, classes)
+        """Return a baseline of independent standard normal scores, drawn block by block from a
+        seed."""
+        _require_positive(rows, classes)
         step = max(1, COPIED_BYTES // (4 * classes))
 
         def blocks() -> Iterator[Block]:
@@ -84,41 +88,41 @@ class Logits:
         return Logits(blocks, rows=rows)
 
 
-def _apart(scores: Floats) -> Floats:
-    """The scores, those that are equal made different by the smallest steps, lower class first."""
+def _break_ties(scores: Floats) -> Floats:
+    """Return the scores with ties broken by the smallest possible steps, lower class first."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     nth = np.arange(len(order)) - np.searchsorted(-ordered, -ordered)
-    apart = np.empty_like(scores)
-    apart[order] = ordered - nth * np.spacing(np.abs(ordered).max())
-    return apart
+    distinct = np.empty_like(scores)
+    distinct[order] = ordered - nth * np.spacing(np.abs(ordered).max())
+    return distinct
 
 
-def _require_some(rows: int, classes: int) -> None:
+def _require_positive(rows: int, classes: int) -> None:
     if rows < 1 or classes < 1:
-        raise BadScores(
-            f"a baseline of {rows} rows and {classes} classes was asked for.", "at least one each."
-        )
+        raise BadScores(f"rows is {rows} and classes is {classes}.", "at least 1 of each.")
 
 
-def whole_targets(targets: object, rows: int | None) -> Integers:
-    """Targets as numbers from 0, one for each row, or an error that names the first bad one."""
-    array = matrix(targets, "targets", (1,))
+def whole_targets(targets: object, rows: int | None, what: str = "targets") -> Integers:
+    """Return the targets as class numbers, one per row. Raise an error that names the first bad
+    one."""
+    array = matrix(targets, what, (1,))
     if rows is not None and len(array) != rows:
         raise BadScores(
-            f"there are {len(array)} targets and {rows} rows of logits.", "one target a row."
+            f"targets has length {len(array)}, but there are {rows} rows of logits.",
+            "one target per row.",
         )
-    if array.dtype == np.uint64:  # what int64 cannot hold is outside any classes all the same
+    if array.dtype == np.uint64:  # numbers too large for int64 are not valid classes anyway
         array = np.minimum(array, np.iinfo(np.int64).max)
-    with np.errstate(invalid="ignore"):  # a NaN is no whole number
+    with np.errstate(invalid="ignore"):  # NaN is rejected below
         whole = array.astype(np.int64)
-    for wrong, what in ((whole != array, "no whole numbers"), (whole < 0, "negative")):
+    for wrong, problem in ((whole != array, "not whole numbers"), (whole < 0, "negative")):
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             raise BadScores(
-                f"{int(wrong.sum())} of {len(array)} targets are {what} "
+                f"{int(wrong.sum())} of {len(array)} {what} are {problem} "
                 f"(first: row {row}, {array[row]}).",
                 "class numbers from 0.",
-                "leave rows out that have no target.",
+                "leave out rows without a target.",
             )
     return whole

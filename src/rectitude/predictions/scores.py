@@ -1,51 +1,58 @@
-"""Dense predictions: scores of every item, or embeddings whose products are the scores.
+"""Dense predictions: a score for every item, or embeddings whose inner products are the scores.
 
-Wherever scores come from (an array, a file, a function), they become blocks of rows that are
-checked, and rows and columns with names; logits are opened by the same functions.
+Scores may come from an array, a file or a function. They become blocks of rows that are checked,
+together with the ids of rows and columns. Logits use the same functions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache, partial
 from os import PathLike
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.arrays import Integers
-from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks, ready
-from rectitude.data.frames import series
+from rectitude.data.dense import COPIED_BYTES, Block, Dense, array_blocks, prepare_block
+from rectitude.data.frames import is_held, series
 from rectitude.data.matrices import (
     load,
     matrix,
     require_finite_vectors,
     require_same_dimensions,
 )
+from rectitude.data.pivots import pivot_of
 from rectitude.data.table import ROW_NUMBER, Table
-from rectitude.errors import BadIds, BadScores
+from rectitude.data.values import require_one_type
+from rectitude.errors import BadArgument, BadIds, BadScores
 from rectitude.predictions.masks import top
 
 Kind = Literal["scores", "logits"]
+Similarity = Literal["dot", "cosine"]
 _MOST_SHARED = 1 << 20
 DIMENSIONS: Mapping[Kind, tuple[int, ...]] = {"scores": (2, 3), "logits": (2,)}
 _PRODUCT_BYTES = 1 << 27
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """A score for every user and item.
 
-    `source` is an array (users x items, or users x interests x items, of which the best interest
-    counts), the path of a `.npy` or `.npz` file, which is mapped into memory (unless it is
-    compressed), or a function that returns the blocks of rows one after the other, each time it is
-    called. `users` and `items` name rows and columns, which are numbers from 0 otherwise; `lists`
-    are the keys of rows where a user has several; `padding` is the item of a column that must never
-    be recommended.
+    `source` is an array, the path of a `.npy` or `.npz` file (memory-mapped unless it is
+    compressed), or a function that returns the rows in blocks and starts from the beginning at
+    every call. An array has the shape users x items, or users x interests x items; then the highest
+    score of all interests counts. A pandas frame has the users in its index and the items in its
+    columns; a Polars frame has a column of users, and the names of all others are the items.
+
+    `users` and `items` are the ids of rows and columns. Without them, rows and columns are numbers
+    from 0, and the truth must use these numbers; `users=range(rows)` and `items=range(columns)`
+    state that they are ids. `lists` are the keys of the rows if a user has several rows. `padding`
+    is the item of a column that must never be recommended.
     """
 
     source: object
@@ -55,46 +62,61 @@ class Scores:
     lists: object | None = None
     padding: object | None = None
 
-    def opened(self) -> Dense:
-        """The scores as blocks of rows."""
-        held, users, items = self._held()
+    def open(self) -> Dense:
+        """Return the scores as blocks of rows."""
+        if is_held(self.source):
+            return self._open_frame()
+        source, users, items = self._load()
         key = users if self.lists is None else self.lists
-        announced = len(in_order(key, "users")) if callable(held) and key is not None else None
-        asked = "users= with the user of each row, in order."
-        blocks, rows, columns, words = rows_of(held, announced, "scores", asked)
+        announced = len(in_order(key, "users")) if callable(source) and key is not None else None
+        requirement = "users= with the user of each row, in order."
+        blocks, rows, columns, words = rows_of(source, announced, "scores", requirement)
         table = table_of(users, self.lists, rows, words)
         names = names_of(items, columns, "items", "columns")
         return dense(blocks, table, names, "scores", self.padding)
 
-    def _held(self) -> tuple[object, object | None, object | None]:
+    def _open_frame(self) -> Dense:
+        """Return the scores of a frame, whose labels are the ids unless others are given."""
+        pivot = pivot_of(self.source, "scores")
+        users = pivot.users if self.users is None else self.users
+        items = pivot.items if self.items is None else self.items
+        opened = replace(self, source=pivot.values("scores"), users=users, items=items).open()
+        words = f"{opened.source.removesuffix(')')}, {pivot.label})"
+        table = replace(opened.table, source=words)
+        return replace(opened, table=table, text=pivot.text and self.items is None)
+
+    def _load(self) -> tuple[object, object | None, object | None]:
         if not isinstance(self.source, (str, PathLike)):
             return self.source, self.users, self.items
         arrays = load(self.source)
-        only = list(arrays) if len(arrays) == 1 else []
-        name = next((n for n in ("", "scores", *only) if n in arrays), None)
+        single = list(arrays) if len(arrays) == 1 else []
+        name = next((n for n in ("", "scores", *single) if n in arrays), None)
         if name is None:
             raise BadScores(
-                f"{self.source} holds {', '.join(sorted(arrays)) or 'nothing'}.",
-                "an array named 'scores', and 'users' and 'items' beside it if they have ids.",
+                f"{self.source} contains {', '.join(sorted(arrays)) or 'no array'}.",
+                "an array named 'scores', and optionally 'users' and 'items' with their ids.",
             )
-        own = {side: arrays.get(side) for side in ("users", "items")}
-        users = self.users if self.users is not None else own["users"]
-        return arrays[name], users, self.items if self.items is not None else own["items"]
+        stored = {side: arrays.get(side) for side in ("users", "items")}
+        users = self.users if self.users is not None else stored["users"]
+        return arrays[name], users, self.items if self.items is not None else stored["items"]
 
     def top(self, k: int, train: object = None) -> Integers:
-        """(rows, k) the columns of the best items of each row, best first; -1 where there is none.
+        """Return the columns of the best items of each row, (rows, k), best first; -1 if there is
+        none.
 
-        Items in `train` are left out; equal scores stand in the order of their columns.
+        Items in `train` are left out. Items with equal scores keep the order of their columns.
         """
-        return top(self.opened(), k, train)
+        return top(self.open(), k, train)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Embeddings:
     """Vectors of users and items whose inner products are the scores.
 
-    Vectors are arrays, or paths of `.npy` files, which are mapped into memory. The products are
-    made block by block and never held together.
+    Vectors are arrays, or paths of `.npy` files, which are memory-mapped. The products are computed
+    block by block, so all scores are never in memory at once. With `similarity="cosine"`, every
+    vector is first divided by its length; a vector of zeros has no direction and scores 0 with
+    every other.
     """
 
     user_vectors: object
@@ -104,18 +126,23 @@ class Embeddings:
     items: object | None = None
     lists: object | None = None
     padding: object | None = None
+    similarity: Similarity = "dot"
 
-    def opened(self) -> Dense:
-        """The products as blocks of rows."""
+    def __post_init__(self) -> None:
+        if self.similarity not in get_args(Similarity):
+            raise BadArgument(f"similarity is {self.similarity!r}.", "'dot' or 'cosine'.")
+
+    def open(self) -> Dense:
+        """Return the inner products as blocks of rows."""
         left, right = self._vectors()
-        words = f"embeddings ({len(left)} x {len(right)}, {left.shape[1]} dimensions)"
+        words = describe_vectors(len(left), len(right), left.shape[1], self.similarity)
         table = table_of(self.users, self.lists, len(left), words)
         names = names_of(self.items, len(right), "items", "item vectors")
         return dense(_products(left, right), table, names, "scores", self.padding)
 
     def top(self, k: int, train: object = None) -> Integers:
-        """(rows, k) the columns of the best items of each row, as `Scores.top` gives them."""
-        return top(self.opened(), k, train)
+        """Return the columns of the best items of each row, (rows, k), like `Scores.top`."""
+        return top(self.open(), k, train)
 
     def _vectors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         sides = {"user": self.user_vectors, "item": self.item_vectors}
@@ -123,37 +150,58 @@ class Embeddings:
         require_same_dimensions(left.shape[1], right.shape[1])
         for name, vectors in zip(sides, (left, right), strict=True):
             require_finite_vectors(np.isfinite(vectors).all(axis=1), name)
-        return left, right
+        return (left, right) if self.similarity == "dot" else (_to_unit(left), _to_unit(right))
 
 
-def _vectors(given: object, what: str) -> NDArray[Any]:
-    if isinstance(given, (str, PathLike)):
-        arrays = load(given)
+def describe_vectors(users: int, items: int, dimensions: int, similarity: Similarity) -> str:
+    """Describe embeddings in words, for the ledger."""
+    how = "" if similarity == "dot" else f", {similarity} similarity"
+    return f"embeddings ({users} x {items}, {dimensions} dimensions{how})"
+
+
+def _to_unit(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Return vectors of length 1; a vector of zeros stays as it is.
+
+    They are scaled by their largest number first, so that squares neither overflow nor vanish.
+    """
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = vectors / np.where(largest == 0, 1, largest)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    unit: NDArray[Any] = scaled / np.where(lengths == 0, 1, lengths)
+    return unit
+
+
+def _vectors(vectors: object, description: str) -> NDArray[Any]:
+    if isinstance(vectors, (str, PathLike)):
+        arrays = load(vectors)
         if len(arrays) != 1:
-            raise BadScores(f"{given} holds {', '.join(sorted(arrays))}.", f"the {what} alone.")
-        given = next(iter(arrays.values()))
-    return ready(matrix(given, what))
+            raise BadScores(
+                f"{vectors} contains {', '.join(sorted(arrays))}.",
+                f"one array with the {description}.",
+            )
+        vectors = next(iter(arrays.values()))
+    return prepare_block(matrix(vectors, description))
 
 
 def _products(left: NDArray[Any], right: NDArray[Any]) -> Callable[[], Iterator[Block]]:
-    """The products of all rows in blocks, which share one piece of memory."""
-    kind = np.result_type(left, right)
-    left, right = left.astype(kind, copy=False), right.astype(kind, copy=False)
-    step = max(1, _PRODUCT_BYTES // (len(right) * kind.itemsize))
+    """Return the inner products of all rows in blocks, which share one buffer."""
+    dtype = np.result_type(left, right)
+    left, right = left.astype(dtype, copy=False), right.astype(dtype, copy=False)
+    step = max(1, _PRODUCT_BYTES // (len(right) * dtype.itemsize))
 
     def blocks() -> Iterator[Block]:
-        room = np.empty((min(step, len(left)), len(right)), kind)
+        buffer = np.empty((min(step, len(left)), len(right)), dtype)
         for first in range(0, len(left), step):
-            part = left[first : first + step]
-            with np.errstate(over="ignore", invalid="ignore"):  # whoever reads them finds a NaN
-                block = np.matmul(part, right.T, out=room[: len(part)])
+            users = left[first : first + step]
+            with np.errstate(over="ignore", invalid="ignore"):  # a check finds NaN later
+                block = np.matmul(users, right.T, out=buffer[: len(users)])
             yield block
 
     return blocks
 
 
 class Rows(NamedTuple):
-    """Rows of scores, wherever they come from."""
+    """Rows of scores from any source."""
 
     blocks: Callable[[], Iterator[Block]]
     rows: int
@@ -161,66 +209,68 @@ class Rows(NamedTuple):
     words: str
 
 
-def rows_of(held: object, announced: int | None, kind: Kind, asked: str) -> Rows:
-    """The rows of an array, or of a function, which must be announced: `asked` says where."""
-    if not callable(held):
-        array = matrix(held, kind, DIMENSIONS[kind])
+def rows_of(source: object, announced: int | None, kind: Kind, asked: str) -> Rows:
+    """Return the rows of an array or a function. A function needs the number of rows, `announced`;
+    `asked` says where to pass it."""
+    if not callable(source):
+        array = matrix(source, kind, DIMENSIONS[kind])
         shape = " x ".join(map(str, array.shape))
         words = f"{kind} ({shape}, {array.dtype})"
         return Rows(array_blocks(array), len(array), array.shape[-1], words)
     if announced is None:
         raise BadScores(
-            f"{kind} come from a function, which does not say how many rows there are.", asked
+            f"{kind} come from a function, which does not give the number of rows.", asked
         )
-    columns = _first_columns(held, kind)
-    blocks = partial(_checked_blocks, held, announced, columns, kind)
+    columns = _first_columns(source, kind)
+    blocks = partial(_check_blocks, source, announced, columns, kind)
     return Rows(blocks, announced, columns, f"{kind} ({announced} x {columns}, function)")
 
 
-def _called(function: Callable[[], object], what: str) -> Iterator[Any]:
-    """What a function returns, one block after the other."""
-    given = function()
-    if not isinstance(given, Iterable):
+def _call(function: Callable[[], object], what: str) -> Iterator[Any]:
+    """Call a function and return an iterator over its blocks."""
+    blocks = function()
+    if not isinstance(blocks, Iterable):
         raise BadScores(
-            f"the function of {what} returned a {type(given).__name__}.",
-            "blocks of rows, one after the other.",
-            "write yield in the function, or return a list of arrays.",
+            f"the function for the {what} returned a {type(blocks).__name__}.",
+            "an iterable of blocks of rows.",
+            "use yield in the function, or return a list of arrays.",
         )
-    return iter(given)
+    return iter(blocks)
 
 
 def _first_columns(function: Callable[[], object], what: Kind) -> int:
-    """How many columns the first block has that a function returns."""
-    first = next(_called(function, what), None)
+    """Return the number of columns in the first block that a function returns."""
+    first = next(_call(function, what), None)
     if first is None:
-        raise BadScores(f"the function of {what} returned no block.", "at least one block.")
+        raise BadScores(f"the function for the {what} returned no blocks.", "at least one block.")
     return int(matrix(first, f"the first block of {what}", DIMENSIONS[what]).shape[-1])
 
 
-def _checked_blocks(
+def _check_blocks(
     function: Callable[[], object], rows: int, columns: int, what: Kind
 ) -> Iterator[Block]:
-    """The blocks that a function returns, or an error where they do not fit."""
-    seen = 0
-    for number, given in enumerate(_called(function, what)):
-        block = matrix(given, f"block {number} of the {what}", DIMENSIONS[what])
+    """Yield the blocks that a function returns. Raise an error if their shapes do not fit."""
+    total = 0
+    for number, values in enumerate(_call(function, what)):
+        block = matrix(values, f"block {number} of the {what}", DIMENSIONS[what])
         if block.shape[-1] != columns:
             raise BadScores(
-                f"block {number} of the {what} has {block.shape[-1]} columns, the first {columns}.",
-                "the same columns in every block.",
+                f"block {number} of the {what} has {block.shape[-1]} columns, but block 0 has "
+                f"{columns}.",
+                "the same number of columns in every block.",
             )
-        seen += len(block)
-        if seen > rows:
+        total += len(block)
+        if total > rows:
             break
         step = len(block) if block.ndim == 2 else max(1, COPIED_BYTES // block[:1].nbytes)
         for first in range(0, len(block), step):
-            yield ready(block[first : first + step])
-    if seen != rows:
-        more = "at least " if seen > rows else ""
+            yield prepare_block(block[first : first + step])
+    if total != rows:
+        more = "at least " if total > rows else ""
         raise BadScores(
-            f"the blocks of {what} have {more}{seen} rows, and {rows} were announced.",
+            f"the number of rows in all blocks of {what} is {more}{total}, not {rows}.",
             "as many rows as users=, lists= or rows= say.",
-            "the function is called for every reading, and begins again each time.",
+            "the function is called several times and must start from the beginning each time.",
         )
 
 
@@ -231,25 +281,25 @@ def dense(
     kind: Kind,
     padding: object | None = None,
 ) -> Dense:
-    """Dense predictions from their blocks and ids."""
+    """Return dense predictions from their blocks and ids."""
     column = None if padding is None else column_of(items, padding)
     if padding is not None and column is None:
         raise BadScores(
-            f"the padding item {padding!r} is no column (first item: {items[0]!r}).",
+            f"the padding item {padding!r} is not a column (first item: {items[0]!r}).",
             "one of the items.",
         )
-    named = table.columns["list"] != ROW_NUMBER
-    return Dense(table.frame.height, len(items), blocks, table, items, kind, column, named)
+    has_ids = table.columns["list"] != ROW_NUMBER
+    return Dense(table.frame.height, len(items), blocks, table, items, kind, column, has_ids)
 
 
 def column_of(items: pl.Series, item: object) -> int | None:
-    """The column of an item, None if it has none."""
-    found = [number for number, one in enumerate(items.to_list()) if one == item]
-    return found[0] if len(found) == 1 else None
+    """Return the column of an item, or None if it has none."""
+    columns = [number for number, candidate in enumerate(items.to_list()) if candidate == item]
+    return columns[0] if len(columns) == 1 else None
 
 
 def table_of(users: object | None, lists: object | None, rows: int, words: str) -> Table:
-    """One row for each row of scores."""
+    """Return a table with one row for each row of scores."""
     key = lists if lists is not None else users
     if key is None:
         frame = numbers_from_0(rows, "list").to_frame()
@@ -258,29 +308,34 @@ def table_of(users: object | None, lists: object | None, rows: int, words: str) 
     if lists is not None and users is not None:
         owners = in_order(users, "users")
         if len(owners) != rows:
-            raise BadScores(f"users names {len(owners)}, and there are {rows} rows.", "one each.")
+            raise BadScores(
+                f"users= has length {len(owners)}, but there are {rows} rows.", "one user per row."
+            )
         columns["user"] = owners
     frame = pl.DataFrame({role: column.alias(role) for role, column in columns.items()})
     return Table(frame, dict.fromkeys(columns, ""), words, given=False, text=False, handed=None)
 
 
 def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
-    """The ids of rows or columns: those given, or numbers from 0."""
+    """Return the ids of rows or columns: the ones given, or numbers from 0."""
     if given is None:
         return numbers_from_0(size, what)
     ids = in_order(given, what)
     if len(ids) != size:
         raise BadScores(
-            f"{what} names {len(ids)}, and there are {size} {of}.", f"one id for each of the {of}."
+            f"{what}= has length {len(ids)}, but there are {size} {of}.",
+            f"one id for each of the {of}.",
         )
+    require_one_type(ids, what.removesuffix("s"), f"{what}=")
     if ids.null_count():
-        raise BadIds(f"{ids.null_count()} of {size} {what} are missing.", "an id for each.")
-    twice = _repeated(ids)
-    if twice.any():
+        raise BadIds(f"{ids.null_count()} of {size} ids in {what}= are missing.", "no missing ids.")
+    repeated = _flag_repeated(ids)
+    if repeated.any():
         raise BadIds(
-            f"{int(twice.sum())} of {size} {what} occur twice (first: {ids.filter(twice)[0]!r}).",
-            f"each id once among the {what}.",
-            "a user with several rows needs lists= with a key for each row."
+            f"{int(repeated.sum())} of {size} ids in {what}= occur more than once (first: "
+            f"{ids.filter(repeated)[0]!r}).",
+            f"each id once in {what}=.",
+            "if a user has several rows, pass lists= with a key for each row."
             if what == "users"
             else "",
         )
@@ -288,7 +343,8 @@ def names_of(given: object | None, size: int, what: str, of: str) -> pl.Series:
 
 
 def numbers_from_0(size: int, name: str) -> pl.Series:
-    """The names of rows or columns that have none. Batches of one size share them."""
+    """Return numbers as the ids of rows or columns without ids. Batches of the same size share
+    them."""
     return _shared_numbers(size, name) if size <= _MOST_SHARED else pl.Series(name, np.arange(size))
 
 
@@ -298,23 +354,23 @@ def _shared_numbers(size: int, name: str) -> pl.Series:
 
 
 def are_numbers(ids: pl.Series) -> bool:
-    """Whether ids are known to be the numbers that rows or columns without names have."""
+    """Return whether ids are the shared numbers that rows or columns without ids have."""
     return len(ids) <= _MOST_SHARED and ids is _shared_numbers(len(ids), ids.name)
 
 
 def in_order(given: object, what: str) -> pl.Series:
-    """Ids in the order of rows or columns, which a set does not have."""
+    """Return ids in the order of rows or columns. Raise an error for a set, which has no order."""
     if isinstance(given, Set):
         raise BadIds(
-            f"{what} is a {type(given).__name__}, which has no order of its own.",
-            "the ids in the order of the scores, such as a list.",
+            f"{what}= is of type {type(given).__name__}, which has no order.",
+            "ids in the order of the scores, for example a list.",
         )
     return series(given, what)
 
 
-def _repeated(ids: pl.Series) -> pl.Series:
-    """Which ids occur more than once."""
+def _flag_repeated(ids: pl.Series) -> pl.Series:
+    """Return which ids occur more than once."""
     if ids.dtype != pl.Object:
         return ids.is_duplicated()
-    times = Counter((type(value), value) for value in ids.to_list())
-    return pl.Series([times[type(value), value] > 1 for value in ids.to_list()])
+    counts = Counter((type(value), value) for value in ids.to_list())
+    return pl.Series([counts[type(value), value] > 1 for value in ids.to_list()])

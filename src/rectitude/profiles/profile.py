@@ -1,8 +1,8 @@
-"""`Profile`: a convention with what it says about single metrics and names, and `Asked`: what a
-metric name means under it.
+"""`Profile`: a convention with settings for individual metrics and names, and `Asked`: what a
+metric name means under a profile.
 
-Below them: the profiles that ship, by name; metrics that are made of others on the same list, such
-as `hypervolume[precision,recall]@10`; and what two profiles mean by the same name.
+Also in this module: the profiles that ship with rectitude, by name; metrics that combine others on
+the same list, such as `hypervolume[precision,recall]@10`; and the comparison of two profiles.
 """
 
 from __future__ import annotations
@@ -18,36 +18,46 @@ from typing import Any
 import numpy as np
 
 from rectitude.convention import SWITCHES, Convention, parse_value
-from rectitude.errors import BadName, RectitudeError, UnknownName, unknown_name
+from rectitude.errors import (
+    BadArgument,
+    BadName,
+    NotComparable,
+    RectitudeError,
+    UnknownName,
+    unknown_name,
+)
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Metric, Ratio
+from rectitude.metrics.aliases import translate, unknown_metric
 from rectitude.metrics.names import Name, parse, parse_all
-from rectitude.metrics.registry import require_choice, values_of
+from rectitude.metrics.registry import call_metric, require_choice
+from rectitude.render import Grid, Printable
 
 Variants = tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A metric as it will be computed: the function, its convention, its own numbers and
-    texts, and its cutoff."""
+    """A metric as it will be computed: its function, convention, parameters and cutoff."""
 
     name: Name
     metric: Metric
     convention: Convention
     numbers: Mapping[str, float | str]
     by: str = ""
-    """the column of users by whose groups values are added up; all together if it is empty"""
+    """the column of user groups to aggregate by; all users form one group if it is empty"""
+    typed: Name | None = None
+    """the name as it was typed, if it is another name of the metric"""
 
     @property
     def cutoff(self) -> int | None:
-        """The cutoff, or None for the whole list."""
+        """The cutoff; None for the whole list."""
         return None if self.metric.cutoff == "level" else self.name.cutoff
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Profile:
-    """A convention with what it says about single metrics and names."""
+    """A convention with settings for individual metrics, and with the framework's metric names."""
 
     name: str = "default"
     framework: str = "rectitude"
@@ -55,53 +65,77 @@ class Profile:
     about: str = ""
     convention: Convention = field(default_factory=Convention)
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """the framework's own name of a metric -> the name used here"""
     variants: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
     known_differences: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     padding: int | None = None
     """the item that the framework never recommends from dense scores"""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """switches that were set otherwise than the profile says"""
+    """switches that were set differently from the profile"""
+
+    def __repr__(self) -> str:
+        versions = " ".join([self.framework, *self.versions])
+        return f"<Profile {self.label}: {versions}, {len(self.metrics)} metrics of its own>"
 
     @property
     def label(self) -> str:
-        """The name, and what was changed."""
+        """The name, followed by the changed switches."""
         return ", ".join([self.name, *(f"{key}={value}" for key, value in self.changes.items())])
 
     def replace(self, **changes: Any) -> Profile:
-        """This profile with switches set otherwise, for every metric."""
+        """Return this profile with other values of some switches, for every metric."""
         if not changes:
             return self
         metrics = {
-            name: {key: value for key, value in own.items() if key not in changes}
-            for name, own in self.metrics.items()
+            name: {key: value for key, value in entry.items() if key not in changes}
+            for name, entry in self.metrics.items()
         }
         convention = self.convention.replace(**changes)
-        changed = {**self.changes, **changes}
-        return replace(self, convention=convention, metrics=metrics, changes=changed)
+        all_changes = {**self.changes, **changes}
+        return replace(self, convention=convention, metrics=metrics, changes=all_changes)
+
+    def translate(self, name: Name) -> Name:
+        """Return the name used here for a name as people type it: in any case, or as this or
+        another framework calls the metric."""
+        if ":" in name.base:
+            return replace(name, base=METRICS.take(name.base))
+        ours = translate(name, METRICS, self.metrics, self.names)
+        if ours is None:
+            titles = {key: metric.title for key, metric in METRICS.items()}
+            raise unknown_metric(name, {**dict.fromkeys(self.metrics, ""), **titles})
+        return ours
 
     def resolve(self, name: Name) -> Asked:
-        """What a metric name means under this profile."""
+        """Return the metric that a name means under this profile."""
+        if not self.names and name.base in METRICS and name.has_plain_end:
+            return self._resolve(name)
+        ours = self.translate(name)
+        asked = self._resolve(ours)
+        return asked if ours == name else replace(asked, typed=name)
+
+    def _resolve(self, name: Name) -> Asked:
         if name.base in self.absent:
             raise BadName(
-                f"{name.base!r} of {self.framework} is not available: there it is "
+                f"{name.base!r} of {self.framework} is not available: in {self.framework} it is "
                 f"{self.absent[name.base]}.",
                 "a metric that the profile reproduces.",
-                f"{METRICS[name.base].title} ({name.base}) is computed under other profiles.",
+                f"{METRICS[name.base].title} ({name.base}) is available under other profiles.",
             )
-        own, variants = self._entry(name)
-        return self._ask(name, own, variants)
+        entry, variants = self._find_entry(name)
+        return self._ask(name, entry, variants)
 
     def has(self, name: str) -> bool:
-        """Whether a metric name means something under this profile."""
+        """Return whether a metric name exists under this profile."""
         try:
             self.resolve(parse(name)[0])
         except RectitudeError:
             return False
         return True
 
-    def _entry(self, name: Name) -> tuple[Mapping[str, Any], Variants]:
-        """What the profile says of a metric name, and the variants that are left to apply."""
+    def _find_entry(self, name: Name) -> tuple[Mapping[str, Any], Variants]:
+        """Return the profile's entry for a metric name, and the variants that remain to apply."""
         ends = ("",) if name.at is None else (f"@{name.at}", "@k", "")
         for start, left in ((str(replace(name, at=None)), ()), (name.base, name.variants)):
             for key in (start + end for end in ends):
@@ -110,19 +144,20 @@ class Profile:
         return {}, name.variants
 
     def _ask(self, name: Name, entry: Mapping[str, Any], variants: Variants) -> Asked:
-        own = dict(entry)
-        metric = METRICS[own.pop("metric", name.base)]
+        """Return the metric that an entry of the profile and variants define."""
+        defaults = dict(entry)
+        metric = METRICS[defaults.pop("metric", name.base)]
         numbers = dict(metric.parameters)
         changes: dict[str, Any] = dict(metric.fixed)
         points = parts_in(variants, self.metrics) if "parts" in metric.needs else {}
         if points:
-            variants = tuple(one for one in variants if one[0] not in points)
+            variants = tuple(variant for variant in variants if variant[0] not in points)
             parts = {part: self.resolve(Name(part, at=name.at)) for part in points}
-            chosen = {**numbers, **own, **self._settings(variants, metric)}["reference"]
-            metric, numbers = composed(metric, parts, points, str(chosen))
-            changes = shared_convention(metric, parts)
-        settings = {**own, **self._settings(variants, metric)}
-        if metric.kind == "derived" and not metric.of:  # of the means of groups
+            reference = {**numbers, **defaults, **self._settings(variants, metric)}["reference"]
+            metric, numbers = compose(metric, parts, points, str(reference))
+            changes = share_convention(metric, parts)
+        settings = {**defaults, **self._settings(variants, metric)}
+        if metric.kind == "derived" and not metric.of:  # computed from the means of groups
             inner = self.resolve(Name(str(settings.get("of", numbers["of"]))))
             metric = replace(metric, of=(inner.metric.name,))
         for key, value in settings.items():
@@ -134,20 +169,20 @@ class Profile:
         return asked
 
     def check(self, key: str) -> None:
-        """An error if the entry of a metric cannot be what the profile makes of it."""
+        """Raise an error if the profile's entry for a metric is not valid."""
         self._ask(replace(parse(key)[0], at=None), self.metrics[key], ())
 
     def _settings(self, variants: Variants, metric: Metric) -> dict[str, Any]:
-        """The switches and numbers that variants set; of two that set the same, the later one."""
+        """Return the switches and numbers that variants set; later variants override earlier."""
         settings: dict[str, Any] = {}
-        for variant, given in variants:
+        for variant, value in variants:
             meaning = self.variants.get(variant, variant)
             if isinstance(meaning, Mapping):
                 settings |= meaning
-            elif given is None:
+            elif value is None:
                 raise _unknown_variant(variant, metric, self)
             else:
-                settings[meaning] = given
+                settings[meaning] = value
         return settings
 
 
@@ -155,7 +190,7 @@ def _check_cutoff(asked: Asked) -> None:
     if asked.cutoff is not None and asked.metric.cutoff == "none":
         raise BadName(
             f"{str(asked.name)!r} has a cutoff.",
-            f"no cutoff: {asked.metric.name} looks at all ranks.",
+            f"no cutoff: {asked.metric.name} uses all ranks.",
             f"write {replace(asked.name, at=None)}.",
         )
 
@@ -167,24 +202,25 @@ def set_value(
     changes: dict[str, Any],
     numbers: dict[str, float | str],
 ) -> None:
-    """Give a switch, a number or a text of a metric its value; a number may still be text."""
+    """Set a switch or parameter of a metric; numbers may be given as text."""
     if key in numbers and isinstance(metric.parameters[key], str):
         numbers[key] = str(value)
     elif key in numbers:
-        numbers[key] = _number(key, value, metric)
+        numbers[key] = _parse_number(key, value, metric)
     elif key in SWITCHES and (SWITCHES[key].stage != "metrics" or key in metric.obeys):
         changes[key] = parse_value(key, value) if isinstance(value, str) else value
     else:
-        known = [*metric.obeys, *numbers, "relevant_from"]
-        raise unknown_name("switch or number", key, known, where=f"metric {metric.name!r}")
+        names = [*metric.obeys, *numbers, "relevant_from"]
+        raise unknown_name("switch or number", key, names, where=f"metric {metric.name!r}")
 
 
-def _number(key: str, value: Any, metric: Metric) -> float:
+def _parse_number(key: str, value: Any, metric: Metric) -> float:
     try:
         return math.e if value == "e" else float(value)
     except (TypeError, ValueError):
-        raise BadName(
-            f"{key!r} of metric {metric.name!r} cannot be {value!r}.", "a number."
+        raise BadArgument(
+            f"{key!r} of metric {metric.name!r} is {value!r}.",
+            "a number, or 'e' for the base of natural logarithms.",
         ) from None
 
 
@@ -192,7 +228,7 @@ def _unknown_variant(variant: str, metric: Metric, profile: Profile) -> UnknownN
     flags = [key for key, meaning in profile.variants.items() if isinstance(meaning, Mapping)]
     return unknown_name(
         "variant", variant, flags, where=f"metric {metric.name!r} under profile {profile.name!r}",
-        note=f"to set a switch write {metric.name}[switch=value].",
+        note=f"to set a switch, write {metric.name}[switch=value].",
     )  # fmt: skip
 
 
@@ -201,19 +237,28 @@ DEFAULT = "default"
 _HOME = "rectitude.profiles"
 
 
-class Profiles(Mapping[str, Profile]):
+class Profiles(Printable, Mapping[str, Profile]):
     """The profiles that ship with rectitude, by name."""
 
     def __getitem__(self, name: str) -> Profile:
-        if name != DEFAULT and name not in _names():
+        own = name if name == DEFAULT else _names_by_lower().get(str(name).lower())
+        if own is None:
             raise unknown_name("profile", name, _names())
-        return _load(name)
+        return _load(own)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_names())
 
     def __len__(self) -> int:
         return len(_names())
+
+    def __repr__(self) -> str:
+        return f"{len(self)} profiles: {', '.join(self)}"
+
+    def _shown(self) -> Iterator[Grid]:
+        profiles = [(name, self[name]) for name in self]
+        rows = [[name, p.framework, ", ".join(p.versions)] for name, p in profiles]
+        yield Grid(["profile", "framework", "versions"], rows, left=(0, 1, 2))
 
 
 PROFILES = Profiles()
@@ -226,9 +271,14 @@ def _names() -> tuple[str, ...]:
 
 
 @cache
+def _names_by_lower() -> Mapping[str, str]:
+    return {name.lower(): name for name in _names()}
+
+
+@cache
 def _load(name: str) -> Profile:
     if name == DEFAULT:
-        return Profile(about="What rectitude computes unless told otherwise.")
+        return Profile(about="The definitions that rectitude uses by default.")
     from rectitude.profiles.reading import from_toml  # noqa: PLC0415  (profile files only)
 
     text = resources.files(_HOME).joinpath(f"{name}{ENDING}").read_text("utf-8")
@@ -236,43 +286,45 @@ def _load(name: str) -> Profile:
 
 
 def profile_of(given: object) -> Profile:
-    """The profile that a `convention=` argument means.
+    """Return the profile for a `convention=` argument.
 
-    A profile name, the path of a profile file, a `Convention`, a `Profile`, or a dict of changes,
-    which may name the profile it starts from: `{"profile": "trec_eval-9", "relevant_from": 2}`.
+    The argument is a profile name, the path of a profile file, a `Convention`, a `Profile`, or a
+    dict of switches. A dict may name a profile to start from:
+    `{"profile": "trec_eval-9", "relevant_from": 2}`.
     """
     if given is None:
         return PROFILES[DEFAULT]
     if isinstance(given, Profile):
         return given
     if isinstance(given, Convention):
-        same = given == Convention()
-        return Profile(name=DEFAULT if same else "custom", convention=given)
+        is_default = given == Convention()
+        return Profile(name=DEFAULT if is_default else "custom", convention=given)
     if isinstance(given, str):
-        return named(given)
+        return find_profile(given)
     if isinstance(given, PathLike):
-        return _of_file(given)
+        return _read_profile(given)
     if isinstance(given, Mapping):
         changes = dict(given)
         start = profile_of(changes.pop("profile", DEFAULT))
         return start.replace(**changes)
-    raise BadName(
-        f"convention is a {type(given).__name__}.",
-        "a profile name or file, a Convention, or a dict of switches.",
+    raise BadArgument(
+        f"convention is of type {type(given).__name__}.",
+        "a profile name, the path of a profile file, a Convention, or a dict of switches.",
+        "only evaluate takes several conventions." if isinstance(given, list | tuple) else "",
     )
 
 
-def named(name: str) -> Profile:
-    """A profile by its name, or by the path of a file of one's own, which ends in `.toml`."""
-    return _of_file(name) if is_file(name) else PROFILES[name]
+def find_profile(name: str) -> Profile:
+    """Return a profile by its name, or from a custom file if the name ends in `.toml`."""
+    return _read_profile(name) if is_file(name) else PROFILES[name]
 
 
 def is_file(name: str) -> bool:
-    """Whether a profile is named by a file of one's own."""
+    """Return whether a profile name is the path of a profile file."""
     return name.endswith(ENDING)
 
 
-def _of_file(path: str | PathLike[str]) -> Profile:
+def _read_profile(path: str | PathLike[str]) -> Profile:
     from rectitude.profiles.reading import from_file  # noqa: PLC0415  (profile files only)
 
     return from_file(path)
@@ -280,83 +332,86 @@ def _of_file(path: str | PathLike[str]) -> Profile:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A function of the values of other metrics, as a function of lists.
+    """A metric function that combines the values of other metrics, its parts, on each list.
 
-    It is given the point of every part under the part's name, and the part's own numbers under
-    `part.number`.
+    It receives the reference point of each part under the name of the part, and the numbers of the
+    part under `part.number`.
     """
 
     whole: str
     parts: tuple[str, ...]
 
-    def __call__(self, lists: Judged, k: int | None, **given: Any) -> Ratio:
-        """The value of each list; undefined where a part is."""
-        ratios = [self._of_part(METRICS[part], lists, k, given) for part in self.parts]
+    def __call__(self, lists: Judged, k: int | None, **settings: Any) -> Ratio:
+        """Return the value of each list; it is undefined if one of its parts is."""
+        ratios = [self._compute_part(METRICS[part], lists, k, settings) for part in self.parts]
         defined = np.all([ratio.below > 0 for ratio in ratios], axis=0)
         values = [r.above / np.where(r.below > 0, r.below, 1.0) for r in ratios]
         signs = [1.0 if METRICS[part].best == "high" else -1.0 for part in self.parts]
-        points = [given[part] for part in self.parts]
+        points = [settings[part] for part in self.parts]
         better = [s * (v - p) for s, v, p in zip(signs, values, points, strict=True)]
         ratio: Ratio = METRICS[self.whole].function(better)
         return ratio.where(defined)
 
     @staticmethod
-    def _of_part(part: Metric, lists: Judged, k: int | None, given: dict[str, Any]) -> Ratio:
-        own = {name: given[f"{part.name}.{name}"] for name in part.parameters}
-        switches = {switch: given[switch] for switch in part.switches}
-        return values_of(part.function, lists, k, **switches, **own)
+    def _compute_part(
+        part: Metric, lists: Judged, k: int | None, settings: dict[str, Any]
+    ) -> Ratio:
+        numbers = {name: settings[f"{part.name}.{name}"] for name in part.parameters}
+        switches = {switch: settings[switch] for switch in part.switches}
+        return call_metric(part.function, lists, k, **switches, **numbers)
 
 
-def parts_in(variants: Variants, known: Container[str]) -> dict[str, str | None]:
-    """The variants that name a metric, with the point that stands behind it."""
+def parts_in(variants: Variants, entries: Container[str]) -> dict[str, str | None]:
+    """Return the variants that name a metric, with their reference points: precision=0.5."""
     return {
         key: point
         for key, point in variants
-        if (key in METRICS or key in known) and (point is None or key not in SWITCHES)
+        if (key in METRICS or key in entries) and (point is None or key not in SWITCHES)
     }
 
 
-def composed(
+def compose(
     metric: Metric, parts: Mapping[str, Asked], points: Mapping[str, str | None], reference: str
 ) -> tuple[Metric, dict[str, float | str]]:
-    """The metric of some parts, and its numbers: the point of each, and what each has of its
-    own."""
+    """Return the metric that combines the parts, and its numbers: the reference point and the
+    numbers of each part."""
     require_choice("reference", reference, ("worst", "best"))
     numbers: dict[str, float | str] = {}
     for name, part in parts.items():
         _require_by_list(metric, name, part.metric)
         numbers[part.metric.name] = _point(metric, name, part.metric, points[name], reference)
-        numbers |= {f"{part.metric.name}.{own}": value for own, value in part.numbers.items()}
+        numbers |= {f"{part.metric.name}.{key}": value for key, value in part.numbers.items()}
     of = tuple(part.metric.name for part in parts.values())
-    every = [METRICS[name] for name in of]
-    made = replace(
+    metrics = [METRICS[name] for name in of]
+    composed = replace(
         metric,
         function=Composed(metric.name, of),
         of=of,
-        needs=tuple(dict.fromkeys(need for one in every for need in one.requires)),
-        switches=tuple(dict.fromkeys(switch for one in every for switch in one.switches)),
-        reach="list" if any(one.reach == "list" for one in every) else "cutoff",
+        needs=tuple(dict.fromkeys(need for part in metrics for need in part.requires)),
+        switches=tuple(dict.fromkeys(switch for part in metrics for switch in part.switches)),
+        reach="list" if any(part.reach == "list" for part in metrics) else "cutoff",
     )
-    return made, {**numbers, "reference": reference}
+    return composed, {**numbers, "reference": reference}
 
 
-def shared_convention(metric: Metric, parts: Mapping[str, Asked]) -> dict[str, Any]:
-    """The switches of the parts, which are computed on the same lists in the same way."""
+def share_convention(metric: Metric, parts: Mapping[str, Asked]) -> dict[str, Any]:
+    """Return the switches of the parts, which must agree: all parts use the same judged lists."""
     shared: dict[str, Any] = {}
     whose: dict[str, str] = {}
     for name, part in parts.items():
-        for switch, value in _matters(part).items():
+        for switch, value in _relevant_switches(part).items():
             if shared.setdefault(switch, value) != value:
-                raise BadName(
+                raise NotComparable(
                     f"{whose[switch]} and {name} cannot be combined by {metric.name}: {switch} is "
                     f"{shared[switch]!r} in one and {value!r} in the other.",
-                    "parts that judge and count the same lists in the same way.",
+                    f"the same value of {switch} for all metrics that are combined.",
                 )
             whose.setdefault(switch, name)
     return shared
 
 
-def _matters(part: Asked) -> dict[str, Any]:
+def _relevant_switches(part: Asked) -> dict[str, Any]:
+    """Return the switches that can change the value of a metric."""
     convention: Convention = part.convention
     return {
         switch.name: getattr(convention, switch.name)
@@ -366,31 +421,32 @@ def _matters(part: Asked) -> dict[str, Any]:
 
 
 def _require_by_list(metric: Metric, name: str, part: Metric) -> None:
-    one_by_one = part.kind == "list" and part.overall == "mean" and "parts" not in part.needs
-    if not one_by_one or part.wants_facts:
+    has_list_values = part.kind == "list" and part.overall == "mean" and "parts" not in part.needs
+    if not has_list_values or part.wants_facts:
         raise BadName(
-            f"{metric.name} is made of values of each list, and {name} is no mean of such values.",
+            f"{metric.name} combines values per list, and {name} is not a mean of such values.",
             "metrics with a value per list, such as precision, ndcg or epc.",
         )
 
 
 def _usual_point(part: Metric, reference: str) -> float:
-    """The point of a part that was given none: its worst or its best value."""
+    """Return the default reference point of a part: its worst or its best possible value."""
     low, high = part.bounds if part.best == "high" else part.bounds[::-1]
     return high if reference == "best" else low
 
 
-def _point(metric: Metric, name: str, part: Metric, given: str | None, reference: str) -> float:
+def _point(metric: Metric, name: str, part: Metric, text: str | None, reference: str) -> float:
+    """Return the reference point of a part: the number in the metric's name, or the default."""
     try:
-        point = _usual_point(part, reference) if given is None else float(given)
+        point = _usual_point(part, reference) if text is None else float(text)
     except ValueError:
         point = float("nan")
     if not math.isfinite(point):
         low, high = part.bounds
-        what = f"{given!r}" if given is not None else f"its {reference} value, which is infinite"
-        raise BadName(
-            f"the point of {name} in {metric.name} is {what}.",
-            f"a number; {name} lies between {low:g} and {high:g}.",
+        what = f"{text!r}" if text is not None else f"its {reference} value, which is infinite"
+        raise BadArgument(
+            f"the reference point of {name} in {metric.name} is {what}.",
+            f"a finite number; {name} is between {low:g} and {high:g}.",
             f"write {metric.name}[{name}=0.5,...], for example.",
         )
     return point
@@ -401,23 +457,23 @@ Pair = tuple[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class ProfileDifference:
-    """What one metric name means under two profiles, where that differs."""
+    """How the meaning of one metric name differs between two profiles."""
 
     name: str
     metric: Pair
-    """the metrics that the name stands for"""
+    """the metric that the name means under each profile"""
     switches: dict[str, Pair]
-    """the switches that can change it and are set differently"""
+    """the switches that can change the metric and are set differently"""
     numbers: dict[str, Pair]
-    """the metric's own numbers that differ"""
+    """the numbers of the metric that differ"""
 
     @property
     def same(self) -> bool:
-        """Whether both mean the same quantity."""
+        """Whether the name means the same quantity under both profiles."""
         return self.metric[0] == self.metric[1] and not self.switches and not self.numbers
 
     def as_dict(self) -> dict[str, Any]:
-        """The difference for JSON."""
+        """Return the difference as a dict for JSON."""
         return {
             "name": self.name,
             "metric": list(self.metric),
@@ -426,25 +482,25 @@ class ProfileDifference:
         }
 
 
-def compared(
-    one: Profile, other: Profile, names: str | Iterable[str] | None = None
+def compare_profiles(
+    first: Profile, second: Profile, names: str | Iterable[str] | None = None
 ) -> list[ProfileDifference]:
-    """Each metric that both profiles have, or those named, under one and under the other."""
+    """Compare the metrics that both profiles have, or those with the given names."""
     if names is None:
-        shared = [*METRICS, *(key for key in one.metrics if key in other.metrics)]
-        names = [name for name in shared if one.has(name) and other.has(name)]
-    return [_difference(n, one.resolve(n), other.resolve(n)) for n in parse_all(names)]
+        shared = [*METRICS, *(key for key in first.metrics if key in second.metrics)]
+        names = [name for name in shared if first.has(name) and second.has(name)]
+    return [_difference(n, first.resolve(n), second.resolve(n)) for n in parse_all(names)]
 
 
-def _difference(name: Name, one: Asked, other: Asked) -> ProfileDifference:
-    own = {*one.metric.obeys, *other.metric.obeys}
-    pairs = one.convention.differences(other.convention)
-    matters = [s for s in pairs if SWITCHES[s].stage != "metrics" or s in own]
-    numbers = {**one.numbers, **other.numbers}
-    given = {number: (one.numbers.get(number), other.numbers.get(number)) for number in numbers}
+def _difference(name: Name, first: Asked, second: Asked) -> ProfileDifference:
+    obeyed = {*first.metric.obeys, *second.metric.obeys}
+    pairs = first.convention.differences(second.convention)
+    relevant = [s for s in pairs if SWITCHES[s].stage != "metrics" or s in obeyed]
+    numbers = {**first.numbers, **second.numbers}
+    values = {number: (first.numbers.get(number), second.numbers.get(number)) for number in numbers}
     return ProfileDifference(
         str(name),
-        (one.metric.name, other.metric.name),
-        {switch: pairs[switch] for switch in matters},
-        {number: pair for number, pair in given.items() if pair[0] != pair[1]},
+        (first.metric.name, second.metric.name),
+        {switch: pairs[switch] for switch in relevant},
+        {number: pair for number, pair in values.items() if pair[0] != pair[1]},
     )

@@ -1,24 +1,25 @@
-"""Profile files: what may stand in them, and errors that name the file and the line."""
+"""Read profile files and check their content; errors name the file and the line."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rectitude.convention import SWITCHES, Convention, parse_value
-from rectitude.errors import BadName, unknown_name
+from rectitude.errors import BadSetting, unknown_name
 from rectitude.metrics import METRICS
 from rectitude.metrics.names import parse
-from rectitude.options import KeyLines, read_text, read_toml, told_at, toml_lines
+from rectitude.options import KeyLines, locate_errors, toml_lines
 from rectitude.profiles.profile import Profile, set_value
+from rectitude.texts import parse_toml, read_settings
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
 def _is_whole(value: object) -> bool:
@@ -27,7 +28,7 @@ def _is_whole(value: object) -> bool:
 
 def _table_of(*kinds: type) -> Callable[[object], bool]:
     return lambda value: (
-        isinstance(value, dict) and all(isinstance(one, kinds) for one in value.values())
+        isinstance(value, dict) and all(isinstance(entry, kinds) for entry in value.values())
     )
 
 
@@ -38,33 +39,34 @@ SHAPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "padding": (_is_whole, "the number of an item"),
     "convention": (_table_of(object), "a table: [convention]"),
     "metrics": (_table_of(dict), "tables: [metrics.ndcg]"),
+    "names": (_table_of(str), "the framework's names, with the name used here, as text"),
     "variants": (_table_of(str, dict), 'names with { switch = "choice" } or "switch"'),
-    "absent": (_table_of(str), "names with what the metric is there"),
-    "known_differences": (_table_of(str), "names with the cause"),
+    "absent": (_table_of(str), "metric names with their meaning in the framework, as text"),
+    "known_differences": (_table_of(str), "metric names with the cause, as text"),
 }
-"""What each key of a profile file holds: a check, and the words for it."""
+"""What each key of a profile file must contain: a check, and its description for errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The text of a profile and how errors call it."""
+    """The text of a profile file, and its name for errors."""
 
     text: str
     label: str
 
-    def place(self, *path: str) -> str:
-        """Where a key stands, in words."""
+    def locate(self, *path: str) -> str:
+        """Return the file and line of a key, for errors."""
         return KeyLines(self.label, {(): 1, **toml_lines(self.text)}).where(path)
 
     def at(self, *path: str) -> AbstractContextManager[None]:
-        """Errors in here are told with the place of a key."""
-        return told_at(lambda: self.place(*path))
+        """Return a context that adds the file and line of a key to errors raised in it."""
+        return locate_errors(lambda: self.locate(*path))
 
 
 def from_toml(name: str, text: str, label: str = "") -> Profile:
-    """A profile from the text of its file; `label` is what errors call the file."""
+    """Return a profile from the text of its file; errors call the file `label`."""
     file = _File(text, label or f"profile {name!r}")
-    stored = read_toml(
+    stored = parse_toml(
         text, file.label,
         "TOML: key = value, with text in quotes, under headings such as [convention].",
     )  # fmt: skip
@@ -80,6 +82,10 @@ def from_toml(name: str, text: str, label: str = "") -> Profile:
             profile.check(key)
     for key, meaning in profile.variants.items():
         _check_variant(file, key, meaning)
+    for key, meaning in profile.names.items():
+        with file.at("names", key):
+            parse(key)
+            replace(profile, names={}).resolve(parse(meaning)[0])
     for key in profile.absent:
         with file.at("absent", key):
             _ = METRICS[key]
@@ -87,53 +93,53 @@ def from_toml(name: str, text: str, label: str = "") -> Profile:
 
 
 def from_file(path: str | os.PathLike[str]) -> Profile:
-    """A profile from a file of one's own."""
-    text = read_text(
-        path, "profile", "a TOML file, or the name of a profile that ships.",
-        "rectitude profiles lists those.",
+    """Return a profile from a custom file."""
+    text = read_settings(
+        path, "profile", "a TOML file, or the name of a profile that ships with rectitude.",
+        "to list these, run: rectitude profiles",
     )  # fmt: skip
     return from_toml(Path(path).stem, text, os.fspath(path))
 
 
 def _check_shapes(file: _File, stored: Mapping[str, Any]) -> None:
-    """Refuse unknown keys, values of the wrong type, and a profile without releases."""
+    """Raise an error for an unknown key, a value of the wrong type, or missing versions."""
     for key, value in stored.items():
         if key not in SHAPES:
-            raise unknown_name("key", key, SHAPES, where=file.place(key))
-        fits, words = SHAPES[key]
+            raise unknown_name("key", key, SHAPES, where=file.locate(key))
+        fits, description = SHAPES[key]
         if not fits(value):
-            wrong = _first_wrong(key, value)
-            shown = value if len(wrong) == 1 else value[wrong[-1]]
-            raise BadName(
-                f"{file.place(*wrong)}: {'.'.join(wrong)} is {_kind(shown)}.", f"{words}."
+            path = _first_wrong(key, value)
+            shown = value if len(path) == 1 else value[path[-1]]
+            raise BadSetting(
+                f"{file.locate(*path)}: {'.'.join(path)} is {_describe(shown)}.", f"{description}."
             )
     if "versions" not in stored:
-        raise BadName(
-            f"{file.place()}: versions is missing.",
+        raise BadSetting(
+            f"{file.locate()}: versions is missing.",
             'the releases whose values are reproduced: versions = ["1.0"].',
         )
 
 
 def _first_wrong(key: str, value: object) -> tuple[str, ...]:
-    """The path to what is wrong: an entry of a table, or the whole."""
+    """Return the path to the first wrong value: an entry of a table, or the key itself."""
     fits, _ = SHAPES[key]
     if isinstance(value, dict):
-        return next((key, name) for name, one in value.items() if not fits({name: one}))
+        return next((key, name) for name, entry in value.items() if not fits({name: entry}))
     return (key,)
 
 
-def _kind(value: object) -> str:
+def _describe(value: object) -> str:
     names = {str: "text", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
     shown = "a table" if isinstance(value, dict) else names.get(type(value), "a date or time")
     return shown if isinstance(value, dict) else f"{shown} ({value!r})"
 
 
 def _switches(file: _File, path: tuple[str, ...], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Switches with the values that a table gives them, each checked where it stands."""
+    """Return the values of switches in a table; errors name the line of the switch."""
     values = {}
-    for switch, given in settings.items():
+    for switch, setting in settings.items():
         with file.at(*path, switch):
-            value = parse_value(switch, given) if isinstance(given, str) else given
+            value = parse_value(switch, setting) if isinstance(setting, str) else setting
             values[switch] = getattr(Convention().replace(**{switch: value}), switch)
     with file.at(*path):
         Convention().replace(**values)
@@ -155,13 +161,13 @@ def _check_metric(file: _File, key: str, entry: Mapping[str, Any]) -> None:
 
 
 def _check_variant(file: _File, key: str, meaning: str | Mapping[str, Any]) -> None:
-    """A variant sets switches and numbers that exist, or renames one."""
+    """Raise an error if a variant sets or renames a switch or number that does not exist."""
     settings: Mapping[str, Any] = {meaning: None} if isinstance(meaning, str) else meaning
     numbers = {number for metric in METRICS.values() for number in metric.parameters}
     for name, value in settings.items():
         if name not in SWITCHES and name not in numbers:
-            known = [*SWITCHES, *numbers]
-            where = file.place("variants", key, name)
-            raise unknown_name("switch or number", name, known, where=where)
+            names = [*SWITCHES, *numbers]
+            where = file.locate("variants", key, name)
+            raise unknown_name("switch or number", name, names, where=where)
         if name in SWITCHES and not isinstance(meaning, str):
             _switches(file, ("variants", key), {name: value})

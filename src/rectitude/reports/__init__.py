@@ -1,1 +1,1 @@
-"""Reports: evaluations as people read them, in a terminal, in a paper and in a browser."""
+"""Reports: evaluations for people to read, in a terminal, in a paper and in a browser."""

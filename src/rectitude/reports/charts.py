@@ -1,7 +1,7 @@
-"""Charts, each from plain numbers to SVG: lines, ranges, waterfalls and flows.
+"""Charts that turn plain numbers into SVG: lines, ranges, waterfalls, reliability and flows.
 
-Colours are names of the page's style (`var(--s0)`), so that a chart follows the light and the dark
-theme; `standalone` gives a file with colours of its own.
+Colours refer to the style of the page (`var(--s0)`), which lets a chart follow the light or dark
+theme. `standalone` replaces them with fixed colours, for a chart in its own file.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
@@ -17,23 +16,23 @@ WIDTH = 720
 ROW = 26
 LONGEST = 32
 BANDS = 8
-"""Series whose intervals can be told apart; those of more are in their tooltips."""
+"""The most series whose intervals are drawn as bands; with more, only tooltips show them."""
 CLOSE = 34.0
-"""Labels along an axis stand at least so far apart."""
+"""The smallest distance between labels along an axis."""
 SERIES = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3a86c8", "#7a4fbf", "#6b6b6b",
     "#b03060", "#2f6f4f",
 )  # fmt: skip
-"""Colours that people with the usual kinds of colour blindness can tell apart, and more after."""
+"""Colours of series; the first ones are safe for the common kinds of colour blindness."""
 MARKS = ("circle", "square", "triangle", "diamond")
 _LIGHT = {"--ink": "#1b1f24", "--soft": "#5b6470", "--line": "#d5dae1", "--paper": "#ffffff"}
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-_TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
+_HEIGHT = re.compile(r'viewBox="0 0 \S+ (\S+)"')
 Scale = Callable[[float], float]
 
 
 class Point(NamedTuple):
-    """A value at a place along the axis, with its interval if there is one."""
+    """A value at a position along the axis, with its interval if there is one."""
 
     x: float
     value: float
@@ -43,7 +42,7 @@ class Point(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A value with an interval in a row of its own."""
+    """A value with an interval, drawn in one row."""
 
     label: str
     value: float
@@ -64,7 +63,7 @@ class Bar(NamedTuple):
 
 
 class FlowStage(NamedTuple):
-    """A stage of the data: how many rows came out of it, and how many it dropped."""
+    """A stage of the data flow: how many rows it kept, and how many it dropped."""
 
     label: str
     rows: int
@@ -72,8 +71,19 @@ class FlowStage(NamedTuple):
     about: str = ""
 
 
+class Bin(NamedTuple):
+    """The predictions whose probability is in an interval, and how many of them are correct."""
+
+    above: float
+    up_to: float
+    rows: int
+    probability: float
+    """their mean probability"""
+    share_correct: float
+
+
 class Box(NamedTuple):
-    """Where a chart's own area lies inside its picture."""
+    """The plotting area inside the picture."""
 
     left: float
     top: float
@@ -81,43 +91,29 @@ class Box(NamedTuple):
     bottom: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Chart:
-    """A chart that notebooks show; `svg` is the picture, `html` a page that needs nothing else."""
-
-    svg: str
-
-    def html(self, title: str) -> str:
-        """A page with the chart; marks tell their values."""
-        shown = _TIP.sub(r"\2><title>\1</title>", self.svg)
-        return (
-            f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-            f"<title>{escape(title)}</title>\n"
-            f'<body style="max-width: 60rem; margin: 2rem auto">\n{shown}</body>\n</html>\n'
-        )
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-
 def lines(
-    series: Mapping[str, Sequence[Point]], label: str, axis: str, places: Mapping[float, str]
+    series: Mapping[str, Sequence[Point]], label: str, axis: str, positions: Mapping[float, str]
 ) -> str:
-    """Values of several series along an axis, with bands where they have intervals."""
-    inside, height = panel(series, axis, places)
+    """Draw several series along an axis, with bands for their intervals.
+
+    `positions` are the labelled positions of the axis.
+    """
+    inside, height = panel(series, axis, positions)
     return picture(inside, height, label)
 
 
 def panel(
     series: Mapping[str, Sequence[Point]],
     axis: str,
-    places: Mapping[float, str],
+    positions: Mapping[float, str],
     zero: bool = True,
     marked: float | None = None,
 ) -> tuple[str, float]:
-    """The inside of a chart of lines, and its height; the values shown begin at zero or near the
-    least, and one place along the axis can be marked."""
-    points = [point for own in series.values() for point in own]
+    """Return the inside of a line chart, and its height.
+
+    The value axis begins at zero, or near the lowest value. One position can be marked.
+    """
+    points = [point for drawn in series.values() for point in drawn]
     head, height = legend([cut(name) for name in series], 60, 20, WIDTH - 80)
     box = Box(60, height + 16, WIDTH - 16, height + 256)
     ends = [end for p in points for end in (p.value, p.low, p.high) if end is not None]
@@ -125,21 +121,22 @@ def panel(
     low, high = min(ends), max(ends)
     high += (high - low) * 0.05 or 1.0
     numbers = ticks(low, high)
-    box = box._replace(left=max(box.left, 16 + 7.0 * max(len(shown(n)) for n in numbers)))
+    box = box._replace(left=max(box.left, 16 + 7.0 * max(len(format_number(n)) for n in numbers)))
     y = linear(low, high, box.bottom, box.top)
-    x = linear(min(places), max(places), box.left + 12, box.right - 12)
-    parts = [head, across(box, numbers, y), _places(places, x, box.bottom + 18)]
-    parts += [] if marked is None else [_down(box, x(marked))]
-    parts.append(_axis(axis, box))
+    x = linear(min(positions), max(positions), box.left + 12, box.right - 12)
+    parts = [head, across(box, numbers, y), _draw_labels(positions, x, box.bottom + 18)]
+    parts += [] if marked is None else [_draw_dashes(box, x(marked))]
+    parts.append(_draw_axis(axis, box))
     bands = len(series) <= BANDS
-    for nth, (name, own) in enumerate(series.items()):
-        drawn = sorted(own)
-        parts.append(_line(name, drawn, nth, x, y, _band(drawn, nth, x, y) if bands else ""))
+    for nth, (name, values) in enumerate(series.items()):
+        drawn = sorted(values)
+        band = _draw_band(drawn, nth, x, y) if bands else ""
+        parts.append(_draw_line(name, drawn, nth, x, y, band))
     return "".join(parts), box.bottom + 48
 
 
-def stacked(panels: Sequence[tuple[str, float]], label: str) -> str:
-    """Panels one below the other."""
+def stack_panels(panels: Sequence[tuple[str, float]], label: str) -> str:
+    """Stack panels below each other in one picture."""
     parts, top = [], 0.0
     for inside, height in panels:
         parts.append(el("g", inside, transform=f"translate(0 {top:g})"))
@@ -147,10 +144,21 @@ def stacked(panels: Sequence[tuple[str, float]], label: str) -> str:
     return picture("".join(parts), top, label)
 
 
-def _places(places: Mapping[float, str], x: Scale, y: float) -> str:
-    """The labels along the axis, without those for which there is no room."""
+def stack_pictures(pictures: Mapping[str, str], label: str) -> str:
+    """Stack whole pictures below each other, each under its title."""
+    panels = []
+    for title, drawn in pictures.items():
+        height, inside = _HEIGHT.search(drawn), drawn.partition(">")[2].rpartition("</svg>")[0]
+        heading = text(title, 8, 18, font_weight="bold")
+        room = 28 + (float(height[1]) if height else 0.0)
+        panels.append((heading + el("g", inside, transform="translate(0 28)"), room))
+    return stack_panels(panels, label)
+
+
+def _draw_labels(positions: Mapping[float, str], x: Scale, y: float) -> str:
+    """Draw the labels along the axis; leave out those that would overlap."""
     parts, free = [], -math.inf
-    for at, words in sorted(places.items()):
+    for at, words in sorted(positions.items()):
         half = max(CLOSE, 7.0 * len(cut(words, 12)) + 8) / 2
         if x(at) - half >= free - 1e-9:
             parts.append(text(cut(words, 12), x(at), y, text_anchor="middle", class_="tick"))
@@ -158,7 +166,7 @@ def _places(places: Mapping[float, str], x: Scale, y: float) -> str:
     return "".join(parts)
 
 
-def _band(drawn: Sequence[Point], nth: int, x: Scale, y: Scale) -> str:
+def _draw_band(drawn: Sequence[Point], nth: int, x: Scale, y: Scale) -> str:
     bounded = [(x(p.x), p.low, p.high) for p in drawn if p.low is not None and p.high is not None]
     if len(bounded) < 2:
         return ""
@@ -167,26 +175,31 @@ def _band(drawn: Sequence[Point], nth: int, x: Scale, y: Scale) -> str:
     return el("polygon", points=" ".join(upper + lower), fill=color(nth), fill_opacity=0.13)
 
 
-def _line(name: str, drawn: Sequence[Point], nth: int, x: Scale, y: Scale, band: str) -> str:
+def _draw_line(name: str, drawn: Sequence[Point], nth: int, x: Scale, y: Scale, band: str) -> str:
     path = " ".join(f"{x(p.x):.1f},{y(p.value):.1f}" for p in drawn)
     line = el("polyline", points=path, class_="line", stroke=color(nth), fill="none")
     marks = [
         marker(
             MARKS[nth % len(MARKS)], x(p.x), y(p.value), 4.5, fill=color(nth), class_="mark",
-            data_tip=f"{name}, {p.label}: {shown(p.value)}{_interval(p.low, p.high)}",
+            data_tip=f"{name}, {p.label}: {_format_point(p)}",
         )
         for p in drawn
     ]  # fmt: skip
     return el("g", band, line, *marks, class_="series", data_series=name)
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" ({shown(low)} to {shown(high)})"
+def _format_point(point: Point) -> str:
+    return format_number(point.value) + _format_interval(point.low, point.high)
+
+
+def _format_interval(low: float | None, high: float | None) -> str:
+    return (
+        "" if low is None or high is None else f" ({format_number(low)} to {format_number(high)})"
+    )
 
 
 def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
-    """Values with their intervals, one below the other; a line at zero where that means
-    something."""
+    """Draw values with their intervals, one per row, with a line at zero if wanted."""
     left = 30 + 7.0 * max(len(cut(row.label)) for row in rows)
     box = Box(left, 12, WIDTH - 20, 12 + ROW * len(rows) + 8)
     ends = [end for r in rows for end in (r.value, r.low, r.high) if end is not None]
@@ -195,7 +208,7 @@ def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
     x = linear(low - (room if low < 0 else 0), high + room, box.left, box.right)
     parts = [along(box, ticks(low, high), x)]
     if zero:
-        parts.append(_down(box, x(0)))
+        parts.append(_draw_dashes(box, x(0)))
     for nth, row in enumerate(rows):
         at = box.top + ROW * nth + ROW / 2 + 4
         ink = color(row.series)
@@ -206,17 +219,18 @@ def ranges(rows: Sequence[Range], label: str, axis: str, zero: bool) -> str:
                 el("line", x1=x(row.low), x2=x(row.high), y1=at, y2=at, stroke=ink,
                    class_="whisker", stroke_opacity=faint)
             )  # fmt: skip
-        tip = row.tip or f"{row.label}: {shown(row.value)}{_interval(row.low, row.high)}"
+        interval = _format_interval(row.low, row.high)
+        tip = row.tip or f"{row.label}: {format_number(row.value)}{interval}"
         parts.append(
             marker(MARKS[row.series % len(MARKS)], x(row.value), at, 5, fill=ink,
                    fill_opacity=faint, class_="mark", data_tip=tip)
         )  # fmt: skip
-    parts.append(_axis(axis, box))
+    parts.append(_draw_axis(axis, box))
     return picture("".join(parts), box.bottom + 48, label)
 
 
 def waterfall(bars: Sequence[Bar], label: str, axis: str) -> str:
-    """From one number to another in steps."""
+    """Draw the steps from one number to another."""
     left = 30 + 7.0 * max(len(cut(bar.label)) for bar in bars)
     box = Box(left, 12, WIDTH - 90, 12 + ROW * len(bars) + 8)
     ends = [0.0, *(end for bar in bars for end in (bar.start, bar.end))]
@@ -228,19 +242,62 @@ def waterfall(bars: Sequence[Bar], label: str, axis: str) -> str:
         at = box.top + ROW * nth + 6
         start, end = sorted((x(bar.start), x(bar.end)))
         change = bar.end if bar.kind == "total" else bar.end - bar.start
-        words = shown(change) if bar.kind == "total" else f"{change:+.4g}"
+        words = format_number(change) if bar.kind == "total" else f"{change:+.4g}"
         parts.append(text(cut(bar.label), box.left - 12, at + 15, text_anchor="end", class_="name"))
         parts.append(
             el("rect", x=start, y=at, width=max(end - start, 1.5), height=ROW - 8, rx=2,
                fill=inks[bar.kind], class_="mark", data_tip=f"{bar.label}: {words}")
         )  # fmt: skip
         parts.append(text(words, end + 6, at + 15, class_="tick"))
-    parts.append(_axis(axis, box))
+    parts.append(_draw_axis(axis, box))
     return picture("".join(parts), box.bottom + 48, label)
 
 
+def reliability(series: Mapping[str, Sequence[Bin]], label: str, axis: str) -> str:
+    """Draw how often predictions are correct against their probability, and below it the share of
+    rows in each bin."""
+    head, height = legend([cut(name) for name in series], 60, 20, WIDTH - 80)
+    box = Box(60, height + 16, WIDTH - 16, height + 336)
+    strip = Box(box.left, box.bottom + 12, box.right, box.bottom + 72)
+    x, y = linear(0, 1, box.left, box.right), linear(0, 1, box.bottom, box.top)
+    numbers = ticks(0, 1)
+    parts = [head, across(box, numbers, y), along(strip._replace(top=box.top), numbers, x)]
+    parts.append(el("line", x1=x(0), x2=x(1), y1=y(0), y2=y(1), class_="zero"))
+    parts.append(_draw_shares(series, strip, x))
+    for nth, (name, bins) in enumerate(series.items()):
+        points = [
+            Point(b.probability, b.share_correct, label=f"{_describe_bin(b)}, correct")
+            for b in bins
+        ]
+        parts.append(_draw_line(name, points, nth, x, y, ""))
+    parts.append(_draw_axis(axis, strip))
+    return picture("".join(parts), strip.bottom + 48, label)
+
+
+def _describe_bin(one: Bin) -> str:
+    return f"{one.rows:,} rows with probability {format_number(one.probability)}"
+
+
+def _draw_shares(series: Mapping[str, Sequence[Bin]], strip: Box, x: Scale) -> str:
+    """Draw the share of rows in each bin, the series side by side."""
+    sizes = {name: sum(b.rows for b in bins) for name, bins in series.items()}
+    most = max(b.rows / sizes[name] for name, bins in series.items() for b in bins)
+    y = linear(0, most, 0, strip.bottom - strip.top)
+    parts = []
+    for nth, (name, bins) in enumerate(series.items()):
+        for b in bins:
+            share = b.rows / sizes[name]
+            width = (x(b.up_to) - x(b.above) - 2) / len(series)
+            parts.append(
+                el("rect", x=x(b.above) + 1 + nth * width, y=strip.bottom - y(share),
+                   width=max(width, 0.5), height=y(share), fill=color(nth), fill_opacity=0.55,
+                   class_="mark", data_tip=f"{name}, {_describe_bin(b)}: {share:.1%} of all rows")
+            )  # fmt: skip
+    return "".join(parts)
+
+
 def flow(stages: Sequence[FlowStage], label: str) -> str:
-    """What entered and what each stage dropped: bars that grow narrower on the way down."""
+    """Draw how many rows each stage kept and dropped: bars that get shorter from top to bottom."""
     most = max(stage.rows + stage.dropped for stage in stages) or 1
     left, width, step = 190.0, WIDTH - 190.0 - 150.0, 46
     parts = []
@@ -264,37 +321,37 @@ def flow(stages: Sequence[FlowStage], label: str) -> str:
 
 
 def el(tag: str, *inside: str, **attributes: object) -> str:
-    """An element; underscores in names of attributes stand for hyphens, values are escaped."""
+    """Return an element; underscores in attribute names become hyphens, and values are escaped."""
     words = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_shorten(value))}"'
         for name, value in attributes.items()
         if value is not None
     )
     return f"<{tag}{words}>{''.join(inside)}</{tag}>"
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
 def text(words: str, x: float, y: float, **attributes: object) -> str:
-    """A line of text."""
+    """Return a line of text."""
     return el("text", escape(words), x=x, y=y, **attributes)
 
 
 def color(nth: int) -> str:
-    """The colour of a series."""
+    """Return the colour of a series."""
     return f"var(--s{nth % len(SERIES)})"
 
 
 def linear(low: float, high: float, start: float, end: float) -> Scale:
-    """A scale from numbers to places in the picture."""
+    """Return a scale from numbers to coordinates in the picture."""
     span = (high - low) or 1.0
     return lambda value: start + (value - low) / span * (end - start)
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers that cover a range."""
+    """Return round numbers that cover a range."""
     span = (high - low) or abs(high) or 1.0
     rough = span / max(about, 1)
     power = 10.0 ** math.floor(math.log10(rough))
@@ -303,8 +360,8 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(n * step, 12) for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def shown(value: float, digits: int = 4) -> str:
-    """A number as short as its size allows."""
+def format_number(value: float, digits: int = 4) -> str:
+    """Format a number with few digits."""
     if value == 0:
         return "0"
     if 1000 <= abs(value) < 1e7:
@@ -313,7 +370,7 @@ def shown(value: float, digits: int = 4) -> str:
 
 
 def marker(kind: str, x: float, y: float, size: float, **attributes: object) -> str:
-    """A mark of a series, told apart by its form as well as by its colour."""
+    """Draw a mark of a series; series differ in shape as well as in colour."""
     if kind == "circle":
         return el("circle", cx=x, cy=y, r=size, **attributes)
     corners = {
@@ -326,27 +383,31 @@ def marker(kind: str, x: float, y: float, size: float, **attributes: object) -> 
 
 
 def across(box: Box, values: Sequence[float], y: Scale) -> str:
-    """Lines across the chart at round numbers, with the numbers on the left."""
+    """Draw horizontal grid lines at these values, with the numbers on the left."""
     parts = []
     for value in values:
         at = y(value)
         parts.append(el("line", x1=box.left, x2=box.right, y1=at, y2=at, class_="grid"))
-        parts.append(text(shown(value), box.left - 8, at + 4, text_anchor="end", class_="tick"))
+        parts.append(
+            text(format_number(value), box.left - 8, at + 4, text_anchor="end", class_="tick")
+        )
     return "".join(parts)
 
 
 def along(box: Box, values: Sequence[float], x: Scale) -> str:
-    """Lines down the chart at round numbers, with the numbers below."""
+    """Draw vertical grid lines at these values, with the numbers below."""
     parts = []
     for value in values:
         at = x(value)
         parts.append(el("line", x1=at, x2=at, y1=box.top, y2=box.bottom, class_="grid"))
-        parts.append(text(shown(value), at, box.bottom + 18, text_anchor="middle", class_="tick"))
+        parts.append(
+            text(format_number(value), at, box.bottom + 18, text_anchor="middle", class_="tick")
+        )
     return "".join(parts)
 
 
 def legend(names: Sequence[str], x: float, y: float, width: float) -> tuple[str, float]:
-    """The names of series with their marks, in lines no wider than this; and the height."""
+    """Return a legend that wraps at this width, and its height."""
     parts, at, line = [], x, y
     for nth, name in enumerate(names):
         room = 26 + 7.2 * len(name)
@@ -359,7 +420,7 @@ def legend(names: Sequence[str], x: float, y: float, width: float) -> tuple[str,
 
 
 def picture(inside: str, height: float, label: str, width: float = WIDTH) -> str:
-    """The whole picture; the label is read aloud in its place."""
+    """Return the whole picture; screen readers read the label."""
     return el(
         "svg", inside, xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width:g} {height:g}",
         role="img", aria_label=label, class_="chart",
@@ -367,7 +428,7 @@ def picture(inside: str, height: float, label: str, width: float = WIDTH) -> str
 
 
 def standalone(chart: str) -> str:
-    """A chart as a file of its own, in the colours of the light theme."""
+    """Return a chart that works as a file, in the colours of the light theme."""
     for name, value in (*_LIGHT.items(), *((f"--s{n}", c) for n, c in enumerate(SERIES))):
         chart = chart.replace(f"var({name})", value)
     ink, soft, line, paper = _LIGHT.values()
@@ -382,19 +443,19 @@ def standalone(chart: str) -> str:
 
 
 def cut(words: str, most: int = LONGEST) -> str:
-    """A label that fits; names often differ at their end, so that the middle gives way."""
+    """Shorten a label in the middle, because names often differ at their end."""
     if len(words) <= most:
         return words
     end = (most - 1) // 2
     return f"{words[: most - 1 - end]}…{words[-end:]}"
 
 
-def _down(box: Box, at: float) -> str:
-    """A dashed line down the chart."""
+def _draw_dashes(box: Box, at: float) -> str:
+    """Draw a vertical dashed line."""
     return el("line", x1=at, x2=at, y1=box.top, y2=box.bottom, class_="zero")
 
 
-def _axis(words: str, box: Box) -> str:
-    """What the axis below the chart shows."""
+def _draw_axis(words: str, box: Box) -> str:
+    """Draw the title of the horizontal axis."""
     middle = (box.left + box.right) / 2
     return text(words, middle, box.bottom + 38, text_anchor="middle", class_="axis")

@@ -1,4 +1,4 @@
-"""`Content`: everything that a report shows, as plain values that go into the page as JSON."""
+"""`Content`: everything that a report shows, as plain values that the page embeds as JSON."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from typing import Any
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.aggregate.slices import WHOLE
 from rectitude.comparison.result import Comparison
-from rectitude.errors import BadName
+from rectitude.errors import BadArgument
 from rectitude.metrics import METRICS
 
 FORMAT, FORMAT_VERSION = "rectitude.report", 1
+BIN = "share_correct"
+"""a column that only breakdowns by probability have"""
 TRACEBACK = "Traceback (most recent call last):"
-"""How the part of a failure begins that only its maker needs."""
+"""The first line of the traceback in the text of a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """One number of one model."""
+    """One metric of one model."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
-    """the ends of its interval"""
+    """the ends of its confidence interval"""
     deviation: float | None = None
-    """over runs or folds, where there are several"""
+    """standard deviation over runs or folds, if there are several"""
     counted: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """One number of one model in one slice."""
+    """One metric of one model in one slice."""
 
     by: str
     slice: str
@@ -47,18 +49,18 @@ class Slice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The numbers of all models in one window of time."""
+    """The metrics of all models in one time window."""
 
     label: str
     values: Mapping[str, Mapping[str, float | None]]
     """by metric and model"""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """how many users and items were met, and how many of them were unknown"""
+    """how many rows, users and items its truth has"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportStage:
-    """What a stage of preparing and splitting left, and what it dropped."""
+    """How many rows a stage of preparing or splitting kept and dropped."""
 
     label: str
     rows: int
@@ -70,138 +72,174 @@ class ReportStage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a report shows; a part that is empty is left out of the page."""
+    """What a report shows; the page leaves out empty sections."""
 
     title: str
     values: Mapping[str, Mapping[str, Value]]
     """by metric and model"""
     best: Mapping[str, str]
-    """which values of each metric are better: high or low"""
+    """whether high or low values are better, by metric"""
     definitions: Mapping[str, str]
-    """what each number means, by metric"""
+    """the definition of each number, by metric"""
     about: str = ""
     """a sentence under the title"""
     main: str = ""
-    """the metric by which models are judged first; the first one unless given"""
+    """the main metric; by default the first one"""
     conventions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """the switches in force, by metric"""
     comparison: Mapping[str, Any] | None = None
-    """a comparison as it writes itself"""
+    """the result of `Comparison.as_dict`"""
     slices: Sequence[Slice] = ()
     windows: Sequence[Window] = ()
+    calibration: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(
+        default_factory=dict
+    )
+    """how often predictions of each probability are correct: bins, by metric and model"""
     audit: Mapping[str, Any] | None = None
     flow: Sequence[ReportStage] = ()
     ledgers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """by model: ledgers as they write themselves"""
+    """the result of `Ledger.as_dict`, by model"""
     robustness: Mapping[str, Any] | None = None
-    """the order of models under other conventions, as `robustness` writes itself"""
+    """the order of models under other conventions: the result of `Robustness.as_dict`"""
     explanation: Mapping[str, Any] | None = None
     failures: Mapping[str, str] = field(default_factory=dict)
     """models or metrics that failed, and why"""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """how the numbers were made: versions, settings, seeds, trials"""
+    """how the numbers were computed: versions, settings, seeds, trials"""
     reproduce: str = ""
-    """the commands that make the same numbers again"""
+    """the commands that reproduce the numbers"""
     part: str = ""
-    """the split that slices, flow, ledgers and other conventions are of, where there are several"""
+    """if there are several splits, the one behind slices, flow, ledgers and other conventions"""
     side_by_side: Sequence[str] = ()
-    """the runs, where several are shown together"""
+    """the names of the runs, if several are shown together"""
 
     @property
     def models(self) -> list[str]:
-        """The models, in the order in which they came."""
-        return list(dict.fromkeys(model for of in self.values.values() for model in of))
+        """The models, in their original order."""
+        return list(dict.fromkeys(model for row in self.values.values() for model in row))
 
     def as_dict(self) -> dict[str, Any]:
-        """The content for JSON."""
+        """Return the content as a dictionary for JSON."""
         return {"format": FORMAT, "version": FORMAT_VERSION, **asdict(self)}
 
 
 def content_of(results: object, title: str = "") -> Content:
-    """What evaluations or a comparison have to show."""
+    """Return the content of a report on evaluations or a comparison."""
     if isinstance(results, Content):
         return results
     if isinstance(results, Evaluation):
-        return _of_evaluations({"model": results}, title or "Evaluation")
+        return _content_of_evaluations({"model": results}, title or "Evaluation")
     if isinstance(results, Comparison):
         return content_of_comparison(results.as_dict(), title)
-    known = isinstance(results, Mapping) and all(
-        isinstance(one, Evaluation) for one in results.values()
+    by_name = isinstance(results, Mapping) and all(
+        isinstance(evaluation, Evaluation) for evaluation in results.values()
     )
-    if known and results:
-        return _of_evaluations(results, title or "Evaluation")  # type: ignore[arg-type]
-    raise BadName(
-        f"a report was asked for of {type(results).__name__}.",
+    if by_name and results:
+        return _content_of_evaluations(results, title or "Evaluation")  # type: ignore[arg-type]
+    raise BadArgument(
+        f"results is of type {type(results).__name__}.",
         "an Evaluation, evaluations by name, a Comparison, or the folder of a run.",
     )
 
 
-def _of_evaluations(models: Mapping[str, Evaluation], title: str) -> Content:
-    names = dict.fromkeys(name for one in models.values() for name in one.results)
+def _content_of_evaluations(models: Mapping[str, Evaluation], title: str) -> Content:
+    names = dict.fromkeys(name for run in models.values() for name in run.results)
     values = {
-        name: {m: value_of(one.results[name]) for m, one in models.items() if name in one.results}
+        name: {m: value_of(run.results[name]) for m, run in models.items() if name in run.results}
         for name in names
     }
-    found = {name: _first(models, name) for name in names}
+    first = {name: _first_result(models, name) for name in names}
     failures = {
         f"{model}, {name}": str(error)
-        for model, one in models.items()
-        for name, error in one.failures.items()
+        for model, run in models.items()
+        for name, error in run.failures.items()
     }
     return Content(
         title=title,
         values=values,
-        best={name: METRICS[result.metric].best for name, result in found.items()},
-        definitions={name: result.definition for name, result in found.items()},
-        conventions={name: dict(result.convention) for name, result in found.items()},
+        best={name: METRICS[result.metric].best for name, result in first.items()},
+        definitions={name: result.definition for name, result in first.items()},
+        conventions={name: dict(result.convention) for name, result in first.items()},
         slices=[
-            part
-            for model, one in models.items()
-            if one.slices is not None
-            for part in slices_of(model, one.slices.as_dict())
+            row
+            for model, run in models.items()
+            if run.slices is not None
+            for row in slices_of(model, run.slices.as_dict())
         ],
-        ledgers={model: one.ledger.as_dict() for model, one in models.items()},
+        calibration=calibration_of(
+            {model: _breakdowns_by_bin(run.results) for model, run in models.items()}
+        ),
+        ledgers={model: run.ledger.as_dict() for model, run in models.items()},
         failures=failures,
-        details={model: dict(one.manifest) for model, one in models.items()},
+        details={model: dict(run.manifest) for model, run in models.items()},
     )
 
 
+def _breakdowns_by_bin(results: Mapping[str, Result]) -> dict[str, Any]:
+    """Return the breakdowns by probability, by metric, as columns."""
+    tables = {name: result.breakdown for name, result in results.items()}
+    return {
+        name: table.to_dict(as_series=False)
+        for name, table in tables.items()
+        if table is not None and BIN in table.columns
+    }
+
+
+def calibration_of(
+    models: Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]],
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the bins that have rows, by metric and model, from the breakdowns of each model.
+
+    Metrics with the same bins share them, under the name of the first.
+    """
+    bins: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for model, breakdowns in models.items():
+        for metric, columns in breakdowns.items():
+            if BIN in columns:
+                lines = zip(*columns.values(), strict=True)
+                rows = [dict(zip(columns, line, strict=True)) for line in lines]
+                used = [row for row in rows if row["rows"]]
+                bins.setdefault(metric, {})[model] = used
+    first = [next(name for name in bins if bins[name] == bins[metric]) for metric in bins]
+    return {metric: bins[metric] for metric in dict.fromkeys(first)}
+
+
 def slices_of(model: str, stored: Mapping[str, Any] | None) -> list[Slice]:
-    """The numbers of a model's slices, from what an evaluation stores of them."""
+    """Return the values of a model on slices, from what an evaluation stores."""
     if stored is None:
         return []
     small = f"fewer than {stored['least_lists']} lists or {stored['least_relevant']} relevant rows"
     return [
         Slice(
-            by=one["by"], slice=one["slice"], model=model, metric=one["metric"],
-            value=one["value"], low=one["low"], high=one["high"], lists=one["lists"],
-            warning=small if one["too_small"] else "",
+            by=row["by"], slice=row["slice"], model=model, metric=row["metric"],
+            value=row["value"], low=row["low"], high=row["high"], lists=row["lists"],
+            warning=small if row["too_small"] else "",
         )
-        for one in stored["numbers"]
-        if one["by"] != WHOLE
+        for row in stored["numbers"]
+        if row["by"] != WHOLE
     ]  # fmt: skip
 
 
 def value_of(result: Result) -> Value:
-    """A number as the page shows it."""
+    """Return a result as the page shows it."""
     low, high = result.interval or (None, None)
     value = result.value if result.value == result.value else None
     return Value(value=value, low=low, high=high, counted=result.counted)
 
 
-def _first(models: Mapping[str, Evaluation], name: str) -> Result:
-    return next(one.results[name] for one in models.values() if name in one.results)
+def _first_result(models: Mapping[str, Evaluation], name: str) -> Result:
+    return next(run.results[name] for run in models.values() if name in run.results)
 
 
 def content_of_comparison(stored: Mapping[str, Any], title: str = "") -> Content:
-    """What a comparison has to show, as it writes itself."""
+    """Return the content of a report on a stored comparison."""
     deviations = stored["deviations"]
     values = {
         name: {
             model: Value(value=value, deviation=deviations.get(name, {}).get(model))
-            for model, value in of.items()
+            for model, value in row.items()
         }
-        for name, of in stored["values"].items()
+        for name, row in stored["values"].items()
     }
     title = title or "Comparison"
     return Content(

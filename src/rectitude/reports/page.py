@@ -1,4 +1,4 @@
-"""The report: one HTML file with styles, script and figures inside, which needs only a browser."""
+"""The report: one self-contained HTML file, with styles, script and figures inside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rectitude.reports.figures import figures, in_time, notes
 from rectitude.reports.headline import digits, headline, summary
 from rectitude.reports.papers import Picture, write_figures
 from rectitude.reports.runs import content_of_files
-from rectitude.storage import write_text
+from rectitude.storage import write_all, write_text
 
 __all__ = ["Content", "content_of", "page", "report"]
 _FILES = Path(__file__).parent / "files"
@@ -27,6 +27,7 @@ SECTIONS = {
     "differences": "Differences",
     "slices": "Slices",
     "windows": "Over time",
+    "calibration": "Calibration",
     "audit": "Audit",
     "flow": "Data flow",
     "explorer": "Other conventions",
@@ -45,20 +46,29 @@ def report(
     figures: str | PathLike[str] | None = None,
     pictures: Picture = "svg",
 ) -> Path:
-    """Write a report of results as one HTML file that can be opened anywhere.
+    """Write a report on results as one self-contained HTML file, and return its path.
 
-    `results` is an evaluation, evaluations by name, a comparison, the folder of a run, a file of
-    one of the former, or a list of folders or files, which are shown side by side. `figures` names
-    a folder for the charts, as SVG or with `pictures="png"` as PNG too, with their data as CSV, and
-    for the table of results as LaTeX and CSV.
+    `results` is an evaluation, evaluations by name, a comparison, the folder of a run, the file of
+    an evaluation or a comparison, or a list of folders or files to show side by side.
+
+    `figures` is a folder for the charts, their data as CSV, and the table of results as LaTeX and
+    CSV. Charts are written as SVG, and with `pictures="png"` also as PNG.
     """
-    content = _content(results, title)
-    if figures is not None:
-        write_figures(content, figures, pictures)
-    return write(content, path)
+    content = _read_content(results, title)
+    if figures is None:
+        return write(content, path)
+    folder = figures
+
+    def write_both(temporary: Path) -> None:
+        """Write the page under a temporary name: it appears once the figures are there."""
+        temporary.write_text(page(content), encoding="utf-8")
+        write_figures(content, folder, pictures)
+
+    write_all({Path(path): write_both})
+    return Path(path)
 
 
-def _content(results: object, title: str) -> Content:
+def _read_content(results: object, title: str) -> Content:
     if isinstance(results, str | PathLike):
         return content_of_files([results], title)
     if isinstance(results, list | tuple) and results:
@@ -73,12 +83,12 @@ def write(content: Content, path: str | PathLike[str]) -> Path:
 
 
 def page(content: Content) -> str:
-    """The report as HTML."""
+    """Return the report as HTML."""
     drawn = figures(content)
-    made: str = _template().render(
+    html: str = _template().render(
         content=content,
         version=__version__,
-        headings=_present(content, drawn),
+        headings=_choose_sections(content, drawn),
         figures=drawn,
         headline=headline(content),
         summary=summary(content),
@@ -87,18 +97,18 @@ def page(content: Content) -> str:
         notes=notes(content),
         failures=_failures(content),
         ledger=_ledgers(content),
-        style=_file("page.css"),
+        style=_read_file("page.css"),
         palette=SERIES,
-        script=_file("page.js"),
-        data=_inside(content.as_dict()),
-        figure_data=_inside({f.name: f.data for own in drawn.values() for f in own}),
+        script=_read_file("page.js"),
+        data=_embed_json(content.as_dict()),
+        figure_data=_embed_json({f.name: f.data for group in drawn.values() for f in group}),
     )
-    return made
+    return html
 
 
-def _present(content: Content, drawn: Mapping[str, Any]) -> dict[str, str]:
-    """The sections that have something to show."""
-    there = {
+def _choose_sections(content: Content, drawn: Mapping[str, Any]) -> dict[str, str]:
+    """Return the sections that have content, with their headings."""
+    has_content = {
         "headline": True,
         "audit": content.audit is not None,
         "explorer": content.robustness is not None,
@@ -107,37 +117,37 @@ def _present(content: Content, drawn: Mapping[str, Any]) -> dict[str, str]:
         "details": bool(content.details or content.reproduce or content.failures),
     }
     titles = SECTIONS if in_time(content) else SECTIONS | {"windows": "By split"}
-    return {name: title for name, title in titles.items() if there.get(name, name in drawn)}
+    return {name: title for name, title in titles.items() if has_content.get(name, name in drawn)}
 
 
 def _findings(content: Content) -> list[dict[str, Any]]:
-    """What the audit found, worst first; what is fine is only counted."""
+    """Return the findings of the audit, worst first, without the checks that passed."""
     if content.audit is None:
         return []
-    return [one for one in content.audit["findings"] if one["severity"] != "fine"]
+    return [finding for finding in content.audit["findings"] if finding["severity"] != "fine"]
 
 
 def _failures(content: Content) -> list[tuple[str, str, str]]:
-    """What failed, why in words, and the traceback if there is one."""
-    split = ((what, why.partition(TRACEBACK)) for what, why in content.failures.items())
-    return [(what, said.strip(), sign + rest) for what, (said, sign, rest) in split]
+    """Return what failed, the reason in words, and the traceback if there is one."""
+    split = ((name, text.partition(TRACEBACK)) for name, text in content.failures.items())
+    return [(name, reason.strip(), start + rest) for name, (reason, start, rest) in split]
 
 
 def _standings(content: Content) -> dict[str, Any]:
-    """Other conventions: those that move a number, the ones that change the order first, and the
-    names of those that move nothing."""
-    found = content.robustness
-    if found is None:
+    """Return the conventions that change a value, beginning with those that change the order, and
+    the names of those that change nothing."""
+    robustness = content.robustness
+    if robustness is None:
         return {}
-    base = found["base"]["values"]
-    numbered = list(enumerate(found["standings"], 1))
-    moving = [(nth, one) for nth, one in numbered if one["values"] != base]
-    still = [one["label"] for _, one in numbered if one["values"] == base]
+    base = robustness["base"]["values"]
+    numbered = list(enumerate(robustness["standings"], 1))
+    moving = [(nth, standing) for nth, standing in numbered if standing["values"] != base]
+    still = [standing["label"] for _, standing in numbered if standing["values"] == base]
     return {"moving": sorted(moving, key=lambda pair: not pair[1]["changed"]), "still": still}
 
 
 def _ledgers(content: Content) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The counts of each model's ledger that counted something."""
+    """Return the ledger entries of each model that are not 0."""
     return [
         (model, [{"name": name, **entry} for name, entry in ledger["counts"].items()
                  if entry["count"]])
@@ -145,24 +155,26 @@ def _ledgers(content: Content) -> list[tuple[str, list[dict[str, Any]]]]:
     ]  # fmt: skip
 
 
-def _inside(value: object) -> str:
-    """JSON that can stand inside a script element, whatever texts it holds."""
-    text = json.dumps(_finite(value), allow_nan=False, default=str)
+def _embed_json(value: object) -> str:
+    """Return JSON that is safe inside a script element, for any text in it."""
+    text = json.dumps(_replace_nonfinite(value), allow_nan=False, default=str)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
 
 
-def _finite(value: Any) -> Any:
-    """JSON has no word for infinite and undefined numbers: null."""
+def _replace_nonfinite(value: Any) -> Any:
+    """Replace infinite and undefined numbers by None, because JSON cannot write them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
+        return {str(key): _replace_nonfinite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replace_nonfinite(entry) for entry in value]
+    return value
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     return (_FILES / name).read_text("utf-8")
 
 
@@ -175,12 +187,12 @@ def _template() -> Any:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["thousands"] = lambda number: f"{number:,}"
-    environment.filters["digits"] = _digits
+    environment.filters["digits"] = _format_value
     return environment.get_template("page.html")
 
 
-def _digits(value: object) -> str:
-    """A value in a table, whatever it is."""
+def _format_value(value: object) -> str:
+    """Format a value of any type for a table."""
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, float):

@@ -14,21 +14,21 @@ from rectitude.reports.charts import standalone
 from rectitude.reports.content import Content
 from rectitude.reports.figures import every, figures
 from rectitude.reports.headline import headline
-from rectitude.storage import make_folder, write_all
+from rectitude.storage import made_folder, write_all
 
 Picture = Literal["svg", "png"]
 """Charts as SVG alone, or as PNG too."""
 SCALE = 3.0
-"""Pixels of a PNG for each unit of a chart."""
+"""Pixels of a PNG per unit of a chart."""
 _PLAIN = LATEX._replace(number=str, raised=lambda _: r"$^\dagger$", room=None)
-"""LaTeX in which numbers keep their hyphens, and marks take room only where they stand."""
+"""LaTeX in which numbers keep their hyphens, and only marked cells make room for a mark."""
 
 
 def write_figures(
     content: Content, folder: str | PathLike[str], pictures: Picture = "svg"
 ) -> list[Path]:
-    """Write every chart with its data, and the table of results; all of them or none."""
-    where = make_folder(folder)
+    """Write every chart with its data, and the table of results; all files or none."""
+    target = Path(folder)
     texts = {
         "results.csv": csv(_rows(content)),
         "results.tex": _table(content).latex(form=_PLAIN),
@@ -37,28 +37,29 @@ def write_figures(
         texts[f"{figure.name}.svg"] = standalone(figure.chart)
         texts[f"{figure.name}.csv"] = csv(figure.data)
     files: dict[Path, Any] = {
-        where / name: partial(_text, text=text) for name, text in texts.items()
+        target / name: partial(_write_text, text=text) for name, text in texts.items()
     }
     if pictures == "png":
         files |= {
-            where / name.replace(".svg", ".png"): partial(_png, text=text)
+            target / name.replace(".svg", ".png"): partial(_write_png, text=text)
             for name, text in texts.items()
             if name.endswith(".svg")
         }
-    write_all(files)
+    with made_folder(target):
+        write_all(files)
     return list(files)
 
 
-def _text(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _png(path: Path, text: str) -> None:
+def _write_png(path: Path, text: str) -> None:
     try:
         from cairosvg import svg2png  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError as error:
         raise MissingExtra(
-            "PNG files need cairosvg, which is not installed.",
+            "PNG files need the package cairosvg, which is not installed.",
             "",
             "pip install 'rectitude[figures]'",
         ) from error
@@ -68,13 +69,13 @@ def _png(path: Path, text: str) -> None:
 def _rows(content: Content) -> list[dict[str, Any]]:
     return [
         {"model": model, "metric": metric, **asdict(value)}
-        for metric, of in content.values.items()
-        for model, value in of.items()
+        for metric, row in content.values.items()
+        for model, value in row.items()
     ]
 
 
 def _table(content: Content) -> Grid:
-    """The table of results."""
+    """Return the table of results."""
     table = headline(content)
     rows = [
         [row["model"], *(Cell(c.text, c.mark, DAGGER if c.apart else "") for c in row["cells"])]

@@ -1,6 +1,7 @@
-"""The lines that trec_eval prints: measure, query and value, by tabs; queries first, then `all`.
+"""The lines that trec_eval prints: measure, query and value, separated by tabs.
 
-A measure is asked for as there: `map`, `P.5,10`, `ndcg.1=3,2=9`, or a set such as `official`.
+Lines of single queries come first, then lines for `all`. Measures are named as in trec_eval: `map`,
+`P.5,10`, `ndcg.1=3,2=9`, or a set such as `official`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ Kind = Literal["value", "count", "tag", "string"]
 Part = Literal["queries", "summary"]
 Scope = Literal["everywhere", "queries", "summary"]
 Gains = tuple[tuple[int, float], ...]
-"""Grades, and what they are worth."""
+"""Grades and their gains."""
 COUNTED = "num_q"
-"""Always evaluated: it says which queries count."""
+"""The metric that shows which queries count; always evaluated."""
 
 
 @dataclass(frozen=True)
 class TrecLine:
-    """What is printed under one label: the mean of our metrics, a tag, or a string."""
+    """What is printed under one label: the mean of metrics, a tag, or a string."""
 
     label: str
     names: tuple[str, ...] = ()
@@ -36,7 +37,7 @@ class TrecLine:
     scope: Scope = "everywhere"
     length: int = 0
     gains: Gains = ()
-    """grades whose gain is not the grade"""
+    """the gains of grades whose gain differs from the grade"""
 
 
 _CUTS = "5,10,15,20,30,100,200,500,1000"
@@ -69,7 +70,7 @@ ORDER = (
     "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
     "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj",
 )  # fmt: skip
-"""All measures in the order in which they are printed."""
+"""All measures in the order of printing."""
 SETS: Mapping[str, Sequence[str]] = {
     "official": ORDER[:12],
     "all_trec": ORDER,
@@ -77,78 +78,92 @@ SETS: Mapping[str, Sequence[str]] = {
 }
 
 
-def asked(measures: Sequence[str], items: int = 0) -> list[TrecLine]:
-    """The lines that some measures ask for; `items` is the size of the collection."""
-    wanted: dict[str, str] = {}
+def lines_for(measures: Sequence[str], items: int = 0) -> list[TrecLine]:
+    """Return the lines of these measures; `items` is the size of the collection."""
+    requested: dict[str, str] = {}
     for measure in measures:
         name, _, parameters = measure.partition(".")
-        for one in SETS.get(name, (name,)):
-            if one not in ORDER:
-                raise unknown_name("measure", one, [*SETS, *ORDER], where="trec_eval -m")
-            wanted[one] = wanted.get(one, "") or parameters
-    return [line for one in ORDER if one in wanted for line in _lines(one, wanted[one], items)]
+        for single in SETS.get(name, (name,)):
+            if single not in ORDER:
+                raise unknown_name("measure", single, [*SETS, *ORDER], where="trec_eval -m")
+            requested[single] = requested.get(single, "") or parameters
+    names = [name for name in ORDER if name in requested]
+    return [line for name in names for line in _lines(name, requested[name], items)]
 
 
-def _lines(name: str, given: str, items: int) -> list[TrecLine]:
-    """The lines of one measure."""
+def _lines(name: str, parameters: str, items: int) -> list[TrecLine]:
+    """Return the lines of one measure."""
     if name in _AT_RANKS:
         ours, usual = _AT_RANKS[name]
-        return [TrecLine(f"{name}_{k}", (f"{ours}@{k}",)) for k in _whole(name, given or usual)]
+        return [
+            TrecLine(f"{name}_{k}", (f"{ours}@{k}",)) for k in _whole(name, parameters or usual)
+        ]
     if name in _AT_NUMBERS:
         ours, usual = _AT_NUMBERS[name]
-        numbers = sorted(_numbers(name, given or usual))
+        numbers = sorted(_numbers(name, parameters or usual))
         return [TrecLine(f"{name}_{x:3.2f}", (ours.format(_plain(x)),)) for x in numbers]
     if name in _FIXED:
         return [_FIXED[name]]
     if name in _PLAIN:
-        if given:
-            raise BadName(f"-m {name}.{given} has parameters.", f"-m {name}.")
+        if parameters:
+            raise BadName(f"-m {name}.{parameters} has parameters.", f"none: -m {name}.")
         return [TrecLine(name, (_PLAIN[name],))]
-    return [_WITH_PARAMETERS[name](f"{name}_{given}" if given else name, given, items)]
+    return [
+        _WITH_PARAMETERS[name](f"{name}_{parameters}" if parameters else name, parameters, items)
+    ]
 
 
-def _utility(label: str, given: str, items: int) -> TrecLine:
-    numbers = _numbers("utility", given or "1,-1,0,0")
+def _utility(label: str, parameters: str, items: int) -> TrecLine:
+    numbers = _numbers("utility", parameters or "1,-1,0,0")
     if len(numbers) != 4:
-        raise BadName(f"-m utility.{given} has {len(numbers)} numbers.", "four, such as 1,-1,0,0.")
+        raise BadName(
+            f"-m utility.{parameters} has {len(numbers)} numbers.",
+            "four numbers, such as 1,-1,0,0.",
+        )
     hit, miss, missed, passed = map(_plain, numbers)
     inside = f"hit={hit},miss={miss},missed={missed},passed={passed},catalogue={items}"
     return TrecLine(label, (f"utility[{inside}]",))
 
 
-def _eleven_points(label: str, given: str, items: int) -> TrecLine:
-    if not given:
+def _eleven_points(label: str, parameters: str, items: int) -> TrecLine:
+    if not parameters:
         return TrecLine(label, ("iprec[11pt]",))
-    return TrecLine(label, tuple(f"iprec@{_plain(level)}" for level in _numbers("11pt_avg", given)))
+    return TrecLine(
+        label, tuple(f"iprec@{_plain(level)}" for level in _numbers("11pt_avg", parameters))
+    )
 
 
-def _set_f(label: str, given: str, items: int) -> TrecLine:
-    """Their number is the square of the usual beta."""
-    (weight,) = _numbers("set_F", given or "1.0")[:1]
+def _set_f(label: str, parameters: str, items: int) -> TrecLine:
+    """Return the line of set_F, whose parameter is the square of the usual beta."""
+    (weight,) = _numbers("set_F", parameters or "1.0")[:1]
     if weight < 0:
-        raise BadName(f"-m set_F.{given} weighs recall below 0.", "a number from 0 on.")
+        raise BadName(f"-m set_F.{parameters} has a weight below 0.", "a number of at least 0.")
     return TrecLine(label, (f"set_f[beta={math.sqrt(weight)!r}]",))
 
 
-def _ndcg(label: str, given: str, items: int) -> TrecLine:
-    gains = tuple((int(_numbers("ndcg", level)[0]), gain) for level, gain in _pairs("ndcg", given))
+def _ndcg(label: str, parameters: str, items: int) -> TrecLine:
+    gains = tuple(
+        (int(_numbers("ndcg", level)[0]), gain) for level, gain in _pairs("ndcg", parameters)
+    )
     if any(level < 0 or gain < 0 for level, gain in gains):
-        raise BadName(f"-m ndcg.{given} has a number below 0.", "grades and gains from 0 on.")
+        raise BadName(
+            f"-m ndcg.{parameters} has a number below 0.", "grades and gains of at least 0."
+        )
     return TrecLine(label, ("ndcg",), gains=gains)
 
 
-def _rbp(label: str, given: str, items: int) -> TrecLine:
+def _rbp(label: str, parameters: str, items: int) -> TrecLine:
     ours = "rbp_residual" if label.startswith("rbp_resid") else "rbp"
-    if not given:
+    if not parameters:
         return TrecLine(label, (ours,))
-    pairs = dict(_pairs(ours, given))
+    pairs = dict(_pairs(ours, parameters))
     if set(pairs) != {"p"}:
-        raise BadName(f"-m {label} sets {', '.join(pairs)}.", "p alone, such as -m rbp.p=0.8.")
+        raise BadName(f"-m {label} sets {', '.join(pairs)}.", "only p, such as -m rbp.p=0.8.")
     return TrecLine(label, (f"{ours}[p={_plain(pairs['p'])}]",))
 
 
-def _relstring(label: str, given: str, items: int) -> TrecLine:
-    length = int(_numbers("relstring", given or "10")[0])
+def _relstring(label: str, parameters: str, items: int) -> TrecLine:
+    length = int(_numbers("relstring", parameters or "10")[0])
     return TrecLine(label, (), "string", "queries", max(length, 0))
 
 
@@ -158,36 +173,42 @@ _WITH_PARAMETERS: Mapping[str, Callable[[str, str, int], TrecLine]] = {
 }  # fmt: skip
 
 
-def _numbers(name: str, given: str) -> list[float]:
+def _numbers(name: str, parameters: str) -> list[float]:
     try:
-        return [float(part) for part in given.split(",")]
+        return [float(part) for part in parameters.split(",")]
     except ValueError:
-        raise BadName(f"-m {name}.{given} cannot be read.", "numbers between commas.") from None
+        raise BadName(
+            f"-m {name}.{parameters} cannot be parsed.", "numbers separated by commas."
+        ) from None
 
 
-def _whole(name: str, given: str) -> list[int]:
-    cutoffs = sorted(math.floor(number) for number in _numbers(name, given))
+def _whole(name: str, parameters: str) -> list[int]:
+    cutoffs = sorted(math.floor(number) for number in _numbers(name, parameters))
     if cutoffs[0] < 1 or len(set(cutoffs)) < len(cutoffs):
-        raise BadName(f"-m {name}.{given} is no list of cutoffs.", "cutoffs from 1 on, each once.")
+        raise BadName(
+            f"-m {name}.{parameters} is not a list of cutoffs.", "cutoffs of at least 1, each once."
+        )
     return cutoffs
 
 
-def _pairs(name: str, given: str) -> Iterator[tuple[str, float]]:
-    for part in filter(None, given.split(",")):
+def _pairs(name: str, parameters: str) -> Iterator[tuple[str, float]]:
+    for part in filter(None, parameters.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
-            raise BadName(f"-m {name}.{given} cannot be read.", "level=gain between commas.")
+            raise BadName(
+                f"-m {name}.{parameters} cannot be parsed.", "pairs level=gain separated by commas."
+            )
         yield key, _numbers(name, value)[0]
 
 
 def _plain(number: float) -> str:
-    """A number as names of metrics take it: without an exponent."""
+    """Format a number without an exponent, as names of metrics need it."""
     return re.sub(r"\.?0+\Z", "", f"{number:.12f}") or "0"
 
 
 def strings(lists: Judged, length: int) -> list[str]:
-    """(lists) the grades of the first items: a digit, > above 9, - if nothing is known, and . for
-    a grade below 0."""
+    """Return a string per list with the grades of its first items: a digit, > for a grade above 9,
+    . for a grade below 0, and - for an unjudged item."""
     shown = [["-"] * min(int(size), length) for size in lists.returned]
     for number, rank, grade in zip(lists.list, lists.rank, lists.grade, strict=True):
         if rank <= length:
@@ -198,30 +219,32 @@ def strings(lists: Judged, length: int) -> list[str]:
 
 @dataclass(frozen=True)
 class TrecValues:
-    """What the lines are made from: an evaluation for each choice of gains, the run's tag, and by
-    length the string of every query."""
+    """The values behind the lines: an evaluation for each choice of gains, the tag of the run, and
+    the relevance string of every query by length."""
 
     evaluations: Mapping[Gains, Evaluation]
     tag: str = ""
     strings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
 
-def text(lines: Sequence[TrecLine], found: TrecValues, shown: Sequence[Part]) -> str:
-    """The lines of every query that counts, by its bytes, and those of all together."""
+def text(lines: Sequence[TrecLine], values: TrecValues, shown: Sequence[Part]) -> str:
+    """Return the lines of every query that counts, in byte order, and those of all queries."""
     parts: list[str] = []
     if "queries" in shown:
-        rows = {gains: _rows(one) for gains, one in found.evaluations.items()}
+        rows = {gains: _rows(run) for gains, run in values.evaluations.items()}
         single = [line for line in lines if line.scope != "summary"]
         for query in sorted(next(iter(rows.values())), key=str.encode):
-            parts += [_line(line, query, _of_query(line, found, query, rows)) for line in single]
+            parts += [
+                _line(line, query, _query_value(line, values, query, rows)) for line in single
+            ]
     if "summary" in shown:
         whole = [line for line in lines if line.scope != "queries"]
-        parts += [_line(line, "all", _of_all(line, found)) for line in whole]
+        parts += [_line(line, "all", _summary_value(line, values)) for line in whole]
     return "".join(parts)
 
 
 def _rows(evaluation: Evaluation) -> dict[str, int]:
-    """The row of every query that counts."""
+    """Return the row of every query that counts."""
     values, lists = evaluation.result(COUNTED).values, evaluation.lists
     if values is None or lists is None:
         return {}
@@ -232,22 +255,22 @@ def _line(line: TrecLine, query: str, shown: str) -> str:
     return f"{line.label:<22}\t{query}\t{shown}\n"
 
 
-def _of_query(
-    line: TrecLine, found: TrecValues, query: str, rows: Mapping[Gains, Mapping[str, int]]
+def _query_value(
+    line: TrecLine, trec_values: TrecValues, query: str, rows: Mapping[Gains, Mapping[str, int]]
 ) -> str:
     if line.kind == "string":
-        return f"'{found.strings[line.length].get(query, '')}'"
-    evaluation, row = found.evaluations[line.gains], rows[line.gains][query]
+        return f"'{trec_values.strings[line.length].get(query, '')}'"
+    evaluation, row = trec_values.evaluations[line.gains], rows[line.gains][query]
     values = [evaluation.result(name).values for name in line.names]
-    return _number(line, [float(value[row]) for value in values if value is not None])
+    return _format_mean(line, [float(value[row]) for value in values if value is not None])
 
 
-def _of_all(line: TrecLine, found: TrecValues) -> str:
+def _summary_value(line: TrecLine, values: TrecValues) -> str:
     if line.kind == "tag":
-        return found.tag
-    return _number(line, [found.evaluations[line.gains][name] for name in line.names])
+        return values.tag
+    return _format_mean(line, [values.evaluations[line.gains][name] for name in line.names])
 
 
-def _number(line: TrecLine, values: Sequence[float]) -> str:
+def _format_mean(line: TrecLine, values: Sequence[float]) -> str:
     value = sum(values) / len(values)
     return f"{value:.0f}" if line.kind == "count" else f"{value:6.4f}"

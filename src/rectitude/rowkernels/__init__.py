@@ -1,1 +1,1 @@
-"""Dense rows of scores: ranks by counting, top lists, single targets."""
+"""Dense rows of scores: ranks by counting, top-k columns and single targets."""

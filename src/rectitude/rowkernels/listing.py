@@ -1,21 +1,22 @@
-"""The best columns of each row, compiled. Importing this imports numba."""
+"""Compiled: find the best columns of each row. Importing this module imports numba."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rectitude.kernels import part
+from rectitude.kernels import subkernel
 from rectitude.rowkernels.lanes import LANES, count_above, count_least, lowest_bit, not_below
 
 CHUNK = 4096
-STRIDE = 37  # in which order pivots are taken: not the order of the values, should they be sorted
+STRIDE = 37  # step between pivots: taking them in order would be slow if the values are sorted
 
 
 def best_kernel(scores, mask_start, mask_column, best):  # type: ignore[no-untyped-def]
-    """The columns of the best scores of each row, best first, equal scores by lower column.
+    """Find the columns of the k best scores of each row, best first; ties by lower column.
 
-    The row is dealt into more groups than columns are asked for. As many groups hold a score not
-    below the k-th highest of their peaks, so only scores that reach it are collected and sorted.
+    The columns are divided into more than k groups, and the highest score of each group is its
+    peak. At least k scores reach the k-th highest peak, so only scores that reach it are collected
+    and sorted.
     """
     rows, columns = scores.shape
     k = min(best.shape[1], columns)
@@ -25,111 +26,112 @@ def best_kernel(scores, mask_start, mask_column, best):  # type: ignore[no-untyp
     peaks = np.empty(min(groups, columns), scores.dtype)
     value = np.empty(4 * k + LANES, scores.dtype)
     column = np.empty(4 * k + LANES, np.int64)
-    shut = np.zeros(columns // LANES + 1, np.uint64)
-    found = np.empty((2, CHUNK // LANES + 1), np.uint64)
+    masked_bits = np.zeros(columns // LANES + 1, np.uint64)
+    blocks = np.empty((2, CHUNK // LANES + 1), np.uint64)
     best[:] = -1
     for row in range(rows):
         line = scores[row]
         hidden = mask_column[mask_start[row] : mask_start[row + 1]]
-        limit = _reached(line, hidden, peaks, k)
+        limit = _find_limit(line, hidden, peaks, k)
         for item in hidden:
-            shut[item // LANES] |= np.uint64(1) << np.uint64(item % LANES)
-        held = _collect(line, limit, shut, k, value, column, found)
+            masked_bits[item // LANES] |= np.uint64(1) << np.uint64(item % LANES)
+        size = _collect(line, limit, masked_bits, k, value, column, blocks)
         for item in hidden:
-            shut[item // LANES] = 0
-        for place in range(held):
-            rank = count_least(value[:place], value[place])
-            rank += count_above(value[place + 1 : held], value[place])
+            masked_bits[item // LANES] = 0
+        for number in range(size):
+            rank = count_least(value[:number], value[number])
+            rank += count_above(value[number + 1 : size], value[number])
             if rank < k:
-                best[row, rank] = column[place]
+                best[row, rank] = column[number]
 
 
-@part
-def _reached(line, hidden, peaks, k):  # type: ignore[no-untyped-def]
-    """A limit that at least k scores reach, and not many more.
+@subkernel
+def _find_limit(line, hidden, peaks, k):  # type: ignore[no-untyped-def]
+    """Find a limit that at least k scores reach, and not many more.
 
-    A group of which a hidden column holds the peak does not count.
+    A group whose peak is a masked column does not count.
     """
     groups = len(peaks)
     whole = len(line) // groups * groups
     peaks[:] = line[:groups]
     for low in range(groups, whole, groups):
-        dealt = line[low : low + groups]
+        scores = line[low : low + groups]
         for group in range(groups):
-            peaks[group] = max(peaks[group], dealt[group])
+            peaks[group] = max(peaks[group], scores[group])
     for item in hidden:
         if item < whole and line[item] == peaks[item % groups]:
             peaks[item % groups] = -np.inf
-    return _highest(peaks, k, k // 8)
+    return _select_highest(peaks, k, k // 8)
 
 
-@part
-def _highest(values, k, slack):  # type: ignore[no-untyped-def]
-    """The k-th highest value, or one with k to k + slack values above it; -inf of fewer values."""
+@subkernel
+def _select_highest(values, k, slack):  # type: ignore[no-untyped-def]
+    """Return the k-th highest value, or one with k to k + slack values above it; -inf if there are
+    fewer than k values."""
     low, high = values.dtype.type(-np.inf), values.dtype.type(np.nan)
     for offset in range(min(STRIDE, len(values))):
-        for place in range(offset, len(values), STRIDE):
-            value = values[place]
+        for position in range(offset, len(values), STRIDE):
+            value = values[position]
             if low <= value and not value >= high:
-                more = count_above(values, value)
-                if k <= more <= k + slack:
+                higher = count_above(values, value)
+                if k <= higher <= k + slack:
                     return value
-                if more < k:
+                if higher < k:
                     high = value
                 else:
                     low = value
     return high if count_least(values, high) >= k else values.dtype.type(-np.inf)
 
 
-@part
-def _collect(line, limit, shut, k, value, column, found):  # type: ignore[no-untyped-def]
-    """Every score not below a limit, which rises when too many are held; how many."""
-    held = 0
+@subkernel
+def _collect(line, limit, masked_bits, k, value, column, blocks):  # type: ignore[no-untyped-def]
+    """Collect every score not below a limit, which rises if there are too many; return how many."""
+    size = 0
     whole = len(line) // LANES * LANES
     for first in range(0, whole, CHUNK):
-        last = _search(line, first, min(first + CHUNK, whole), limit, shut, found)
-        turn = 0
-        bits = found[1, 0]
-        while turn < last:
-            column[held] = np.int64(found[0, turn]) + lowest_bit(bits)
-            value[held] = line[column[held]]
-            held += value[held] >= limit
-            rest = bits & (bits - np.uint64(1))
-            turn += rest == 0
-            following = found[1, turn]
-            bits = following if rest == 0 else rest
-            if held == 4 * k:
-                held, limit = _thin(value, column, held, k)
-    for place in range(whole, len(line)):
-        column[held] = place
-        value[held] = line[place]
-        masked = (shut[place // LANES] >> np.uint64(place % LANES)) & np.uint64(1)
-        held += masked == 0 and line[place] >= limit
-    return held
+        last = _search_blocks(line, first, min(first + CHUNK, whole), limit, masked_bits, blocks)
+        block_number = 0
+        bits = blocks[1, 0]
+        while block_number < last:
+            column[size] = np.int64(blocks[0, block_number]) + lowest_bit(bits)
+            value[size] = line[column[size]]
+            size += value[size] >= limit
+            remaining = bits & (bits - np.uint64(1))
+            block_number += remaining == 0
+            following = blocks[1, block_number]
+            bits = following if remaining == 0 else remaining
+            if size == 4 * k:
+                size, limit = _keep_best(value, column, size, k)
+    for position in range(whole, len(line)):
+        column[size] = position
+        value[size] = line[position]
+        masked = (masked_bits[position // LANES] >> np.uint64(position % LANES)) & np.uint64(1)
+        size += masked == 0 and line[position] >= limit
+    return size
 
 
-@part
-def _search(line, first, last, limit, shut, found):  # type: ignore[no-untyped-def]
-    """Note the blocks that hold something open not below the limit, and where; how many."""
+@subkernel
+def _search_blocks(line, first, last, limit, masked_bits, blocks):  # type: ignore[no-untyped-def]
+    """Find the blocks with unmasked scores not below the limit, and their bits; return how many."""
     size = 0
     for block in range(first, last, LANES):
-        bits = not_below(line, block, limit) & ~shut[block // LANES]
-        found[0, size] = block
-        found[1, size] = bits
+        bits = not_below(line, block, limit) & ~masked_bits[block // LANES]
+        blocks[0, size] = block
+        blocks[1, size] = bits
         size += bits != 0
     return size
 
 
-@part
-def _thin(value, column, held, k):  # type: ignore[no-untyped-def]
-    """Keep the k best, and the limit that any other must reach: later columns must be higher."""
-    limit = _highest(value[:held], k, -1)
-    spare = k - count_above(value[:held], limit)
-    left = 0
-    for place in range(held):
-        equal = value[place] == limit
-        value[left] = value[place]
-        column[left] = column[place]
-        left += value[place] > limit or (equal and spare > 0)
-        spare -= equal
-    return left, np.nextafter(limit, value.dtype.type(np.inf))
+@subkernel
+def _keep_best(value, column, size, k):  # type: ignore[no-untyped-def]
+    """Keep the k best; return their number and a new limit, which later columns must exceed."""
+    limit = _select_highest(value[:size], k, -1)
+    equal_left = k - count_above(value[:size], limit)
+    new_size = 0
+    for position in range(size):
+        equal = value[position] == limit
+        value[new_size] = value[position]
+        column[new_size] = column[position]
+        new_size += value[position] > limit or (equal and equal_left > 0)
+        equal_left -= equal
+    return new_size, np.nextafter(limit, value.dtype.type(np.inf))

@@ -1,4 +1,4 @@
-"""What is answered about dense rows of scores: NumPy arrays, one entry per item or row."""
+"""The results for dense rows of scores: NumPy arrays with one entry per item or row."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rectitude.arrays import Floats, Integers
 
 Scores = NDArray[np.floating[Any]]
 Columns = NDArray[np.signedinteger[Any]]
-MASKED = -2  # in place of a count: the item is masked
+MASKED = -2  # instead of a count: the item is masked
 
 
 class Standings(NamedTuple):
-    """Where each wanted item stands in its row.
+    """The standing of each wanted item in its row.
 
-    `above` counts the unmasked columns that score higher, `tied` those with the same score and the
-    item itself, `before` those of them with a lower column. They are -1, 0 and 0 where the item has
-    no column, has `depth` columns above it, or stands in a row that holds a NaN; `MASKED`, 0 and 0
-    where it is masked.
+    `above` counts the unmasked columns with a higher score, `tied` those with the same score
+    (including the item itself), and `before` the tied columns to the left of the item. They are -1,
+    0 and 0 if the item has no column, has at least `depth` columns above it, or is in a row that
+    contains NaN. They are `MASKED`, 0 and 0 if the item is masked.
     """
 
     above: Integers
@@ -29,11 +29,11 @@ class Standings(NamedTuple):
 
 
 class Singles(NamedTuple):
-    """Where the one target of each row stands, and what stands first.
+    """The standing of the single target of each row, and the best columns.
 
-    `best` is the lowest of the `best_tied` columns that hold the highest score, `second` the lowest
-    of them that is not the target, -1 if there is none. `loss` is the logarithm of the sum of all
-    exponentials less the target's score. A row that holds a NaN has -1, 0 and a loss of NaN.
+    `best` is the first of the `best_tied` columns with the highest score, and `second` the first of
+    them that is not the target, or -1. `loss` is the log-sum-exp of the row minus the target's
+    score. A row that contains NaN has -1, 0 and a loss of NaN.
     """
 
     above: Integers
@@ -46,15 +46,15 @@ class Singles(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Probabilities of each row; NaN where its highest logit is infinite."""
+    """Probabilities of each row; NaN if its highest logit is infinite."""
 
     target: Floats
-    """(rows,) of the target, 0 where it is no class"""
+    """(rows,) the probability of the target, 0 if it is not a class"""
     top: Floats
-    """(rows,) the highest one"""
+    """(rows,) the highest probability"""
     squares: Floats
-    """(rows,) the sum of the squares of all"""
+    """(rows,) the sum of squares of all probabilities"""
 
     def of(self, rows: Integers | slice) -> Chances:
-        """The probabilities of some rows."""
+        """Return the probabilities of some rows."""
         return Chances(*(values[rows] for values in self))

@@ -1,7 +1,6 @@
-"""Splits on disk: a folder with the parts, the ledger and the fingerprint, whole or not at all.
+"""Splits on disk: a folder with the parts, the ledger and the fingerprint, written atomically.
 
-Folders are written as this library keeps them or as another framework looks for them, and either
-kind is opened again.
+A folder has our own layout or that of another framework; both can be opened again.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from rectitude.data.formats.folders import (
     NUMBERED,
     Framework,
     PartFiles,
-    files_left,
     part_files,
+    unused_files,
 )
 from rectitude.data.formats.registry import FORMATS
 from rectitude.data.log import ROW, Log, open_log
@@ -30,7 +29,8 @@ from rectitude.data.table import Interactions
 from rectitude.errors import UnreadableFile, UnwritableFile, unknown_name
 from rectitude.splits.folds import of_parts
 from rectitude.splits.split import Split
-from rectitude.storage import read_stored, write_all
+from rectitude.splits.unknown import count_unknown
+from rectitude.storage import explain_unwritable, read_stored, require_format, write_all
 
 Notes = tuple[str, ...]
 FORMAT, VERSION = "rectitude.split", 1
@@ -39,43 +39,40 @@ FileFormat = Literal["parquet", "csv", Framework]
 
 
 def write(splits: Split | list[Split], folder: str | Path, form: FileFormat = "parquet") -> Notes:
-    """Write a split into a new or empty folder, a series into one folder for each of its splits.
+    """Write a split into a new or empty folder; of a series, each split into its own subfolder.
 
-    `form` is the format of the parts, or a framework whose folders are to be written. Returns what
-    had to be made for that, such as grades, and what could not be kept.
+    `form` is the file format of the parts, or a framework whose layout to use. Returns notes about
+    values that had to be invented for it, such as grades, and about what was lost.
     """
     if form not in get_args(FileFormat):
         raise unknown_name("file format", form, get_args(FileFormat))
     target = Path(folder)
     _require_free(target)
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     notes: dict[str, None] = {}
     try:
-        beside.mkdir()
-        for number, split in enumerate(splits if isinstance(splits, list) else [splits]):
-            fold = split.name if isinstance(splits, list) else ""
-            fold = str(number) if form in NUMBERED else fold
-            (beside / fold).mkdir(exist_ok=True)
-            notes |= dict.fromkeys(_write_one(split, beside / fold, form, fold or target.name))
-        beside.replace(target)
-    except OSError as error:
-        raise UnwritableFile(
-            f"{target} cannot be written: {error.strerror or error}.",
-            "a folder that may be written to.",
-        ) from error
+        with explain_unwritable(target, temporary):
+            temporary.mkdir()
+            for number, split in enumerate(splits if isinstance(splits, list) else [splits]):
+                fold = split.name if isinstance(splits, list) else ""
+                fold = str(number) if form in NUMBERED else fold
+                folder = temporary / fold
+                folder.mkdir(exist_ok=True)
+                notes |= dict.fromkeys(_write_one(split, folder, form, fold or target.name))
+            temporary.replace(target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return tuple(notes)
 
 
 def _require_free(target: Path) -> None:
-    """Nothing that stands there already is written over."""
+    """Raise an error rather than overwrite anything."""
     full = target.is_dir() and any(target.iterdir())
     if full or (target.exists() and not target.is_dir()):
-        what = "is a folder with files in it" if full else "is a file"
-        raise UnwritableFile(f"{target} {what}.", "a folder that is new or empty.")
+        what = "is a folder that contains files" if full else "is a file"
+        raise UnwritableFile(f"{target} {what}.", "a new or empty folder.")
     if not target.parent.is_dir():
-        raise UnwritableFile(f"{target.parent} does not exist.", "a folder inside one that does.")
+        raise UnwritableFile(f"{target.parent} does not exist.", "a folder inside an existing one.")
 
 
 def _write_one(split: Split, folder: Path, form: FileFormat, name: str) -> Notes:
@@ -85,7 +82,7 @@ def _write_one(split: Split, folder: Path, form: FileFormat, name: str) -> Notes
         files, notes = {part: f"{part}.{form}" for part, _ in split.parts()}, Notes()
         for part, log in split.parts():
             _write_part(log, folder / files[part], form)
-    text = json.dumps(described(split, files), indent=1)
+    text = json.dumps(describe_split(split, files), indent=1)
     (folder / JSON).write_text(f"{text}\n", encoding="utf-8")
     return notes
 
@@ -97,8 +94,8 @@ def _write_part(part: Log, path: Path, form: FileFormat) -> None:
         part.frame.write_parquet(path)
 
 
-def described(split: Split, files: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What a split is, for JSON: its parts, its fingerprint, its ledger."""
+def describe_split(split: Split, files: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Describe a split for JSON: its parts, fingerprint and ledger."""
     parts: dict[str, dict[str, Any]] = {}
     for name, part in split.parts():
         rows, users, items = part.size
@@ -118,9 +115,9 @@ def described(split: Split, files: Mapping[str, str] | None = None) -> dict[str,
 
 
 def write_as(framework: str, split: Split, folder: Path, name: str) -> tuple[dict[str, str], Notes]:
-    """Write the parts; their files, what had to be made for them, and what could not be kept.
+    """Write the parts in the layout of a framework; return their files, and notes.
 
-    Where there is a validation, what is learnt from is without it, as frameworks take it.
+    With a validation, train excludes it, as frameworks expect.
     """
     files = _files(framework, split, name)
     sizes = _size(split, "user"), _size(split, "item")
@@ -129,7 +126,7 @@ def write_as(framework: str, split: Split, folder: Path, name: str) -> tuple[dic
         if part in files:
             path = folder / files[part]
             path.parent.mkdir(exist_ok=True)
-            notes |= dict.fromkeys(_written(framework, log, path, sizes))
+            notes |= dict.fromkeys(_write_parts(framework, log, path, sizes))
     return files, tuple(notes)
 
 
@@ -140,24 +137,24 @@ def _files(framework: str, split: Split, name: str) -> dict[str, str]:
     if tuned:
         names["validation_train"] = names.pop("train")
     parts = [part for part, _ in split.parts() if not (tuned and part == "train")]
-    homeless = [part for part in parts if part not in names]
-    if homeless:
+    unsupported = [part for part in parts if part not in names]
+    if unsupported:
         raise UnwritableFile(
-            f"the split has the part {homeless[0]}, and files of {framework} have no place for it.",
-            f"no parts but {', '.join(NAMES[framework])}.",
-            "write parquet or csv.",
+            f"the split has the part {unsupported[0]}, which {framework} has no file for.",
+            f"only the parts {', '.join(NAMES[framework])}.",
+            "write parquet or csv instead.",
         )
     return {part: names[part] for part in parts}
 
 
 def _size(split: Split, column: str) -> int:
-    """One more than the highest number among the ids of all parts; 0 if they are no numbers."""
+    """Return one more than the highest integer id of all parts; 0 if ids are not integers."""
     columns = [log.frame[column] for _, log in split.parts()]
     ends: list[Any] = [ids.max() for ids in columns if ids.dtype.is_integer()]
     return max(ends, default=-1) + 1
 
 
-def _written(framework: str, log: Log, path: Path, sizes: tuple[int, int]) -> Notes:
+def _write_parts(framework: str, log: Log, path: Path, sizes: tuple[int, int]) -> Notes:
     content = FileContent("truth", log.frame.drop(ROW).rename({"user": "list"}), sizes=sizes)
     fitted = fit(content, FORMATS[framework])
     write_all(files_of(fitted.content, FORMATS[framework], path))
@@ -165,28 +162,38 @@ def _written(framework: str, log: Log, path: Path, sizes: tuple[int, int]) -> No
 
 
 def open_parts(folder: str | Path, form: str = "") -> Split | list[Split]:
-    """The split in a folder, or the series of splits, one for each fold.
+    """Open the split in a folder, or the series of splits, one per fold.
 
-    Files are told by their names: train.csv and test.csv, RecBole's name.part1.inter, Elliot's and
-    WarpRec's folders with numbers, LensKit's train and test.parquet, what RecPack saved. `form`
-    names the format of all files, in place of what their content suggests.
+    File names decide what is what: train.csv and test.csv, RecBole's name.part1.inter, the numbered
+    folders of Elliot and WarpRec, LensKit's train.parquet and test.parquet, files saved by RecPack.
+    `form` sets the format of all files, which is otherwise detected from their content.
     """
     path = Path(folder).expanduser()
     if not path.is_dir():
-        raise UnreadableFile(f"{path} is no folder.", "a folder that holds the parts of a split.")
-    found = part_files(path)
-    splits, left = [_opened(one, form) for one in found], files_left(path, found)
-    for split in splits if left else ():
-        split.ledger.note("files left out", ", ".join(left))
+        raise UnreadableFile(f"{path} is not a folder.", "a folder with the parts of a split.")
+    folds = part_files(path)
+    splits, ignored = [_open_split(fold, form) for fold in folds], unused_files(path, folds)
+    for split in splits if ignored else ():
+        split.ledger.note("files left out", ", ".join(ignored))
     return splits[0] if len(splits) == 1 else splits
 
 
-def _opened(found: PartFiles, form: str) -> Split:
-    split = of_parts({part: _log(path, form) for part, path in found.files.items()})
-    split = replace(split, name=found.name)
-    _require_same(split, found)
-    files = ", ".join(f"{part} = {path.name}" for part, path in found.files.items())
+def require_unchanged(fold: PartFiles) -> None:
+    """Raise an error if Parquet parts have changed since they were written."""
+    if _find_record(fold) is not None:
+        _require_same(_read_parts(fold, ""), fold)
+
+
+def _read_parts(fold: PartFiles, form: str) -> Split:
+    return of_parts({part: _log(path, form) for part, path in fold.files.items()})
+
+
+def _open_split(fold: PartFiles, form: str) -> Split:
+    split = replace(_read_parts(fold, form), name=fold.name)
+    _require_same(split, fold)
+    files = ", ".join(f"{part} = {path.name}" for part, path in fold.files.items())
     split.ledger.note("parts", files)
+    count_unknown(split)
     return split
 
 
@@ -194,17 +201,25 @@ def _log(path: Path, form: str) -> Log:
     return open_log(Interactions(path, format=form) if form else path)
 
 
-def _require_same(split: Split, found: PartFiles) -> None:
-    """An error if parts have changed since they were written, where nothing is lost in writing."""
-    beside = found.files["truth"].with_name(JSON)
-    typed = all(path.suffix == ".parquet" for path in found.files.values())
-    if not typed or not beside.is_file():
+def _find_record(fold: PartFiles) -> Path | None:
+    """Return the file with the fingerprint of Parquet parts; None if there is none. Other formats
+    store ids as text, which changes the fingerprint."""
+    record = fold.files["truth"].with_name(JSON)
+    typed = all(path.suffix == ".parquet" for path in fold.files.values())
+    return record if typed and record.is_file() else None
+
+
+def _require_same(split: Split, fold: PartFiles) -> None:
+    """Raise an error if a split does not have the fingerprint that was written with its parts."""
+    record = _find_record(fold)
+    if record is None:
         return
-    told = read_stored(beside, "split", f"a file of the format {FORMAT!r}.").get("fingerprint")
-    if told not in (None, split.fingerprint):
+    stored = read_stored(record, "split", f"a file of the format {FORMAT!r}.")
+    recorded = require_format(stored, str(record), "split", VERSION)["fingerprint"]
+    if recorded != split.fingerprint:
         raise UnreadableFile(
-            f"{beside.parent} holds parts with the fingerprint {split.fingerprint}, and {JSON} says"
-            f" {told}.",
-            "the parts as they were written.",
-            f"split again, or remove {JSON} if the change was meant.",
+            f"the parts in {record.parent} have the fingerprint {split.fingerprint}, but {JSON}"
+            f" says {recorded}.",
+            "unchanged parts.",
+            f"split again, or remove {JSON} if the change is intended.",
         )

@@ -1,5 +1,5 @@
-"""Cross-validation over rows, and parts that somebody else made: their ids in common types, and
-what parts share, counted."""
+"""Cross-validation over rows, and splits from given tables: their ids are cast to common types, and
+pairs that occur in several parts are counted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import polars as pl
 from rectitude.data.ids import kind_of
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log, open_log
-from rectitude.errors import BadIds, BadName
-from rectitude.options import require_whole
-from rectitude.prepare.draws import at_random, cut_at_random
-from rectitude.prepare.order import Order, Ties, by_time
-from rectitude.splits.split import Split, accounted, parted, require_rows, splitter
+from rectitude.errors import BadArgument, BadIds
+from rectitude.options import MOST_PARTS, require_whole
+from rectitude.preparing.draws import at_random, cut_at_random
+from rectitude.preparing.order import Order, Ties, by_time
+from rectitude.splits.split import Split, account_rows, part_log, require_rows, splitter
 
 
 @splitter
@@ -32,16 +32,16 @@ def k_fold(
     ties: Ties = "content",
     seed: int = 0,
 ) -> list[Split]:
-    """Every row is to be found in one of the folds.
+    """Cross-validation: every row is in the truth of one fold.
 
-    Rows are dealt out evenly, over the whole log or within each user, in a random order or
-    ("round_robin") as they stand. With a `size`, no more than so many are in each. `remainder`
-    "drawn" gives each row that is left over to any fold, as Cornac does.
+    Rows are distributed evenly, over the whole log or within each user, in random order or
+    ("round_robin") in their own order. `size` limits the rows of each fold. `remainder` "drawn"
+    assigns each leftover row to a random fold, as Cornac does.
     """
-    require_whole(folds, "folds", 2)
+    require_whole(folds, "folds", 2, MOST_PARTS)
     if log.frame.height < folds:
-        raise BadName(
-            f"there are {log.frame.height} rows for {folds} folds.", "a row for each fold."
+        raise BadArgument(
+            f"there are {log.frame.height} rows for {folds} folds.", "at least one row per fold."
         )
     random = draw == "random"
     if random and level == "all":
@@ -52,18 +52,18 @@ def k_fold(
         fold = standing.before % folds
         if size is not None:
             fold = np.where(standing.before // folds < size, fold, folds)
-    return [parted(log, fold == nth, name=f"fold-{nth + 1}") for nth in range(folds)]
+    return [part_log(log, fold == nth, name=f"fold-{nth + 1}") for nth in range(folds)]
 
 
 def _ends(rows: int, folds: int, size: int | None, remainder: str, seed: int) -> list[int]:
-    """Where the folds of an order of all rows end."""
+    """Return the positions at which the folds end, in an order of all rows."""
     if size is not None and size * folds < rows:
         require_whole(size, "size")
         return [size * nth for nth in range(1, folds + 1)]
     if remainder == "even" or size is not None:
         return [rows * nth // folds for nth in range(1, folds)]
     generator = np.random.RandomState(seed)
-    generator.shuffle(np.repeat(np.arange(folds), rows // folds))  # drawn before the others
+    generator.shuffle(np.repeat(np.arange(folds), rows // folds))  # Cornac draws these first
     over = generator.choice(folds, size=rows % folds)
     ends: list[int] = np.cumsum(rows // folds + np.bincount(over, minlength=folds)).tolist()
     return ends
@@ -71,30 +71,34 @@ def _ends(rows: int, folds: int, size: int | None, remainder: str, seed: int) ->
 
 @splitter
 def fixed(log: Log, *, truth: object, fold_in: object = None, validation: object = None) -> Split:
-    """Parts that were given: the log is train, the others are tables."""
-    given = {"truth": truth, "fold_in": fold_in, "validation_truth": validation}
-    opened = {name: open_log(part) for name, part in given.items() if part is not None}
-    return of_parts({"train": log, **opened})
+    """Use given tables as parts: the log is train."""
+    if truth is None:
+        raise BadArgument(
+            "truth of split 'fixed' is None.", "a table of users and items: the test set."
+        )
+    tables = {"truth": truth, "fold_in": fold_in, "validation_truth": validation}
+    logs = {name: open_log(part) for name, part in tables.items() if part is not None}
+    return of_parts({"train": log, **logs})
 
 
 def of_parts(parts: Mapping[str, Log]) -> Split:
-    """The split of these parts, by the names that `Split.parts` gives them.
+    """Make a split of these parts, named as in `Split.parts`.
 
-    Without a `validation_train`, what a model is tuned on is train itself.
+    Without a `validation_train`, models are tuned on train itself.
     """
-    held = _in_common_types(parts)
-    train, inner = held["train"], None
-    if "validation_truth" in held:
-        learnt, shown = held.get("validation_train", train), held.get("validation_fold_in")
-        inner = Split(learnt, held["validation_truth"], shown)
-    split = Split(train, held["truth"], held.get("fold_in"), ledger=Ledger(), validation=inner)
+    logs = _in_common_types(parts)
+    train, inner = logs["train"], None
+    if "validation_truth" in logs:
+        inner_train = logs.get("validation_train", train)
+        inner = Split(inner_train, logs["validation_truth"], logs.get("validation_fold_in"))
+    split = Split(train, logs["truth"], logs.get("fold_in"), ledger=Ledger(), validation=inner)
     require_rows(train, split)
     _count_shared(split)
-    return accounted(split, train, np.ones(train.frame.height, bool))
+    return account_rows(split, train, np.ones(train.frame.height, bool))
 
 
 def _count_shared(split: Split) -> None:
-    """Pairs that are to be found, and stand in another part as well."""
+    """Count the pairs of the truth that also occur in another part."""
     ledger, inner = split.ledger, split.validation
     _count(ledger, "pairs_in_train", split.truth, "truth", split.train, "train")
     if split.fold_in is not None:
@@ -108,34 +112,35 @@ def _count_shared(split: Split) -> None:
         _count(ledger, f"validation_pairs_in_{name}", *wanted, part, name.replace("_", "-"))
 
 
-def _count(ledger: Ledger, name: str, wanted: Log, word: str, other: Log, place: str) -> None:
-    pairs, known = (log.frame.select("user", "item") for log in (wanted, other))
-    again = pairs.join(known.unique(), ["user", "item"], "semi", maintain_order="left")
+def _count(
+    ledger: Ledger, name: str, truth: Log, truth_name: str, other: Log, other_name: str
+) -> None:
+    pairs, others = (log.frame.select("user", "item") for log in (truth, other))
+    again = pairs.join(others.unique(), ["user", "item"], "semi", maintain_order="left")
     example = f"user {again['user'][0]}, item {again['item'][0]}" if again.height else ""
-    about = f"rows of {word} have a pair that is in {place} too"
+    about = f"rows of {truth_name} repeat a user-item pair of {other_name}"
     ledger.count(name, again.height, about, pairs.height, example, "warning")
 
 
 def _in_common_types(parts: Mapping[str, Log]) -> dict[str, Log]:
-    """The parts with users of one type, and items of one: that of train wherever it holds all."""
-    held = dict(parts)
-    if held["train"].frame.is_empty():
-        return held  # and of no type
+    """Cast the ids of all parts to common types: those of train if they can hold all ids."""
+    logs = dict(parts)
+    if logs["train"].frame.is_empty():
+        return logs  # its ids have no type
     for side in ("user", "item"):
-        held = _as_written(held, side)
-        for name, part in held.items():
-            _require_same_kind(held["train"], part, name, side)
-        dtype = _common([part.frame[side] for part in held.values()], held["train"].frame[side])
-        for name, part in held.items():
+        logs = _as_written(logs, side)
+        for name, part in logs.items():
+            _require_same_kind(logs["train"], part, name, side)
+        dtype = _common([part.frame[side] for part in logs.values()], logs["train"].frame[side])
+        for name, part in logs.items():
             if part.frame[side].dtype != dtype:
                 cast = part.frame[side].cast(dtype)
-                held[name] = part.with_frame(part.frame.with_columns(cast))
-    return held
+                logs[name] = part.with_frame(part.frame.with_columns(cast))
+    return logs
 
 
 def _as_written(parts: Mapping[str, Log], side: str) -> dict[str, Log]:
-    """Parts whose ids are text wherever one's are: integers of files without types are the text
-    that they were written as."""
+    """If one part has text ids, turn integer ids of untyped files back into text."""
     kinds = {kind_of(part.frame[side]) for part in parts.values() if part.frame.height}
     if "text" not in kinds:
         return dict(parts)
@@ -148,8 +153,8 @@ def _as_written(parts: Mapping[str, Log], side: str) -> dict[str, Log]:
 
 
 def _common(columns: list[pl.Series], own: pl.Series) -> pl.DataType:
-    """The type of train, or the narrowest that keeps all ids; categories are the text they stand
-    for, wherever types differ."""
+    """Return the type of train, or the narrowest type that holds all ids; if types differ,
+    categories become text."""
     columns = [ids for ids in columns if len(ids) and ids.dtype != own.dtype]
     if not columns:
         return own.dtype
@@ -157,18 +162,18 @@ def _common(columns: list[pl.Series], own: pl.Series) -> pl.DataType:
         return pl.String()
     wider = (pl.Int64(), pl.UInt64(), pl.Int128()) if kind_of(own) == "integer" else (pl.Float64(),)
     return next(
-        (kind for kind in (own.dtype, *wider[:-1]) if all(_kept(i, kind) for i in [own, *columns])),
+        (kind for kind in (own.dtype, *wider[:-1]) if all(_fits(i, kind) for i in [own, *columns])),
         wider[-1],
     )
 
 
-def _kept(ids: pl.Series, dtype: pl.DataType) -> bool:
-    """Whether a type holds all of these ids as they are."""
+def _fits(ids: pl.Series, dtype: pl.DataType) -> bool:
+    """Whether a type can hold all of these ids unchanged."""
     return ids.dtype == dtype or ids.cast(dtype, strict=False).cast(ids.dtype).equals(ids)
 
 
 def _require_same_kind(log: Log, part: Log, name: str, side: str) -> None:
-    """Ids of a part that can be those of the log: texts are never numbers."""
+    """Raise an error if one part has text ids and another has numbers."""
     mine, theirs = log.frame[side], part.frame[side]
     if len(theirs) and kind_of(mine) != kind_of(theirs):
         raise BadIds(

@@ -1,4 +1,4 @@
-"""Splits that hold out some rows of every user, of every item, or of the whole log."""
+"""Splits that hold out some rows of each user, of each item, or of the whole log."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Integers
-from rectitude.data.ids import looked_up
+from rectitude.data.ids import look_up
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
-from rectitude.data.times import span as length
-from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.options import require_ratio, require_whole
-from rectitude.prepare.draws import at_random, cut_at_random
-from rectitude.prepare.order import Level, Order, RowStanding, Ties, by_time, ends_of
+from rectitude.data.times import parse_span as length
+from rectitude.errors import BadArgument, NothingToEvaluate
+from rectitude.options import MOST_PARTS, MOST_ROWS, require_ratio, require_whole
+from rectitude.preparing.draws import at_random, cut_at_random
+from rectitude.preparing.order import Level, Order, RowStanding, Ties, by_time, ends_of
 from rectitude.splits.shares import (
     Arithmetic,
     Part,
@@ -24,7 +24,7 @@ from rectitude.splits.shares import (
     by_size,
     refuse_unused,
 )
-from rectitude.splits.split import Split, parted, splitter
+from rectitude.splits.split import Split, part_log, splitter
 
 Short = Literal["some", "all", "none", "error"]
 NoShare = Literal["none", "all"]
@@ -49,44 +49,53 @@ def random_ratio(
 ) -> Split | list[Split]:
     """Hold out a random share of all rows, or of each user's or item's rows.
 
-    `repeats` above 1 gives a series: each with a seed of its own, or with `overlap` "none" parts of
-    one order that share no row. `size` is a number of rows in place of a ratio.
+    `repeats` above 1 returns a series, each split with another seed; with `overlap` "none", the
+    truths are disjoint parts of one random order. `size` replaces the ratio by a number of rows.
     """
     portion = Portion(ratio, size, rounding, of, arithmetic, minimum, keep)
-    require_whole(repeats, "repeats")
+    require_whole(repeats, "repeats", most=MOST_PARTS)
     if repeats == 1:
-        order = _drawn(log, level, seed, portion, validation)
+        order = _draw_order(log, level, seed, portion, validation)
         return _by_share(log, order, portion, validation)
-    if overlap == "allowed":
-        orders = [_drawn(log, level, seed + nth, portion, validation) for nth in range(repeats)]
-        return [
-            _by_share(log, order, portion, validation, name=f"repeat-{nth}")
-            for nth, order in enumerate(orders, 1)
-        ]
-    because = (
-        "repeats without overlap share one order; split train again with validation={'how': ...}"
-    )
-    refuse_unused(because, validation=validation)
-    order = at_random(log, level, seed)
-    held = by_size(order.size, portion.held)
-    _require_room(order, held, repeats)
-    lows = [held * nth for nth in range(repeats)]
+    if overlap == "none":
+        refuse_unused(_NO_VALIDATION, validation=validation)
+        return _without_overlap(log, at_random(log, level, seed), portion, repeats)
+    seeds = range(seed, seed + repeats)
+    orders = [_draw_order(log, level, each, portion, validation) for each in seeds]
     return [
-        parted(log, (order.after >= low) & (order.after < low + held), name=f"repeat-{nth}")
-        for nth, low in enumerate(lows, 1)
+        _by_share(log, order, portion, validation, name=f"repeat-{nth}")
+        for nth, order in enumerate(orders, 1)
     ]
 
 
-def _drawn(log: Log, level: Level, seed: int, portion: Portion, validation: float) -> RowStanding:
-    """Where rows stand in a random order; of the whole log, only where the shares end matters."""
+_NO_VALIDATION = (
+    "repeats without overlap share one order; split train again with validation={'how': ...}"
+)
+
+
+def _without_overlap(log: Log, order: RowStanding, portion: Portion, repeats: int) -> list[Split]:
+    """Cut one random order into disjoint truths."""
+    held = by_size(order.size, portion.count_held_out)
+    _require_room(order, held, repeats)
+    starts = [held * nth for nth in range(repeats)]
+    return [
+        part_log(log, (order.after >= start) & (order.after < start + held), name=f"repeat-{nth}")
+        for nth, start in enumerate(starts, 1)
+    ]
+
+
+def _draw_order(
+    log: Log, level: Level, seed: int, portion: Portion, validation: float
+) -> RowStanding:
+    """Put rows in a random order; for the whole log, only the ends of the shares matter."""
     if level != "all":
         return at_random(log, level, seed)
     every = np.array([log.frame.height])
-    held = also = portion.held(every)
+    held = both = portion.count_held_out(every)
     if validation:
         require_ratio(validation, "validation")
-        also = held + portion.validated(every, held, validation)
-    return cut_at_random(log, [int(held[0]), int(also[0])], seed)
+        both = held + portion.count_validation(every, held, validation)
+    return cut_at_random(log, [int(held[0]), int(both[0])], seed)
 
 
 @splitter
@@ -108,8 +117,8 @@ def last_ratio(
 ) -> Split:
     """Hold out the latest share of each user's rows.
 
-    Groups of fewer than `least` rows stay in train whole. `no_share` "all" holds out the whole of a
-    group whose share rounds to nothing, as LensKit does.
+    Groups with fewer than `least` rows stay in train. `no_share` "all" holds out all rows of a
+    group whose share rounds to 0, as LensKit does.
     """
     standing = by_time(log, level, ties, order)
     portion = Portion(ratio, None, rounding, of, arithmetic, minimum, keep)
@@ -127,8 +136,8 @@ def leave_random(
     repeats: int = 1,
     seed: int = 0,
 ) -> Split | list[Split]:
-    """Hold out n random rows of each user; `short` as in `leave_last`."""
-    require_whole(repeats, "repeats")
+    """Hold out n random rows of each user; see `leave_last` for `short`."""
+    require_whole(repeats, "repeats", most=MOST_PARTS)
     splits = []
     for nth in range(repeats):
         standing = at_random(log, level, seed + nth)
@@ -150,14 +159,14 @@ def leave_last(
     folds: int = 1,
     shown: int | None = None,
 ) -> Split | list[Split]:
-    """Hold out the n latest rows of each user, or with n None all but the `keep` earliest.
+    """Hold out the n latest rows of each user; with n None, all but the `keep` earliest.
 
-    A user is short who has fewer than n + keep rows: "some" holds out what leaves `keep` rows in
-    train, "all" up to n rows, "none" nothing, "error" refuses. With several `folds` the first holds
-    out the earliest n, and what comes later is in no part. `shown` gives each user's latest rows of
-    train as fold-in.
+    `short` says how to treat users with fewer than n + keep rows: "some" keeps `keep` rows in train
+    and holds out the rest, "all" holds out up to n rows, "none" holds out nothing, "error" refuses.
+    With several `folds`, the first fold holds out the earliest n rows, and later rows belong to no
+    part. `shown` puts that many of each user's latest training rows into fold-in.
     """
-    require_whole(folds, "folds")
+    require_whole(folds, "folds", most=MOST_PARTS)
     standing = by_time(log, level, ties, order)
     if n is None:
         n = max(int(standing.size.max(initial=0)) - keep, 1)
@@ -172,12 +181,12 @@ def leave_last(
 
 @splitter
 def last_span(log: Log, *, span: object, level: Literal["user", "item"] = "user") -> Split:
-    """Hold out the rows of each user that are less than a length of time before his latest."""
+    """Hold out each user's rows within a time span before their latest row."""
     log.require("timestamp", "last_span")
     distance = length(log, span, "span")
     last, groups = ends_of(log, level, "last")
-    ends = pl.Series(looked_up(last.to_physical().to_numpy(), groups)).cast(last.dtype)
-    return parted(log, ends - log.frame["timestamp"] < distance)
+    ends = pl.Series(look_up(last.to_physical().to_numpy(), groups)).cast(last.dtype)
+    return part_log(log, ends - log.frame["timestamp"] < distance)
 
 
 def _by_number(
@@ -191,15 +200,15 @@ def _by_number(
     shown: int | None = None,
     level: str = "user",
 ) -> Split:
-    require_whole(n, "n")
+    require_whole(n, "n", most=MOST_ROWS)
     require_whole(keep, "keep", 0)
     sizes = np.maximum(standing.size - skip, 0)
     longest = int(standing.size.max(initial=0))
     if short in ("some", "error") and n + keep + skip > longest:
         raise NothingToEvaluate(
-            f"n is {n}, and the longest profile of {log.source} has {longest:,} rows: none has {n}"
-            f" to hold out, {skip} to leave after them and {keep} to keep.",
-            "n smaller than some profile.",
+            f"n is {n}, but the longest profile of {log.source} has {longest:,} rows: nobody has"
+            f" {n} rows to hold out, {skip} later rows to skip and {keep} rows to keep.",
+            "n smaller than the longest profile.",
         )
     held = by_size(sizes, lambda sizes: _number(sizes, n, keep, short))
     after = standing.after - skip
@@ -207,11 +216,11 @@ def _by_number(
     ledger = Ledger()
     few = (standing.after == 0) & (sizes < n + keep)
     if short == "error" and few.any():
-        raise BadName(
+        raise BadArgument(
             f"{int(few.sum()):,} {level}s have fewer than {n + keep} rows (the smallest has"
             f" {int(sizes.min())}).",
             f"at least {n} to hold out and {keep} to keep.",
-            "filter short ones first, or say what happens to them with short=.",
+            "filter short profiles first, or choose what to do with them: short=.",
         )
     _account_short(ledger, log, few, n + keep, level)
     train = after >= held
@@ -219,18 +228,18 @@ def _by_number(
     if shown is not None:
         require_whole(shown, "shown")
         fold_in = train & (after < held + min(shown, longest)) & (held > 0)
-    return parted(log, truth, train=train, fold_in=fold_in, name=name, ledger=ledger)
+    return part_log(log, truth, train=train, fold_in=fold_in, name=name, ledger=ledger)
 
 
 def _number(sizes: Any, n: int, keep: int, short: Short) -> Any:
-    """How many rows of groups of these sizes are held out."""
+    """Count the rows to hold out from groups of these sizes."""
     few = sizes < n + keep
     some = {"some": sizes - keep, "all": np.minimum(sizes, n), "none": sizes * 0}
     return np.where(few, np.clip(some.get(short, sizes), 0, n), n)
 
 
 def _account_short(ledger: Ledger, log: Log, last: Flags, needed: int, level: str) -> None:
-    """Count the groups that have fewer rows than are asked for; `last` marks one row of each."""
+    """Count the groups with too few rows; `last` marks one row of each."""
     count = int(last.sum())
     example = str(log.frame[level][int(last.argmax())]) if count else ""
     about = f"{level}s have fewer than {needed} rows"
@@ -246,28 +255,28 @@ def _by_share(
     least: int = 0,
     no_share: NoShare = "none",
 ) -> Split:
-    none = bool(validation) and portion.ratio == 0  # all that is held out is for validation
+    none = bool(validation) and portion.ratio == 0  # everything held out goes to validation
 
-    def held_of(sizes: Integers) -> Integers:
-        held = sizes * 0 if none else np.where(sizes < least, 0, portion.held(sizes))
+    def count_held(sizes: Integers) -> Integers:
+        held = sizes * 0 if none else np.where(sizes < least, 0, portion.count_held_out(sizes))
         return np.where(held == 0, sizes, held) if no_share == "all" else held
 
-    def validated(sizes: Integers) -> Integers:
-        return portion.validated(sizes, held_of(sizes), validation)
+    def count_validation(sizes: Integers) -> Integers:
+        return portion.count_validation(sizes, count_held(sizes), validation)
 
-    held = by_size(standing.size, held_of)
+    held = by_size(standing.size, count_held)
     tuned = None
     if validation:
         require_ratio(validation, "validation")
-        also = by_size(standing.size, validated)
-        tuned = (standing.after >= held) & (standing.after < held + also)
-    return parted(log, standing.after < held, validation=tuned, name=name)
+        more = by_size(standing.size, count_validation)
+        tuned = (standing.after >= held) & (standing.after < held + more)
+    return part_log(log, standing.after < held, validation=tuned, name=name)
 
 
 def _require_room(order: RowStanding, held: Any, repeats: int) -> None:
     if (held * repeats > order.size).any():
-        raise BadName(
-            f"{repeats} parts that share no row need more rows than there are"
+        raise BadArgument(
+            f"{repeats} disjoint truths need more rows than there are"
             f" ({int(order.size.max(initial=0)):,}).",
-            "fewer or smaller parts, or overlap='allowed'.",
+            "fewer repeats, smaller truths, or overlap='allowed'.",
         )

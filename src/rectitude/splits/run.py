@@ -1,18 +1,17 @@
-"""`split`: a log into parts, by one of our ways of splitting or as another framework does."""
+"""`split`: divide interactions into training data and truth, in our ways or like a framework."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from rectitude.data.log import Log, open_log
-from rectitude.errors import BadName, NothingToEvaluate
-from rectitude.options import options_of, require_options
-from rectitude.prepare import prepare
+from rectitude.errors import BadArgument, NothingToEvaluate
+from rectitude.preparing import prepare
 from rectitude.splits import folds, holdout, timeline, users
 from rectitude.splits.protocols import SplitPlan, resolve
 from rectitude.splits.split import (
@@ -25,13 +24,58 @@ from rectitude.splits.split import (
     require_rows,
     single,
 )
-from rectitude.splits.unknown import unknown as with_policy
+from rectitude.splits.unknown import (
+    count_unknown,
+    count_unknown_in_validation,
+    require_policies,
+    treat_unknown,
+)
 
-__all__ = ["MODULES", "SPLITTERS", "planned", "split"]
+__all__ = ["MODULES", "SPLITTERS", "carry_out", "split"]
 MODULES = (holdout, timeline, users, folds)
-"""Where the ways of splitting are: importing a module registers its own."""
+"""The modules that define ways to split; importing them registers these."""
 
 
+Series = Literal["k_fold", "k_fold_users", "windows"]
+"""Ways to split that return a list of splits."""
+Single = Literal[
+    "cold_users", "fixed", "last_ratio", "last_span", "late_share_in_file_order", "late_users",
+    "leave_last", "leave_random", "new_users", "next_after", "random_ratio",
+    "strong_generalisation", "time_ratio",
+]  # fmt: skip
+"""Ways to split that return one split, unless `repeats` or `folds` asks for several."""
+
+
+@overload
+def split(
+    source: object,
+    how: Series,
+    *,
+    recipe: object = None,
+    validation: object = None,
+    unknown: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> list[Split]: ...
+@overload
+def split(source: object, how: str, *, repeats: int, **options: Any) -> Split | list[Split]: ...
+@overload
+def split(source: object, how: str, *, folds: int, **options: Any) -> Split | list[Split]: ...
+@overload
+def split(source: object, *, protocol: str, **options: Any) -> Split | list[Split]: ...
+@overload
+def split(
+    source: object,
+    how: Single = "leave_last",
+    *,
+    recipe: object = None,
+    validation: object = None,
+    unknown: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Split: ...
+@overload
+def split(source: object, how: str | None = None, **options: Any) -> Split | list[Split]: ...
 def split(
     source: object,
     how: str | None = None,
@@ -43,12 +87,14 @@ def split(
     seed: int = 0,
     **options: Any,
 ) -> Split | list[Split]:
-    """Split interactions into what is learnt from and what is to be found.
+    """Split interactions into training data and truth (the test set).
 
-    `how` names a way of splitting, whose parameters are `options`: split(log, "leave_last", n=1).
-    `protocol` names a framework instead, and then the options are its own words. `validation`
-    splits train again, as {"how": ...}, or is what the way of splitting takes: a share, a table.
-    `unknown` says what happens to unknown users and items. `recipe` prepares the log first.
+    `how` names a way to split, with its parameters as `options`: split(log, "leave_last", n=1).
+    `protocol` names a framework instead; the options are then that framework's own. `validation`
+    splits train again: {"how": ...}, or whatever the way to split accepts, such as a share or a
+    table. `unknown` says what to do with truth rows of users and items that are not in train:
+    {"users": "drop"}; without it they are kept, and the ledger counts them. `recipe` filters the
+    log first.
     """
     log = open_log(source)
     if recipe is not None:
@@ -57,101 +103,120 @@ def split(
         raise NothingToEvaluate(f"{log.source} has no rows.", "interactions to split.")
     if protocol is not None:
         if how is not None:
-            raise BadName("how and protocol were both given.", "one of them.")
-        if isinstance(validation, bool):  # a word of the framework's own
+            raise BadArgument("how= and protocol= were both given.", "one of them.")
+        if isinstance(validation, bool):  # an option of the framework itself
             validation, options = None, {**options, "validation": validation}
         plan = resolve(protocol, options)
     else:
         plan = SplitPlan(how or "leave_last", options)
-    return planned(log, _changed(plan, validation, unknown), seed)
+    return carry_out(log, _change_plan(plan, validation, unknown), seed)
 
 
-def _changed(plan: SplitPlan, validation: object, unknown: Mapping[str, Any] | None) -> SplitPlan:
-    """The plan with what was asked for beside it."""
+def _change_plan(
+    plan: SplitPlan, validation: object, unknown: Mapping[str, Any] | None
+) -> SplitPlan:
+    """Add the requested validation and policy to a plan."""
     if not isinstance(unknown, Mapping | None):
-        raise BadName(f"unknown is {unknown!r}.", "a policy for each side: {'users': 'drop'}.")
+        raise BadArgument(
+            f"unknown= is {unknown!r}.", "a policy for each side, such as {'users': 'drop'}."
+        )
     plan = replace(plan, unknown={**plan.unknown, **(unknown or {})})
+    require_policies(plan.unknown)
     if validation is None:
         return plan
     if isinstance(validation, Mapping) and "how" in validation:
         return replace(plan, validation=validation)
     if "validation" not in parameters(plan.how):
-        raise BadName(
-            f"validation is {validation!r}, and split {plan.how!r} has no validation of its own.",
-            "how its train is to be split again.",
-            f"say for example: validation={{'how': {plan.how!r}}}.",
+        raise BadArgument(
+            f"validation= is {validation!r}, and split {plan.how!r} has no such parameter.",
+            "how to split train again.",
+            f"for example: validation={{'how': {plan.how!r}}}.",
         )
     return replace(plan, options={**plan.options, "validation": validation})
 
 
-def planned(
+def carry_out(
     log: Log, plan: SplitPlan, seed: int = 0, empty: Literal["error", "kept"] = "error"
 ) -> Split | list[Split]:
-    """Split a log as a plan says; empty parts are an error unless they are to be `kept`.
+    """Split a log according to a plan. Empty parts are an error unless `empty` is "kept".
 
-    Of a series, splits without anything to learn from or to find are left out, which its ledgers
-    say; it is an error if none is left.
+    In a series, splits with an empty train or truth are left out, and the ledgers say so; it is
+    an error if none remains.
     """
-    chosen = seed if plan.seed is None else plan.seed
-    found = apply(plan.how, log, plan.options, chosen)
-    if isinstance(found, list) and plan.fold is not None:
-        found = _one(found, plan.fold)
-    if not isinstance(found, list):
-        made = _finished(found, plan, chosen)
-        return made if empty == "kept" else _whole(log, found, made)
-    series = [_finished(one, plan, chosen) for one in found]
+    chosen_seed = seed if plan.seed is None else plan.seed
+    raw = apply(plan.how, log, plan.options, chosen_seed)
+    if isinstance(raw, list) and plan.fold is not None:
+        raw = _choose_fold(raw, plan.fold)
+    if not isinstance(raw, list):
+        finished = _finish_split(raw, plan, chosen_seed)
+        return finished if empty == "kept" else _require_whole(log, raw, finished)
+    series = [_finish_split(split, plan, chosen_seed) for split in raw]
     if empty == "kept":
         return series
-    held = [one for one in series if holds_rows(one)]
+    whole = [split for split in series if holds_rows(split)]
     if not series:
-        raise NothingToEvaluate(f"no split of the series holds a row of {log.source}.", "some.")
-    if not held:
-        _whole(log, found[-1], series[-1])
-    about = "splits of the series hold nothing to learn from or to find and are left out"
-    for one in held:
-        one.ledger.count("empty_splits", len(series) - len(held), about, len(series), "", "notice")
-    return held
+        raise NothingToEvaluate(
+            f"no split of the series contains rows of {log.source}.",
+            "at least one split with rows.",
+        )
+    if not whole:
+        _require_whole(log, raw[-1], series[-1])
+    about = "splits of the series have an empty train or truth and are left out"
+    empty_splits = len(series) - len(whole)
+    for split in whole:
+        split.ledger.count("empty_splits", empty_splits, about, len(series), "", "notice")
+    return whole
 
 
-def _one(series: list[Split], number: int) -> Split:
-    """One of a series by its number, from 0."""
+def _choose_fold(series: list[Split], number: int) -> Split:
+    """Return one split of a series by its number, from 0."""
     if not 0 <= number < len(series):
-        raise BadName(
-            f"fold is {number}, and there are {len(series)} folds.",
+        raise BadArgument(
+            f"fold is {number}, but there are {len(series)} folds.",
             f"a whole number from 0 to {len(series) - 1}.",
         )
     return series[number]
 
 
-def _whole(log: Log, found: Split, made: Split) -> Split:
-    """A split with rows in every part, before and after unknown users and items were dealt with."""
-    require_rows(log, found)
-    require_rows(found.truth, made)
-    if made.validation is not None:
-        require_rows(made.train, made.validation)
-    return made
+def _require_whole(log: Log, raw: Split, finished: Split) -> Split:
+    """Return the finished split; raise an error if a part is empty, before or after the policy for
+    unknown users and items was applied."""
+    require_rows(log, raw)
+    if finished.truth.frame.is_empty():
+        raise NothingToEvaluate(
+            f"no truth row is left: all {raw.truth.frame.height:,} have unknown users or items, "
+            "which unknown= or the protocol drops.",
+            "at least one truth row whose user and item are in the training data.",
+            "keep unknown users and items, or split in another way.",
+        )
+    require_rows(raw.truth, finished)
+    if finished.validation is not None:
+        require_rows(finished.train, finished.validation)
+    return finished
 
 
-def _finished(made: Split, plan: SplitPlan, seed: int) -> Split:
-    """One split with its validation, its policy and how it was made."""
-    if plan.validation and not made.train.frame.is_empty():
-        made = replace(made, validation=single(plan.validation, made.train, seed))
-        account_parts(made)
+def _finish_split(split: Split, plan: SplitPlan, seed: int) -> Split:
+    """Add the validation, apply the policy for unknown users and items, and record the call."""
+    if plan.validation and not split.train.frame.is_empty():
+        split = replace(split, validation=single(plan.validation, split.train, seed))
+        account_parts(split)
     if plan.unknown:
-        require_options(plan.unknown, options_of(with_policy), "unknown")
-        made = with_policy(made, **plan.unknown)
-    words = dict(plan.options)
+        split = treat_unknown(split, **plan.unknown)
+    else:
+        count_unknown(split)
+    count_unknown_in_validation(split)
+    options = dict(plan.options)
     if "seed" in parameters(plan.how):
-        words["seed"] = seed
+        options["seed"] = seed
     if plan.validation:
-        words["validation"] = dict(plan.validation)
-    shown = ", ".join(f"{name}={_said(value)}" for name, value in words.items())
-    made.ledger.note("how", f"{plan.how}({shown})")
-    return made
+        options["validation"] = dict(plan.validation)
+    call = ", ".join(f"{name}={_format_parameter(value)}" for name, value in options.items())
+    split.ledger.note("how", f"{plan.how}({call})")
+    return split
 
 
-def _said(value: object) -> str:
-    """A parameter so that it can be given again; a table by its kind alone."""
+def _format_parameter(value: object) -> str:
+    """Format a parameter as it would be passed again; of a table, only the type."""
     if isinstance(value, date | timedelta | np.generic):
         return repr(str(value)) if isinstance(value, date | timedelta) else str(value)
     plain = isinstance(value, str | int | float | bool | dict | list | tuple)

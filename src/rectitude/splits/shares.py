@@ -1,4 +1,4 @@
-"""How many of a group's rows a ratio is: rounding, and the arithmetic behind it."""
+"""How many rows of a group a ratio stands for: rounding and arithmetic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rectitude.arrays import Integers
-from rectitude.errors import BadName
+from rectitude.errors import BadArgument
 from rectitude.options import require_ratio, require_whole
 
 Rounding = Literal["floor", "ceil", "round", "half_even", "above"]
@@ -32,43 +32,44 @@ class Portion:
 
     ratio: float
     size: int | None = None
-    """a number of rows in place of the ratio"""
+    """a number of rows, used instead of the ratio"""
     rounding: Rounding = "half_even"
     of: Part = "truth"
     arithmetic: Arithmetic = "decimal"
     minimum: int = 0
-    """at least so many are held out"""
+    """hold out at least this many rows, ..."""
     keep: int = 0
-    """where at least so many then stay in train"""
+    """... if at least this many rows then remain in train"""
 
-    def held(self, sizes: Integers) -> Integers:
-        """How many rows of groups of these sizes are held out."""
+    def count_held_out(self, sizes: Integers) -> Integers:
+        """Count the rows to hold out from groups of these sizes."""
         if self.size is not None:
             require_whole(self.size, "size")
             return np.minimum(sizes, self.size)
         require_ratio(self.ratio)
-        held = held_out(sizes, self.ratio, self.rounding, self.of, self.arithmetic)
-        return _limited(held, sizes, self.minimum, self.keep)
+        held = count_held_out(sizes, self.ratio, self.rounding, self.of, self.arithmetic)
+        return _limit(held, sizes, self.minimum, self.keep)
 
-    def validated(self, sizes: Integers, held: Integers, ratio: float) -> Integers:
-        """How many more rows of each group serve for validation: a share of all its rows."""
-        more = held_out(sizes, ratio, self.rounding, "truth", self.arithmetic)
-        return _limited(more, sizes - held, self.minimum, self.keep)
+    def count_validation(self, sizes: Integers, held: Integers, ratio: float) -> Integers:
+        """Count the rows that each group also gives to validation: a share of all its rows."""
+        more = count_held_out(sizes, ratio, self.rounding, "truth", self.arithmetic)
+        return _limit(more, sizes - held, self.minimum, self.keep)
 
 
-def held_out(
+def count_held_out(
     sizes: Integers,
     ratio: float,
     rounding: Rounding = "half_even",
     of: Part = "truth",
     arithmetic: Arithmetic = "decimal",
 ) -> Integers:
-    """How many rows of groups of these sizes are held out.
+    """Count the rows to hold out from groups of these sizes.
 
-    `of` is the part that the ratio is of and whose number is rounded; the other gets the rest.
-    "decimal" takes 0.3 for three tenths: of 90 rows they are 27, where "binary" finds 0.7 of 90 to
-    be 62.99 and its floor 62. "thousandths" holds out the rows whose place / size, rounded to three
-    decimals, is above 1 - ratio. Rounding "above" is the next whole number, also of a whole one.
+    `of` is the part whose size is ratio times the rows, rounded; the other part gets the rest.
+    "decimal" reads 0.3 as three tenths, so that 0.3 of 90 rows are 27; in "binary" arithmetic, 0.7
+    of 90 is 62.99, whose floor is 62. "thousandths" holds out the rows whose position / size,
+    rounded to three decimals, is above 1 - ratio. Rounding "above" takes the next larger whole
+    number, even of a whole number.
     """
     if arithmetic == "thousandths":
         return _thousandths(sizes, ratio if of == "truth" else 1 - ratio)
@@ -77,7 +78,7 @@ def held_out(
 
 
 def by_size(sizes: Any, function: Callable[[Integers], Any]) -> Any:
-    """What a function of a group's size gives for each row, computed once for each size."""
+    """Apply a function of the group size to every row, computing it once per size."""
     some = sizes[:1] if sizes.strides == (0,) else sizes
     low, high = (int(some.min()), int(some.max())) if len(some) else (0, 0)
     if low == high:
@@ -107,7 +108,7 @@ def _portion(sizes: Integers, ratio: float, rounding: str, arithmetic: str) -> I
 
 
 def _thousandths(sizes: Integers, ratio: float) -> Integers:
-    """The train part ends with the last place whose rounded fraction is not above 1 - ratio."""
+    """Hold out the rows after the last position whose rounded fraction is not above 1 - ratio."""
     train = round(1 - ratio, 3)
     kept: Integers = np.floor(sizes * (train + 0.0005)).astype(np.int64) + 1
     while (over := (kept > 0) & (np.round(kept / np.maximum(sizes, 1), 3) > train)).any():
@@ -116,15 +117,15 @@ def _thousandths(sizes: Integers, ratio: float) -> Integers:
     return left
 
 
-def _limited(held: Integers, sizes: Integers, minimum: int, keep: int) -> Integers:
-    """At least `minimum` rows held out where at least `keep` then stay in train."""
+def _limit(held: Integers, sizes: Integers, minimum: int, keep: int) -> Integers:
+    """Hold out at least `minimum` rows if at least `keep` rows then remain in train."""
     if minimum:
         held = np.where((held < minimum) & (sizes - minimum >= keep), minimum, held)
     return np.minimum(held, np.maximum(sizes - keep, 0))
 
 
 def refuse_unused(because: str, **given: object) -> None:
-    """An error for parameters that would change nothing; None, 0 and 0.0 are not given."""
+    """Raise an error for parameters that would have no effect; None and 0 count as not given."""
     for name, value in given.items():
         if value is not None and value != 0:
-            raise BadName(f"{name} is {value!r}, and {because}.", f"no {name}.")
+            raise BadArgument(f"{name}= is {value!r}, but {because}.", f"no {name}=.")

@@ -1,12 +1,12 @@
-"""`Split`: the parts of a log, made from masks over its rows, and the ways of splitting by name.
+"""`Split`: training data and truth made from one log, and the registry of ways to split.
 
-The ledger of a split says where every row went, and its fingerprint what the parts hold.
+The ledger of a split says where every row went. Its fingerprint is a hash of the parts.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,38 +16,41 @@ import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log, parts_of
+from rectitude.data.log import ROW, Log, select_parts
 from rectitude.data.values import flags_of
-from rectitude.errors import BadName, NothingToEvaluate, unknown_name
-from rectitude.options import Options, options_of, require_options
-from rectitude.prepare.draws import STEP, mixed, words
+from rectitude.errors import BadArgument, NothingToEvaluate, unknown_name
+from rectitude.options import Options, missing_from, options_of, require_options
+from rectitude.preparing.draws import STEP, mix, words
+from rectitude.render import Printable
+from rectitude.splits.synonyms import PARAMETERS, meant_parameter, meant_split
 
 if TYPE_CHECKING:
     from rectitude.data.values import Mask
 
 _OTHER = np.uint64(0xD1B54A32D192ED03)
 ROWS = 1_000_000
-"""How many rows are looked at together, so that little memory is needed beside the table."""
+"""How many rows are hashed at a time, to bound the memory used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """What is learnt from, what is shown of the evaluated users, and what is to be found.
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Split(Printable):
+    """Training data, truth, and optionally fold-in: interactions of the evaluated users that a
+    model may see.
 
-    `fold_in` is None where the evaluated users are known from `train`. `validation` is a split of
-    `train`: what to learn from and what to find while a model is being tuned.
+    `fold_in` is None if the evaluated users are in `train`. `validation` splits `train` again, to
+    tune a model.
     """
 
     train: Log
     truth: Log
     fold_in: Log | None = None
     name: str = ""
-    """which of a series of splits: a fold, a window"""
+    """the name of this split in a series, such as a fold or a window"""
     ledger: Ledger = field(default_factory=Ledger)
     validation: Split | None = None
 
     def parts(self) -> Iterator[tuple[str, Log]]:
-        """The parts by name, those of the validation after `validation_`."""
+        """Yield the parts with their names; those of the validation start with `validation_`."""
         yield "train", self.train
         if self.fold_in is not None:
             yield "fold_in", self.fold_in
@@ -57,22 +60,33 @@ class Split:
                 yield f"validation_{name}", part
 
     @property
-    def met(self) -> list[Log]:
-        """What was met before the truth: train, and fold-in where there is one."""
+    def visible(self) -> list[Log]:
+        """The interactions that a model may see: train, and fold-in if there is one."""
         return [self.train] if self.fold_in is None else [self.train, self.fold_in]
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of what each part holds, whatever the order of its rows."""
+        """A short hash of the content of all parts, independent of row order."""
         whole = hashlib.blake2b(digest_size=8)
         for name, part in self.parts():
             whole.update(name.encode())
             whole.update(digest(part.frame.drop(ROW)))
         return whole.hexdigest()
 
-    def __str__(self) -> str:
-        lines = [f"{part:<16} {_size(log)}" for part, log in self.parts()]
-        return "\n".join([*([self.name] if self.name else []), *lines])
+    def __eq__(self, other: object) -> bool:
+        """Return whether the parts have the same rows, in any order."""
+        if not isinstance(other, Split):
+            return NotImplemented
+        return self is other or (self.name, self.fingerprint) == (other.name, other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.fingerprint))
+
+    def _shown(self) -> Iterator[str]:
+        yield from [self.name] if self.name else []
+        yield from (f"{part:<16} {_size(log)}" for part, log in self.parts())
+        noticed = self.ledger.warnings()
+        yield from (f"{'!' if entry.weight == 'warning' else '-'} {entry}" for entry in noticed)
 
 
 def _size(log: Log) -> str:
@@ -81,23 +95,22 @@ def _size(log: Log) -> str:
 
 
 def digest(frame: pl.DataFrame) -> bytes:
-    """The hash of a table, whatever the order of its rows: its columns' names, how many rows it
-    has, and their contents.
+    """Hash a table independently of row order: column names, number of rows, and contents.
 
-    Each row becomes a 64-bit number that all its values decide; the sums of two scrambles of these
-    numbers do not depend on their order, and tell tables apart in which any row differs.
+    Each row becomes a 64-bit number that depends on all of its values. The two sums of
+    scrambled numbers do not depend on the order of rows, and change if a row changes.
     """
     sums = np.zeros(2, np.uint64)
     for block in frame.iter_slices(ROWS):
         state = np.zeros(block.height, np.uint64)
         for column in block:
-            state = mixed(state + words(column) + STEP)
-        sums += np.array([mixed(state).sum(), mixed(state ^ _OTHER).sum()], np.uint64)
-    said = f"{frame.columns} {frame.height} {sums[0]} {sums[1]}"
-    return hashlib.blake2b(said.encode(), digest_size=16).digest()
+            state = mix(state + words(column) + STEP)
+        sums += np.array([mix(state).sum(), mix(state ^ _OTHER).sum()], np.uint64)
+    content = f"{frame.columns} {frame.height} {sums[0]} {sums[1]}"
+    return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
-def parted(
+def part_log(
     log: Log,
     truth: Mask,
     *,
@@ -107,54 +120,55 @@ def parted(
     name: str = "",
     ledger: Ledger | None = None,
 ) -> Split:
-    """The parts of a log; train is all that is not truth unless it is given.
+    """Split a log by masks; without a mask for train, it is everything that is not truth.
 
-    `validation` marks rows of train that are to be found while a model is being tuned. Parts may
-    come out empty here; whoever asked for the split says whether that is an error.
+    `validation` marks rows of train that are the truth while a model is tuned. Parts may be
+    empty; the caller decides whether that is an error.
     """
     truth = flags_of(truth)
-    learnt = ~truth if train is None else flags_of(train)
+    train_rows = ~truth if train is None else flags_of(train)
     shown = [] if fold_in is None else [flags_of(fold_in)]
     tuned = [] if validation is None else [flags_of(validation)]
     if tuned:
-        tuned = [learnt & ~tuned[0], *tuned] if tuned[0].any() else []
-    parts = parts_of(log, learnt, truth, *shown, *tuned)
+        tuned = [train_rows & ~tuned[0], *tuned] if tuned[0].any() else []
+    parts = select_parts(log, train_rows, truth, *shown, *tuned)
     inner = Split(parts[-2], parts[-1]) if tuned else None
     split = Split(parts[0], parts[1], parts[2] if shown else None, name, ledger or Ledger(), inner)
-    return accounted(split, log, reduce(np.logical_or, [learnt, truth, *shown]))
+    return account_rows(split, log, reduce(np.logical_or, [train_rows, truth, *shown]))
 
 
 def holds_rows(split: Split) -> bool:
-    """Whether there is something to learn from and something to find."""
+    """Whether both train and truth have rows."""
     return not (split.train.frame.is_empty() or split.truth.frame.is_empty())
 
 
 def require_rows(log: Log, split: Split) -> None:
-    """A split without anything to learn from or to find is an error, not a result."""
-    for part, word in ((split.train, "learn from"), (split.truth, "find")):
+    """Raise an error if train or truth is empty."""
+    for part, name in ((split.train, "train"), (split.truth, "truth")):
         if part.frame.is_empty():
             raise NothingToEvaluate(
-                f"the split leaves nothing to {word}: 0 of {log.frame.height:,} rows of"
-                f" {log.source}.",
+                f"{name} is empty: it has none of the {log.frame.height:,} rows of {log.source}.",
                 "rows in train and in truth.",
-                "choose a larger log, another ratio or number, or another way of splitting.",
+                "use more data, change the ratio or the number of rows, or split in another way.",
             )
 
 
-def accounted(split: Split, log: Log, used: Flags) -> Split:
-    """The split with the sizes of the log and of its parts in the ledger, after those of before.
+def account_rows(split: Split, log: Log, used: Flags) -> Split:
+    """Add the sizes of the log and of its parts to the ledger.
 
-    `used` are the rows that are in some part.
+    `used` marks the rows that are in at least one part.
     """
     split = replace(split, ledger=log.ledger + split.ledger)
     unused = ~used
     count = int(np.count_nonzero(unused))
     rows, users, items = log.size
     ledger = split.ledger
-    ledger.count("rows", rows, f"rows of {users:,} users and {items:,} items were split")
+    ledger.count("rows", rows, f"rows of {users:,} users and {items:,} items to split")
     account_parts(split)
     example = _row(log, int(unused.argmax())) if count else ""
-    ledger.count("rows_in_no_part", count, "rows are in no part", rows, example, "notice")
+    ledger.count(
+        "rows_in_no_part", count, "rows are in no part of the split", rows, example, "notice"
+    )
     return split
 
 
@@ -164,7 +178,7 @@ def _row(log: Log, at: int) -> str:
 
 
 def account_parts(split: Split) -> None:
-    """Write how much each part holds, over what was written before."""
+    """Record the size of each part, replacing earlier entries."""
     for name, part in split.parts():
         rows, users, items = part.size
         about = f"rows of {users:,} users and {items:,} items in {name.replace('_', ' ')}"
@@ -175,37 +189,81 @@ def account_parts(split: Split) -> None:
 
 Splitter = Callable[..., Split | list[Split]]
 SPLITTERS: dict[str, Splitter] = {}
-Given = TypeVar("Given", bound=Splitter)
+AnySplitter = TypeVar("AnySplitter", bound=Splitter)
 
 
-def splitter(function: Given) -> Given:
-    """Make a function a way of splitting under its own name."""
+def splitter(function: AnySplitter) -> AnySplitter:
+    """Register a function as a way to split, under its own name."""
     SPLITTERS[function.__name__] = function
     return function
 
 
-def parameters(how: str) -> Options:
-    """What a way of splitting takes beside the log."""
+def parameters(how: str, more: Iterable[str] = ()) -> Options:
+    """The parameters of a way to split; `more` are further ways, known only to the caller."""
     if how not in SPLITTERS:
-        raise unknown_name("split", how, SPLITTERS)
+        raise unknown_name("split", how, [*SPLITTERS, *more], meant=meant_split(how))
     return options_of(SPLITTERS[how])
 
 
+def require_parameters(how: str, names: Iterable[str], more: Iterable[str] = ()) -> None:
+    """Raise an error, with the parameter that was meant, for one that a way to split lacks; `more`
+    are further parameters, known only to the caller."""
+    known = {*parameters(how), *more}
+    for name in names:
+        if name not in known:
+            label, meant = f"split {how!r}", meant_parameter(name, known)
+            note = "" if meant else _name_others(name)
+            raise unknown_name("parameter", name, known, where=label, note=note, meant=meant)
+
+
+def _name_others(name: str) -> str:
+    """Return which ways to split have a parameter, or the one that is meant by its name."""
+    for ours in PARAMETERS.get(name, (name,)):
+        having = [how for how, function in SPLITTERS.items() if ours in options_of(function)]
+        if having:
+            return f"{ours!r} is a parameter of {', '.join(having)}."
+    return ""
+
+
 def apply(how: str, log: Log, options: Mapping[str, Any], seed: int) -> Split | list[Split]:
-    """Split a log, with a clear error for a name or choice that does not exist."""
-    known = parameters(how)
-    given = {"seed": seed, **options} if "seed" in known else dict(options)
-    require_options(given, known, f"split {how!r}")
-    return SPLITTERS[how](log, **given)
+    """Split a log; raise an error for a name or choice that does not exist."""
+    accepted = parameters(how)
+    arguments = {"seed": seed, **options} if "seed" in accepted else dict(options)
+    require_parameters(how, arguments)
+    _require_complete(how, arguments, accepted, log)
+    require_options(arguments, accepted, f"split {how!r}")
+    return SPLITTERS[how](log, **arguments)
+
+
+def _require_complete(how: str, given: Iterable[str], accepted: Options, log: Log) -> None:
+    """Raise an error for a required parameter that is missing; a time is in the unit of the log."""
+    missing = missing_from(dict.fromkeys(given), accepted)
+    if not missing:
+        return
+    name, frame = missing[0], log.frame
+    unit = ", in the unit of the timestamps" if name in ("t", "span") else ""
+    advice = ""
+    if unit and "timestamp" in frame.columns and frame.height:
+        first, last = frame.select(pl.min("timestamp"), pl.max("timestamp").alias("last")).row(0)
+        advice = f"timestamps of {log.source} go from {first} to {last}."
+    raise BadArgument(
+        f"split {how!r} has no {' and no '.join(missing)}.",
+        f"a value for it{unit}: {name}=..., or --set {name}=... on the command line.",
+        advice,
+    )
 
 
 def single(how: Mapping[str, Any], log: Log, seed: int) -> Split:
-    """One split by {"how": name, parameter: value, ...}, as splits inside of splits are written."""
+    """Make one split from {"how": name, parameter: value, ...}."""
     options = dict(how)
     name = options.pop("how", None)
     if name is None:
-        raise BadName(f"{dict(how)!r} does not say how.", '{"how": "leave_last", "n": 1}.')
-    found = apply(name, log, options, seed)
-    if isinstance(found, list):
-        raise BadName(f"split {name!r} gives a series of {len(found)} splits.", "one split.")
-    return found
+        raise BadArgument(
+            f"{dict(how)!r} has no 'how'.", 'a dict such as {"how": "leave_last", "n": 1}.'
+        )
+    split = apply(name, log, options, seed)
+    if isinstance(split, list):
+        raise BadArgument(
+            f"split {name!r} returns a series of {len(split)} splits.", "a way to make one split."
+        )
+    return split

@@ -1,4 +1,4 @@
-"""Splits of the whole log at moments: a timestamp, a share of the timeline, sliding windows."""
+"""Splits of the whole log in time: at a timestamp, by a share of the timeline, in windows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import polars as pl
 from rectitude.arrays import Flags
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import Log
-from rectitude.data.times import SECONDS, SPAN, moment, ticks
-from rectitude.data.times import span as length_of
-from rectitude.data.values import compared, flags_of
-from rectitude.errors import BadName
-from rectitude.options import require_ratio, require_whole
-from rectitude.prepare.order import Ties, by_time
-from rectitude.splits.shares import Arithmetic, Part, Rounding, held_out, refuse_unused
-from rectitude.splits.split import Split, parted, splitter
+from rectitude.data.times import SECONDS, SPAN, parse_moment, ticks_per_second
+from rectitude.data.times import parse_span as length_of
+from rectitude.data.values import compare_values, flags_of
+from rectitude.errors import BadArgument
+from rectitude.options import MOST_PARTS, require_ratio, require_whole
+from rectitude.preparing.order import Ties, by_time
+from rectitude.splits.shares import Arithmetic, Part, Rounding, count_held_out, refuse_unused
+from rectitude.splits.split import Split, part_log, splitter
 
 Cut = Literal["timestamp", "position", "percentile"]
 _MOST_WINDOWS = 10_000
@@ -37,43 +37,44 @@ def at_time(
     min_before: int | None = None,
     min_after: int | None = None,
 ) -> Split | list[Split]:
-    """Learn from what happened before t, find what happened from t on.
+    """Train on rows before t; the truth is everything from t on.
 
-    `delta_in` and `delta_out` limit both sides to lengths of time next to t. t "best" is the moment
-    at which most users have `min_before` rows before and `min_after` rows from it on (1 unless
-    given), the latest of equals. Several moments give a series in which each truth ends where the
-    next begins.
+    `delta_in` and `delta_out` limit train and truth to a time span before and after t. t "best" is
+    the time at which most users have `min_before` earlier and `min_after` later rows (default 1);
+    among equally good times, the latest. Several times give a series in which each truth ends where
+    the next one begins.
     """
     log.require("timestamp", "at_time")
     if t != "best":
-        refuse_unused("only t='best' looks at it", min_before=min_before, min_after=min_after)
+        refuse_unused("only t='best' uses it", min_before=min_before, min_after=min_after)
     if isinstance(t, Sequence) and not isinstance(t, str):
-        require_whole(len(t), "the number of moments in t")
+        require_whole(len(t), "the number of times in t")
         refuse_unused("each truth ends where the next begins", delta_out=delta_out)
-        return _at_times(log, sorted(inside(log, one) for one in t), delta_in, end)
+        return _at_times(log, sorted(inside(log, time) for time in t), delta_in, end)
     ledger = Ledger()
     if t == "best":
         t = best_time(log, min_before or 1, min_after or 1)
         ledger.note("t", str(t))
     start = inside(log, t)
-    stop = None if end is None else moment(log, end, "end")
+    stop = None if end is None else parse_moment(log, end, "end")
     if delta_out is not None:
-        refuse_unused("delta_out says where truth ends", end=end)
+        refuse_unused("delta_out already says where the truth ends", end=end)
         stop = start + length_of(log, delta_out, "delta_out")
     return _between(log, start, stop, delta_in, ledger=ledger)
 
 
 def _at_times(log: Log, starts: list[Any], delta_in: object, end: object) -> list[Split]:
-    stops = [*starts[1:], None if end is None else moment(log, end, "end")]
+    stops = [*starts[1:], None if end is None else parse_moment(log, end, "end")]
     both = zip(starts, stops, strict=True)
     return [_between(log, a, b, delta_in, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)]
 
 
 def best_time(log: Log, min_before: int, min_after: int) -> Any:
-    """The moment at which most users have enough rows on both sides, the latest of equals.
+    """Return the time at which most users have enough rows on both sides; the latest one if several
+    are equally good.
 
-    A user has enough from the moment after his row number `min_before` up to the moment of his row
-    number `min_after` from the end: an interval, so that one pass over sorted ends counts all.
+    A user has enough rows between their row number `min_before` and their row number `min_after`
+    from the end. One pass over the sorted ends of these intervals counts all users.
     """
     require_whole(min_before, "min_before")
     require_whole(min_after, "min_after")
@@ -85,9 +86,9 @@ def best_time(log: Log, min_before: int, min_after: int) -> Any:
     )
     ends = ends.filter(pl.col("after") < pl.col("until"))
     if ends.is_empty():
-        raise BadName(
-            f"no user of {log.source} has {min_before} rows before a moment and {min_after} from"
-            " it on.",
+        raise BadArgument(
+            f"no user of {log.source} has {min_before} rows before some time and {min_after} rows"
+            " after it.",
             "smaller min_before and min_after.",
         )
     moments_ = log.frame["timestamp"].unique().sort()
@@ -112,26 +113,26 @@ def time_ratio(
 ) -> Split:
     """Hold out the latest share of all rows.
 
-    By default the cut is at a timestamp: rows of one moment stay together, in truth. "position"
-    counts rows and may cut through equal timestamps. "percentile" cuts at the interpolated
-    percentile of the timestamps; `boundary` is the part that rows exactly there belong to.
+    By default the cut is a timestamp: rows with the same timestamp stay together, in the truth.
+    "position" counts rows and may cut between equal timestamps. "percentile" cuts at the
+    interpolated percentile of the timestamps; rows exactly there go to the part `boundary`.
     """
     log.require("timestamp", "time_ratio")
     require_ratio(ratio)
     every = np.array([log.frame.height])
-    held = int(held_out(every, ratio, rounding, of, arithmetic)[0])
+    held = int(count_held_out(every, ratio, rounding, of, arithmetic)[0])
     more = 0
     if validation:
         require_ratio(validation, "validation")
-        more = int(held_out(every, validation, rounding, "truth", arithmetic)[0])
+        more = int(count_held_out(every, validation, rounding, "truth", arithmetic)[0])
     if cut == "position":
         after = by_time(log, "all", ties).after
-        return parted(log, after < held, validation=(after >= held) & (after < held + more))
+        return part_log(log, after < held, validation=(after >= held) & (after < held + more))
     if cut == "percentile":
         because = "a percentile cuts once: split train again with validation={'how': ...}"
         refuse_unused(because, validation=validation)
         shown = ratio if of == "truth" else 1 - ratio
-        return parted(log, _beyond_percentile(log, shown, boundary))
+        return part_log(log, _beyond_percentile(log, shown, boundary))
     return _by_timestamp(log, held, more, boundary)
 
 
@@ -144,14 +145,14 @@ def _by_timestamp(log: Log, held: int, more: int, boundary: Part) -> Split:
         tuned = (times >= start) & ~truth
     ledger = Ledger()
     ledger.note("t", str(first))
-    return parted(log, truth, validation=tuned, ledger=ledger)
+    return part_log(log, truth, validation=tuned, ledger=ledger)
 
 
-def _nth_last(times: pl.Series, places: list[int]) -> pl.Series:
-    """The timestamps at these places from the end, as if all were sorted."""
-    at = [max(len(times) - place, 0) for place in places]
-    found = np.partition(times.to_physical().to_numpy(), at)[at]
-    return pl.Series(found).cast(times.dtype)
+def _nth_last(times: pl.Series, positions: list[int]) -> pl.Series:
+    """Return the timestamps at these positions from the end of the sorted timestamps."""
+    at = [max(len(times) - position, 0) for position in positions]
+    timestamps = np.partition(times.to_physical().to_numpy(), at)[at]
+    return pl.Series(timestamps).cast(times.dtype)
 
 
 def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Flags:
@@ -164,13 +165,14 @@ def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Flags:
 
 @splitter
 def late_share_in_file_order(log: Log, *, ratio: float = 0.2) -> Split:
-    """Hold out as many rows of each user as he has in the latest share of time, but his last ones
-    in the file. It leaks, and is here because RecBole does so unless it was told to sort."""
+    """Hold out each user's last rows in the file: as many as they have in the log's latest share.
+
+    This leaks future rows into train. It exists because RecBole does it unless asked to sort."""
     log.require("timestamp", "late_share_in_file_order")
     require_ratio(ratio)
     late = pl.Series("late", _beyond_percentile(log, ratio, "train"))
     held = log.frame.with_columns(late).select(pl.col("late").sum().over("user"))["late"]
-    return parted(log, by_time(log, "user", order="file").after < held.to_numpy())
+    return part_log(log, by_time(log, "user", order="file").after < held.to_numpy())
 
 
 @splitter
@@ -185,12 +187,12 @@ def windows(
     end: Literal["last", "unit"] = "last",
     early: Literal["error", "left_out"] = "error",
 ) -> list[Split]:
-    """A series of splits along the timeline: each finds what happens in one window of time.
+    """Make a series of splits along the timeline; the truth of each is one time window.
 
-    The windows begin at `start` and follow each other by `stride` (their own length unless it is
-    given) until the last row. Without a start, the `folds` windows end with the last row, or with
-    the unit of the span (the day of 10D) that holds it. `early` says what becomes of windows that
-    begin before the first row, so that there is nothing to learn from.
+    The windows begin at `start` and are `stride` apart (by default their own length) until the last
+    row. Without a start, `folds` windows end at the last row, or at the end of its time unit (the
+    day, if the span is 10D). `early` says what happens to windows that begin before the first
+    row and therefore have no training data.
     """
     log.require("timestamp", "windows")
     length = length_of(log, span, "span")
@@ -200,9 +202,9 @@ def windows(
         inside(log, first, "the start of a window")
     times = log.frame["timestamp"]
     bounds = [(nth, first, first + length) for nth, first in enumerate(starts, 1)]
-    held = [one for one in bounds if times.is_between(one[1], one[2], closed="left").any()]
+    held = [bound for bound in bounds if times.is_between(*bound[1:], closed="left").any()]
     series = [_between(log, a, b, delta_in, f"window-{nth}") for nth, a, b in held]
-    about = "windows of the series hold no row and are left out"
+    about = "windows of the series have no rows and are left out"
     for split in series:
         empty = len(bounds) - len(held)
         split.ledger.count("empty_windows", empty, about, of=len(bounds), weight="notice")
@@ -212,21 +214,21 @@ def windows(
 def _starts(
     log: Log, span: object, length: Any, step: Any, folds: int | None, start: object, end: str
 ) -> list[Any]:
-    """Where the windows begin."""
+    """Return the times at which the windows begin."""
     last: Any = log.frame["timestamp"].max()
     if start is not None:
         first = inside(log, start, "start")
         most = int((last - first) / step) + 1
         moments_ = log.frame["timestamp"].n_unique()
         if folds is None and most > max(moments_, _MOST_WINDOWS):
-            raise BadName(
-                f"from {first} to the last row at {last} there are {most:,} windows with a stride"
-                f" of {step}, and {moments_:,} different timestamps.",
-                "a longer span or stride: numbers are in the unit of the timestamps.",
-                "write a length such as span='10D', or say how many windows with folds=.",
+            raise BadArgument(
+                f"a stride of {step} from {first} to the last row at {last} makes {most:,} windows,"
+                f" but there are only {moments_:,} different timestamps.",
+                "a longer span or stride; plain numbers are in the unit of the timestamps.",
+                "write a span with a unit, such as span='10D', or limit the windows with folds=.",
             )
         return [first + nth * step for nth in range(most if folds is None else folds)]
-    require_whole(folds, "folds")
+    require_whole(folds, "folds", most=MOST_PARTS)
     stop = next_border(log, span) if end == "unit" else just_after(last)
     return [stop - length - nth * step for nth in reversed(range(folds or 1))]
 
@@ -234,44 +236,44 @@ def _starts(
 def _between(
     log: Log, start: Any, stop: Any, delta_in: object, name: str = "", ledger: Ledger | None = None
 ) -> Split:
-    """Truth from start to before stop, train before start and not longer before it than allowed."""
+    """Make a split with its truth between start and stop, and train up to `delta_in` before."""
     times = log.frame["timestamp"]
-    truth = after = flags_of(compared(times, np.greater_equal, start))
+    truth = after = flags_of(compare_values(times, np.greater_equal, start))
     if stop is not None:
-        truth = after & flags_of(compared(times, np.less, stop))
+        truth = after & flags_of(compare_values(times, np.less, stop))
     train = ~after
     if delta_in is not None:
         first = start - length_of(log, delta_in, "delta_in")
-        train &= flags_of(compared(times, np.greater_equal, first))
+        train &= flags_of(compare_values(times, np.greater_equal, first))
     ledger = ledger or Ledger()
     ledger.note("t", str(start))
-    return parted(log, truth, train=train, name=name, ledger=ledger)
+    return part_log(log, truth, train=train, name=name, ledger=ledger)
 
 
 def inside(log: Log, written: object, name: str = "t") -> Any:
-    """A moment as a value that compares with the timestamps: some before it, some from it on."""
-    log.require("timestamp", "a moment")
-    value = moment(log, written, name)
+    """Convert a time to the type of the timestamps; some rows must be before it and some after."""
+    log.require("timestamp", "a time")
+    value = parse_moment(log, written, name)
     times = log.frame["timestamp"]
     first: Any = times.min()
     last: Any = times.max()
     if first is None or not first < value <= last:
-        raise BadName(
-            f"{name} is {value!r}, and the timestamps of {log.source} go from {first} to {last}.",
-            "a moment with rows before it and rows from it on.",
+        raise BadArgument(
+            f"{name} is {value!r}, but the timestamps of {log.source} go from {first} to {last}.",
+            "a time with rows before and after it.",
         )
     return value
 
 
 def next_border(log: Log, value: object) -> Any:
-    """The first border of the unit of a span (a day for 10D) after the last timestamp."""
-    found = SPAN.fullmatch(str(value))
-    if found is None:
-        raise BadName(f"span is {value!r}.", "a length with a unit, such as 10D, to end at one.")
+    """Return the end of the time unit (the day, for a span of 10D) that has the last timestamp."""
+    parsed = SPAN.fullmatch(str(value))
+    if parsed is None:
+        raise BadArgument(f"span is {value!r}.", "a time span with a unit, such as 10D.")
     last: Any = log.frame["timestamp"].max()
-    unit = SECONDS[found[2].lower()]
+    unit = SECONDS[parsed[2].lower()]
     if not log.frame["timestamp"].dtype.is_temporal():
-        whole = unit * ticks(log)
+        whole = unit * ticks_per_second(log)
         return (last // whole + 1) * whole
     start = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
     length = timedelta(seconds=unit)
@@ -279,7 +281,7 @@ def next_border(log: Log, value: object) -> Any:
 
 
 def just_after(moment: Any) -> Any:
-    """The next moment that a timestamp of this kind can have."""
+    """Return the next possible timestamp of this type."""
     if isinstance(moment, float):
         return math.nextafter(moment, math.inf)
     if isinstance(moment, int):

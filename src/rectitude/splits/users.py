@@ -1,4 +1,4 @@
-"""Splits that set whole users apart: strong generalisation, new users, cold users, late users."""
+"""Splits that evaluate on held-out users: strong generalisation, new, cold and late users."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags
-from rectitude.data.ids import count_ids, counts, looked_up, members
+from rectitude.data.ids import count_ids, counts, look_up, members
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import ROW, Log, chosen
-from rectitude.data.times import span
-from rectitude.data.values import compared
-from rectitude.errors import BadName
-from rectitude.options import require_ratio, require_whole
-from rectitude.prepare.draws import places
-from rectitude.prepare.order import Ties, by_time, ends_of
+from rectitude.data.log import ROW, Log, choose_rows
+from rectitude.data.times import parse_span
+from rectitude.data.values import compare_values
+from rectitude.errors import BadArgument
+from rectitude.options import MOST_PARTS, MOST_ROWS, require_ratio, require_whole
+from rectitude.preparing.draws import places
+from rectitude.preparing.order import Ties, by_time, ends_of
 from rectitude.splits import timeline
-from rectitude.splits.shares import Arithmetic, Part, Rounding, held_out, refuse_unused
-from rectitude.splits.split import Split, accounted, parted, single, splitter
+from rectitude.splits.shares import Arithmetic, Part, Rounding, count_held_out, refuse_unused
+from rectitude.splits.split import Split, account_rows, part_log, single, splitter
 
 WITHIN: Mapping[str, Any] = {"how": "random_ratio", "level": "user"}
 
@@ -35,8 +35,8 @@ def cold_users(
     arithmetic: Arithmetic = "decimal",
     seed: int = 0,
 ) -> Split:
-    """Random users are to be found with all their rows; nothing of them is learnt or shown."""
-    return parted(log, _drawn(log, ratio, None, of, rounding, arithmetic, seed))
+    """Hold out all rows of random users (cold start): the model sees nothing of them."""
+    return part_log(log, _draw_users(log, ratio, None, of, rounding, arithmetic, seed))
 
 
 @splitter
@@ -56,24 +56,24 @@ def strong_generalisation(
     delta_out: object = None,
     seed: int = 0,
 ) -> Split:
-    """Random users are evaluated: part of their rows is shown, the rest is to be found.
+    """Evaluate random users: the model sees some of their rows as fold-in, the rest is the truth.
 
-    `within` splits their rows; a moment t splits them there instead, and then nothing from t on is
-    learnt either. `shown` "train" lets the model learn from what is shown, as LensKit does. `among`
-    "with_truth" draws only users of whom `within` leaves something to be found.
+    `within` splits the rows of these users. A time t splits them there instead, and then no row
+    from t on is in train either. `shown` "train" puts the fold-in rows into train, as LensKit does.
+    `among` "with_truth" draws only users for whom `within` leaves a truth.
     """
     drawn_from = log.frame["user"]
     if among == "with_truth":
         drawn_from = single(within, log, seed).truth.frame["user"]
-    evaluated = _drawn(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
+    evaluated = _draw_users(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
     if t is None:
         refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
-        return _shown(log, evaluated, single(within, chosen(log, evaluated), seed), shown)
-    timed = {"t": t, "delta_in": delta_in, "delta_out": delta_out}
-    given = {name: value for name, value in timed.items() if value is not None}
-    inner = single({"how": "at_time", **given}, chosen(log, evaluated), seed)
-    learnt = single({"how": "at_time", **given}, chosen(log, ~evaluated), seed).train
-    return _shown(log, evaluated, inner, shown, members(log.frame[ROW], learnt.frame[ROW]))
+        return _show_users(log, evaluated, single(within, choose_rows(log, evaluated), seed), shown)
+    times = {"t": t, "delta_in": delta_in, "delta_out": delta_out}
+    at_time = {"how": "at_time", **{k: value for k, value in times.items() if value is not None}}
+    inner = single(at_time, choose_rows(log, evaluated), seed)
+    train = single(at_time, choose_rows(log, ~evaluated), seed).train
+    return _show_users(log, evaluated, inner, shown, members(log.frame[ROW], train.frame[ROW]))
 
 
 @splitter
@@ -86,28 +86,30 @@ def k_fold_users(
     shown: Literal["fold_in", "train"] = "fold_in",
     seed: int = 0,
 ) -> list[Split]:
-    """Every user is evaluated in one of the folds, as in `strong_generalisation`; with a `size`, no
-    more than so many in each."""
-    require_whole(folds, "folds", 2)
+    """Evaluate every user in one of the folds, as in `strong_generalisation`; `size` limits the
+    users of each fold."""
+    require_whole(folds, "folds", 2, MOST_PARTS)
     place, users = places(log.frame["user"], seed)
     if users < folds:
-        raise BadName(f"there are {users} users for {folds} folds.", "a user for each fold.")
+        raise BadArgument(
+            f"there are {users} users for {folds} folds.", "at least one user per fold."
+        )
     most = users if size is None else size
     require_whole(most, "size")
     splits = []
     for nth in range(folds):
         evaluated = (place % folds == nth) & (place // folds < most)
-        inner = single(within, chosen(log, evaluated), seed)
-        splits.append(_shown(log, evaluated, inner, shown, name=f"fold-{nth + 1}"))
+        inner = single(within, choose_rows(log, evaluated), seed)
+        splits.append(_show_users(log, evaluated, inner, shown, name=f"fold-{nth + 1}"))
     return splits
 
 
 @splitter
 def new_users(log: Log, *, ratio: float = 0.2) -> Split:
-    """The users who came last are to be found with all their rows, as RePlay does.
+    """Hold out all rows of the newest users, as RePlay does.
 
-    The moment is the latest from which at least that share of users begins. Train is what happened
-    before it; later rows of users who were there already are in no part.
+    The cut is the latest time after which at least this share of users has their first row. Train
+    is everything before it; later rows of earlier users are in no part.
     """
     log.require("timestamp", "new_users")
     require_ratio(ratio)
@@ -118,21 +120,23 @@ def new_users(log: Log, *, ratio: float = 0.2) -> Split:
     moment: Any = counted.filter(enough)["timestamp"].max()
     ledger = Ledger()
     ledger.note("t", str(moment))
-    new = looked_up((begins >= moment).to_numpy(), users)
-    return parted(log, new, train=compared(log.frame["timestamp"], np.less, moment), ledger=ledger)
+    new = look_up((begins >= moment).to_numpy(), users)
+    return part_log(
+        log, new, train=compare_values(log.frame["timestamp"], np.less, moment), ledger=ledger
+    )
 
 
 @splitter
 def late_users(log: Log, *, t: object, within: Mapping[str, Any] | None = None) -> Split:
-    """Users whose latest row is at t or later are evaluated; the others are learnt from.
+    """Evaluate users whose latest row is at t or later; the others are train.
 
-    `within` splits their rows into what is shown and what is to be found; without it all of them
-    are to be found.
+    `within` splits the rows of these users into fold-in and truth; without it, all of them are
+    truth.
     """
     late = _late(log, t)
     if within is None:
-        return parted(log, late)
-    return _shown(log, late, single(within, chosen(log, late), 0), "fold_in")
+        return part_log(log, late)
+    return _show_users(log, late, single(within, choose_rows(log, late), 0), "fold_in")
 
 
 @splitter
@@ -145,29 +149,28 @@ def next_after(
     shown: int | None = None,
     ties: Ties = "content",
 ) -> Split:
-    """Learn from what happened before t; find the n latest rows of users active from t on, as far
-    as they are from t on.
+    """Train on rows before t; the truth is the n latest rows from t on, of each user active then.
 
-    All their earlier rows are shown, or the latest `shown` of them: also rows between t and the
-    rows to be found.
+    Fold-in is all of their earlier rows, or the latest `shown` of them, including rows between t
+    and the truth.
     """
-    require_whole(n, "n")
+    require_whole(n, "n", most=MOST_ROWS)
     start = timeline.inside(log, t)
     times = log.frame["timestamp"]
     inside = np.ones(len(times), bool)
     if delta_out is not None:
-        inside = (times < start + span(log, delta_out, "delta_out")).to_numpy()
-    active = chosen(log, inside)
-    evaluated = chosen(active, _late(active, t))
+        inside = (times < start + parse_span(log, delta_out, "delta_out")).to_numpy()
+    active = choose_rows(log, inside)
+    evaluated = choose_rows(active, _late(active, t))
     standing = by_time(evaluated, "user", ties)
     late = evaluated.frame.select((pl.col("timestamp") >= start).sum().over("user"))["timestamp"]
-    wanted = np.minimum(late.to_numpy(), n)
-    truth = chosen(evaluated, standing.after < wanted)
-    most = standing.size if shown is None else wanted + min(shown, log.frame.height)
-    fold_in = chosen(evaluated, (standing.after >= wanted) & (standing.after < most))
-    split = Split(chosen(log, (times < start).to_numpy()), truth, fold_in)
+    held = np.minimum(late.to_numpy(), n)
+    truth = choose_rows(evaluated, standing.after < held)
+    most = standing.size if shown is None else held + min(shown, log.frame.height)
+    fold_in = choose_rows(evaluated, (standing.after >= held) & (standing.after < most))
+    split = Split(choose_rows(log, (times < start).to_numpy()), truth, fold_in)
     used = members(log.frame[ROW], _rows(split.train, truth, fold_in))
-    return accounted(split, log, used)
+    return account_rows(split, log, used)
 
 
 def _rows(*parts: Log) -> pl.Series:
@@ -175,24 +178,24 @@ def _rows(*parts: Log) -> pl.Series:
 
 
 def _late(log: Log, t: object) -> Flags:
-    """The rows of users whose latest row is at t or later."""
+    """Mark the rows of users whose latest row is at t or later."""
     last, users = ends_of(log, "user", "last")
-    return looked_up((last >= timeline.inside(log, t)).to_numpy(), users)
+    return look_up((last >= timeline.inside(log, t)).to_numpy(), users)
 
 
-def _drawn(
+def _draw_users(
     log: Log, ratio: float, size: int | Literal["all"] | None, of: Part, rounding: Rounding,
     arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
 ) -> Flags:  # fmt: skip
-    """The rows of the users that are set apart: the first of a random order, `among` some."""
+    """Mark the rows of randomly drawn users, from those in `among` if given."""
     place, users = places(log.frame["user"], seed)
     if size is None:
         require_ratio(ratio)
-        size = int(held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
+        size = int(count_held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
     size = users if size == "all" else size
     require_whole(size, "size")
     if size > users:
-        raise BadName(f"size is {size:,}, and there are {users:,} users.", "at most as many.")
+        raise BadArgument(f"size is {size:,}, but there are {users:,} users.", "at most that many.")
     if among is not None and count_ids(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)
@@ -200,23 +203,23 @@ def _drawn(
     return drawn
 
 
-def _shown(
+def _show_users(
     log: Log,
     evaluated: Flags,
     inner: Split,
     shown: str,
-    learnt: Flags | None = None,
+    train: Flags | None = None,
     name: str = "",
 ) -> Split:
-    """What is shown of the evaluated users beside what is learnt from the others."""
+    """Make the split: fold-in and truth of the evaluated users, train from the others."""
     truth = members(log.frame[ROW], inner.truth.frame[ROW])
-    others = ~evaluated if learnt is None else learnt
+    others = ~evaluated if train is None else train
     seen = members(log.frame[ROW], inner.train.frame[ROW])
     if shown == "train":
-        return parted(log, truth, train=others | seen, name=name)
-    asked = members(log.frame["user"], inner.truth.frame["user"])
+        return part_log(log, truth, train=others | seen, name=name)
+    with_truth = members(log.frame["user"], inner.truth.frame["user"])
     ledger = Ledger()
     idle = count_ids(inner.train.frame["user"]) - count_ids(inner.truth.frame["user"])
-    about = "evaluated users have nothing to be found: they are in no part"
+    about = "evaluated users have no truth rows and are in no part of the split"
     ledger.count("users_without_truth", max(idle, 0), about, weight="notice")
-    return parted(log, truth, train=others, fold_in=seen & asked, name=name, ledger=ledger)
+    return part_log(log, truth, train=others, fold_in=seen & with_truth, name=name, ledger=ledger)

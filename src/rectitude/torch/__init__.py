@@ -1,4 +1,4 @@
-"""Evaluation inside torch code: what stands here imports torch, and nothing else does."""
+"""Evaluation inside PyTorch code. This package is the only one that imports torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MODULES = ("metrics",)
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when first used, each with the packages that it needs."""
+    """Import public names on first use, each with only the packages that it needs."""
     if name in _MODULES:
         return import_module(f"rectitude.torch.{name}")
     if name not in _WHERE:
@@ -34,16 +34,17 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(_WHERE[name]), name)
     except ModuleNotFoundError as error:
-        raise _missing(name, str(error.name)) from error
+        raise _missing_extra(name, str(error.name)) from error
     globals()[name] = value
     return value
 
 
-def _missing(name: str, package: str) -> MissingExtra:
+def _missing_extra(name: str, package: str) -> MissingExtra:
+    """Return the error for a name whose package is not installed."""
     package = package.partition(".")[0]
-    own = package if package == "lightning" else "'rectitude[torch]'"
+    install = package if package == "lightning" else "'rectitude[torch]'"
     found = f"rectitude.torch.{name} needs {package}, which is not installed."
-    return MissingExtra(found, "", f"pip install {own}")
+    return MissingExtra(found, "", f"pip install {install}")
 
 
 def __dir__() -> list[str]:

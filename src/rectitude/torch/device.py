@@ -1,7 +1,7 @@
-"""A batch on a device: ranks are counted there, and only what judging needs is copied.
+"""A batch on a device: count ranks there, and copy only what judging needs.
 
-What a device is not asked to do (see `must_move`) is done in main memory, by the same functions as
-for arrays; the scores are copied there, for which the host waits.
+What cannot be counted on a device (see `must_move`) is done on the CPU by the same functions as for
+arrays. For that, the scores are copied, and the host waits for the copy.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import torch
 from torch import Tensor
 
 from rectitude.convention import Convention
-from rectitude.data.dense import Dense, Firsts, Known, ReadingKey
+from rectitude.data.dense import CountedCells, Dense, ReadingKey, TopClasses
 from rectitude.data.read import read
-from rectitude.evaluation.restrict import named_by
-from rectitude.judge.dense import keeping_scores
+from rectitude.evaluation.restrict import cells_of_table
+from rectitude.judge.dense import keep_scores
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked
-from rectitude.torch.held import MadeLogits, MadeScores, shape_of, tensors_of
+from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
 from rectitude.torch.scored import (
     Predictions,
     Scored,
     count,
-    first_places,
-    hidden,
+    find_firsts,
+    hide_masked,
     own_scores,
     padding_of,
     require_sound,
-    scored,
+    score_predictions,
     without_scores,
 )
 from rectitude.torch.tensors import Arrays, HostCells, Layout, TensorCells, as_tensors, cells_of
@@ -41,7 +41,7 @@ from rectitude.torch.tensors import Arrays, HostCells, Layout, TensorCells, as_t
 
 @dataclass(frozen=True)
 class DevicePlan:
-    """What must be counted for some metrics."""
+    """What to count for some metrics."""
 
     conventions: Sequence[Convention]
     loss: bool
@@ -50,20 +50,20 @@ class DevicePlan:
 
     @staticmethod
     def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> DevicePlan:
-        """The plan for metrics under a convention."""
-        loss = any("logits" in one.metric.requires for one in wanted)
-        moved = {"shown", "chances"}  # what is looked up in the scores themselves
-        shown = any(moved & {*one.metric.requires} for one in wanted)
-        own = [keeping_scores(one.convention, one.metric.requires) for one in wanted]
-        return DevicePlan([convention, *own], loss, shown, padding)
+        """Return the plan for metrics under a convention."""
+        loss = any("logits" in asked.metric.requires for asked in wanted)
+        moved = {"shown", "chances"}  # these need the scores themselves
+        shown = any(moved & {*asked.metric.requires} for asked in wanted)
+        conventions = [keep_scores(asked.convention, asked.metric.requires) for asked in wanted]
+        return DevicePlan([convention, *conventions], loss, shown, padding)
 
     def keys(self) -> list[ReadingKey]:
-        """The readings, each once; a device takes columns in their own order (see `must_move`)."""
+        """Return the distinct readings; a device keeps the order of columns (see `must_move`)."""
         return list(dict.fromkeys(map(ReadingKey.of, self.conventions)))
 
 
 class Job(NamedTuple):
-    """Tensors to be copied, and what makes a batch of them once they are arrays."""
+    """Tensors to copy, and the function that makes a batch of them once they are arrays."""
 
     tensors: dict[str, Tensor]
     batch: Callable[[Arrays], Batch]
@@ -72,131 +72,136 @@ class Job(NamedTuple):
 def must_move(
     predictions: object, truth: object, more: Mapping[str, Any], plan: DevicePlan
 ) -> bool:
-    """Whether a batch must be judged in main memory as a whole."""
+    """Return whether the whole batch must be judged on the CPU."""
     if not isinstance(predictions, (Scores, Logits, Embeddings)) or shape_of(predictions) is None:
         return True
-    beside = ("candidates", "ranking")
-    if plan.shown or any(more.get(what) is not None for what in beside):
+    restrictions = ("candidates", "ranking")
+    if plan.shown or any(more.get(what) is not None for what in restrictions):
         return True
-    if any(_too_much(tensor) for tensor in tensors_of(predictions).values()):
+    if any(_exceeds_device(tensor) for tensor in tensors_of(predictions).values()):
         return True
     if isinstance(predictions, Logits):
-        elsewhere = not isinstance(truth, (Tensor, np.ndarray))
-        return elsewhere or any(c.score_precision == "logistic" for c in plan.conventions)
-    trained, items = more.get("train") is not None, predictions.items is not None
+        is_table = not isinstance(truth, (Tensor, np.ndarray))
+        with_train = more.get("train") is not None
+        return (
+            is_table or with_train or any(c.score_precision == "logistic" for c in plan.conventions)
+        )
+    has_train, has_items = more.get("train") is not None, predictions.items is not None
     return more.get("list_key", "user") != "user" or any(
         c.score_precision == "logistic"
         or c.unknown_items == "lowest"
-        or (trained and (c.unknown_users == "tied" or c.seen_items != "all"))
-        or (items and c.ties.startswith("item"))
+        or (has_train and (c.unknown_users == "tied" or c.seen_items != "all"))
+        or (has_items and c.sorts_ties_by_id)
         for c in plan.conventions
     )
 
 
-def _too_much(tensor: Tensor) -> bool:
-    """Whether 64-bit floats are needed and not there, or cannot hold the scores."""
+def _exceeds_device(tensor: Tensor) -> bool:
+    """Return whether scores need 64-bit floats that the device lacks, or do not fit in them."""
     return tensor.device.type == "mps" or tensor.dtype in (torch.int64, torch.uint64)
 
 
 @torch.no_grad()
-def counted(
+def count_on_device(
     predictions: Predictions, truth: object, more: Mapping[str, Any], plan: DevicePlan
 ) -> Job:
-    """Count in the scores of a batch, on their device."""
-    held = scored(predictions)
-    rows, columns = held.scores.shape
-    shape, names = (rows, columns), _names(predictions, more)
-    wanted = _wanted(predictions, truth, more, held)
-    tensors = {**held.checks, **names, **as_tensors("truth", wanted)}
+    """Count ranks in the scores of a batch, on their device."""
+    scored = score_predictions(predictions)
+    rows, columns = scored.scores.shape
+    shape, names = (rows, columns), _tensors_of_ids(predictions, more)
+    wanted = _find_truth_cells(predictions, truth, more, scored)
+    tensors = {**scored.checks, **names, **as_tensors("truth", wanted)}
     train = None
     if more.get("train") is not None:
-        train = _train(predictions, more, held)
+        train = _find_train_cells(predictions, more, scored)
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
     for number, key in enumerate(plan.keys()):
-        tensors |= _reading(number, key, held.scores, wanted, train, padding)
+        tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
     if isinstance(predictions, Logits):
-        tensors |= _firsts(held.scores, wanted.column, plan)
-    nameless, made_of, layout = without_scores(predictions), held.opened, wanted.layout
-    held_back = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
+        tensors |= _count_firsts(scored.scores, wanted.column, plan)
+    bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
+    plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
     masks = train.layout if train is not None and isinstance(more["train"], Tensor) else None
 
     def batch(arrays: Arrays) -> Batch:
-        own, inputs = _with_names(nameless, held_back, arrays)
-        made = made_of(own)
-        require_sound(made, arrays)
+        renamed, inputs = _with_names(bare, plain_inputs, arrays)
+        dense = open_names(renamed)
+        require_sound(dense, arrays)
         if masks is not None:
-            inputs["train"] = HostCells.of(arrays, "train", masks).matrix(*shape, "train")
-        given = _truth(own, arrays, layout, shape) if table is None else table
-        known = _known(arrays, plan, shape, isinstance(own, Logits))
-        return _made(own, replace(made, known=known)), given, inputs
+            inputs["train"] = HostCells.of(arrays, "train", masks).cells(*shape, "train")
+        targets = _read_truth(renamed, arrays, layout, shape) if table is None else table
+        known = _read_counts(arrays, plan, shape, isinstance(renamed, Logits))
+        return _wrap_dense(renamed, replace(dense, known=known)), targets, inputs
 
     return Job(tensors, batch)
 
 
-def _names(predictions: Predictions, more: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Tensors of ids, which are needed when the batch is judged."""
+def _tensors_of_ids(predictions: Predictions, more: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the tensors of ids, which judging needs."""
     sides = ("users", "items", "lists") if not isinstance(predictions, Logits) else ()
-    own = {f"names/{side}": getattr(predictions, side) for side in sides}
-    beside = {f"more/{what}": v for what, v in more.items() if what != "train"}
-    return {name: v for name, v in {**own, **beside}.items() if isinstance(v, Tensor)}
+    names = {f"names/{side}": getattr(predictions, side) for side in sides}
+    others = {f"more/{what}": v for what, v in more.items() if what != "train"}
+    return {name: v for name, v in {**names, **others}.items() if isinstance(v, Tensor)}
 
 
 def _with_names(
     predictions: Predictions, more: Mapping[str, Any], arrays: Arrays
 ) -> tuple[Predictions, dict[str, Any]]:
-    """Predictions and the rest, with arrays in place of tensors of ids."""
+    """Return predictions and other arguments with arrays instead of tensors of ids."""
 
-    def of(group: str) -> dict[str, Any]:
+    def select(group: str) -> dict[str, Any]:
         return {n.partition("/")[2]: v for n, v in arrays.items() if n.startswith(f"{group}/")}
 
-    return replace(predictions, **of("names")), {**more, **of("more")}
+    return replace(predictions, **select("names")), {**more, **select("more")}
 
 
-def _wanted(
-    predictions: Predictions, truth: object, more: Mapping[str, Any], held: Scored
+def _find_truth_cells(
+    predictions: Predictions, truth: object, more: Mapping[str, Any], scored: Scored
 ) -> TensorCells:
-    """The cells of the truth, on the device."""
-    scores, logits = held.scores, isinstance(predictions, Logits)
+    """Return the cells of the truth, on the device."""
+    scores, logits = scored.scores, isinstance(predictions, Logits)
     if logits and not isinstance(truth, Tensor):
         truth = torch.as_tensor(np.asarray(truth))
     if not isinstance(truth, Tensor):
-        return _named_cells(held.opened(predictions), truth, "truth", more, scores.device)
+        return _find_cells(scored.open(predictions), truth, "truth", more, scores.device)
     if logits:
         require_targets(truth)
     rows, columns = scores.shape
     cells = cells_of(truth, rows, columns, "targets" if logits else "truth")
-    return _moved(cells, scores.device)
+    return _move(cells, scores.device)
 
 
-def _train(predictions: Predictions, more: Mapping[str, Any], held: Scored) -> TensorCells:
-    train, scores = more["train"], held.scores
+def _find_train_cells(
+    predictions: Predictions, more: Mapping[str, Any], scored: Scored
+) -> TensorCells:
+    train, scores = more["train"], scored.scores
     rows, columns = scores.shape
     if isinstance(train, Tensor):
-        return _moved(cells_of(train, rows, columns, "train"), scores.device)
-    return _named_cells(held.opened(predictions), train, "train", more, scores.device)
+        return _move(cells_of(train, rows, columns, "train"), scores.device)
+    return _find_cells(scored.open(predictions), train, "train", more, scores.device)
 
 
-def _named_cells(
-    made: Dense, given: object, what: Any, more: Mapping[str, Any], device: torch.device
+def _find_cells(
+    dense: Dense, source: object, what: Any, more: Mapping[str, Any], device: torch.device
 ) -> TensorCells:
-    """The cells that a table or a sparse matrix of main memory names."""
-    if hasattr(given, "tocsr"):
-        coo = given.tocsr().tocoo()
-        keys = coo.row.astype(np.int64) * made.columns + coo.col
+    """Return the cells that a table or a sparse matrix on the CPU refers to."""
+    if hasattr(source, "tocsr"):
+        coo = source.tocsr().tocoo()
+        keys = coo.row.astype(np.int64) * dense.columns + coo.col
     else:
-        keys = named_by(made, read(given, what, hints=more.get("columns")))
-    row, column = (torch.from_numpy(part) for part in np.divmod(keys, made.columns))
-    return _moved(TensorCells(row, column, None, "sparse"), device)
+        keys = cells_of_table(dense, read(source, what, hints=more.get("columns")))
+    row, column = (torch.from_numpy(indices) for indices in np.divmod(keys, dense.columns))
+    return _move(TensorCells(row, column, None, "sparse"), device)
 
 
-def _moved(cells: TensorCells, device: torch.device) -> TensorCells:
-    row, column = (part.to(device, non_blocking=True) for part in (cells.row, cells.column))
+def _move(cells: TensorCells, device: torch.device) -> TensorCells:
+    row, column = (indices.to(device, non_blocking=True) for indices in (cells.row, cells.column))
     return cells._replace(row=row, column=column)
 
 
-def _reading(
+def _count_reading(
     number: int,
     key: ReadingKey,
     scores: Tensor,
@@ -208,29 +213,29 @@ def _reading(
     plain, masks = compared, None if key.seen == "kept" else train
     if masks is not None or padding is not None:
         row, column = (None, None) if masks is None else (masks.row, masks.column)
-        compared = hidden(compared, row, column, padding)
-    found = count(compared, wanted.row, wanted.column)
-    parts = {f"{number}/standings": torch.stack(found).to(torch.int32)}
-    if key.hit_scores == "positive":  # masked or not
-        own = own_scores(plain, wanted.row, wanted.column)
-        parts[f"{number}/score"] = own.double()
-    return parts
+        compared = hide_masked(compared, row, column, padding)
+    counts = count(compared, wanted.row, wanted.column)
+    tensors = {f"{number}/standings": torch.stack(counts).to(torch.int32)}
+    if key.hit_scores == "positive":  # needs the scores, masked or not
+        scores_of_truth = own_scores(plain, wanted.row, wanted.column)
+        tensors[f"{number}/score"] = scores_of_truth.double()
+    return tensors
 
 
-def _firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tensor]:
-    """What stands first, in each precision in which scores are compared."""
-    parts: dict[str, Tensor] = {}
+def _count_firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tensor]:
+    """Find the columns ranked first, in each precision in which scores are compared."""
+    tensors: dict[str, Tensor] = {}
     for number, key in enumerate(plan.keys()):
         compared = scores.float() if key.precision == "float32" else scores
-        first = first_places(compared, target, plan.loss)
+        first = find_firsts(compared, target, plan.loss)
         named = first._asdict().items()
-        parts |= {f"{number}/{name}": part for name, part in named if part is not None}
-    return parts
+        tensors |= {f"{number}/{name}": tensor for name, tensor in named if tensor is not None}
+    return tensors
 
 
-def _known(
+def _read_counts(
     arrays: Arrays, plan: DevicePlan, shape: tuple[int, int], logits: bool
-) -> dict[ReadingKey, Known]:
+) -> dict[ReadingKey, CountedCells]:
     row, column = arrays["truth/row"], arrays["truth/column"]
     inside = np.flatnonzero((column >= 0) & (column < shape[1]))
     cells = (row * shape[1] + column)[inside]
@@ -238,30 +243,30 @@ def _known(
     for number, key in enumerate(plan.keys()):
         standings = arrays[f"{number}/standings"][:, inside]
         score = arrays.get(f"{number}/score")
-        own = None if score is None else score[inside]
-        firsts = _firsts_of(arrays, number) if logits else None
-        known[key] = Known.of(cells, standings, own, firsts)
+        scores = None if score is None else score[inside]
+        top_classes = _read_top_classes(arrays, number) if logits else None
+        known[key] = CountedCells.of(cells, standings, scores, top_classes)
     return known
 
 
-def _firsts_of(arrays: Arrays, number: int) -> Firsts:
+def _read_top_classes(arrays: Arrays, number: int) -> TopClasses:
     names = ("best", "second", "last_best")
     best, second, last = (arrays[f"{number}/{name}"].astype(np.int64) for name in names)
-    return Firsts(best, second, last, arrays.get(f"{number}/loss"))
+    return TopClasses(best, second, last, arrays.get(f"{number}/loss"))
 
 
-def _truth(
+def _read_truth(
     predictions: Predictions, arrays: Arrays, layout: Layout, shape: tuple[int, int]
 ) -> object:
-    taken = HostCells.of(arrays, "truth", layout)
+    cells = HostCells.of(arrays, "truth", layout)
     if isinstance(predictions, Logits):
-        taken.require_inside(shape[1], "targets")
-        return taken.column
-    return taken.matrix(*shape, "truth")
+        cells.require_inside(shape[1], "targets")
+        return cells.column
+    return cells.cells(*shape, "truth")
 
 
-def _made(predictions: Predictions, ready: Dense) -> Scores | Logits:
+def _wrap_dense(predictions: Predictions, ready: Dense) -> Scores | Logits:
     if isinstance(predictions, Logits):
-        return MadeLogits(None, made=lambda: ready)
+        return OpenedLogits(None, made=lambda: ready)
     names = {side: getattr(predictions, side) for side in ("users", "lists")}
-    return MadeScores(None, made=lambda: ready, **names)
+    return OpenedScores(None, made=lambda: ready, **names)

@@ -1,4 +1,5 @@
-"""`Evaluator`: metrics over batches of tensors, wherever they lie, with the bits of arrays."""
+"""`Evaluator`: metrics over batches of tensors on any device, with exactly the same results as for
+arrays."""
 
 from __future__ import annotations
 
@@ -13,18 +14,18 @@ from torch import Tensor
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.data.frames import series
-from rectitude.errors import BadName
-from rectitude.evaluation.inputs import given_of
-from rectitude.evaluation.saved import restored, stored
+from rectitude.errors import BadArgument
+from rectitude.evaluation.inputs import gather_arguments
+from rectitude.evaluation.saved import restore, store
 from rectitude.evaluation.stream import Evaluator as Sums
-from rectitude.torch.device import DevicePlan, counted, must_move
-from rectitude.torch.distributed import gathered, several
-from rectitude.torch.held import Ranked, recognised, tensors_of
-from rectitude.torch.host import on_host_inputs
+from rectitude.torch.device import DevicePlan, count_on_device, must_move
+from rectitude.torch.distributed import gather, is_distributed
+from rectitude.torch.held import Ranked, recognise, tensors_of
+from rectitude.torch.host import inputs_on_host
 from rectitude.torch.records import Record, pack, record_of, unpack
-from rectitude.torch.repeats import counted_once, listed, repeats_of
+from rectitude.torch.repeats import Known, count_once, list_records, repeats_of
 from rectitude.torch.scored import Predictions
-from rectitude.torch.tensors import Arrays, Copies, Queue, device_of, plain
+from rectitude.torch.tensors import Arrays, Copies, Queue, device_of, to_plain
 
 Check = Literal["compute", "now"]
 Repeated = Literal["once", "counted"]
@@ -34,14 +35,15 @@ _FIELDS = ("items", "scores", "users", "lists")
 class Evaluator:
     """Metrics over batches of tensors on any device.
 
-    `update` takes scores (a tensor, `rt.Scores`, `rt.Logits` or `rt.Embeddings` of tensors), lists
-    (`Ranked`), or whatever `rt.Evaluator` takes. On a device, ranks are counted there, nothing
-    waits for it, and bad values are raised by `compute`; with `check="now"` at once, for which
-    every batch waits. Tensors in main memory are read where they lie.
+    `update` takes scores (a tensor, or `rt.Scores`, `rt.Logits` or `rt.Embeddings` of tensors),
+    lists (`Ranked`), or anything that `rt.Evaluator` takes. Ranks of tensors on a GPU are counted
+    there, and `update` does not wait for them. Therefore `compute` raises the errors of bad values;
+    `check="now"` raises them in `update`, which then waits for every batch. Tensors on the CPU are
+    read without a copy.
 
-    `repeats="once"` keeps the id of every list and where the items of its truth stand, so that a
-    list that comes again, in another batch or another process, counts once. That is the default
-    where `torch.distributed` runs several processes; elsewhere nothing is kept but sums.
+    `repeats="once"` counts a list once even if it occurs again in another batch or process. For
+    that, it keeps the id of every list and the ranks of the items of its truth. It is the default
+    if `torch.distributed` runs several processes; otherwise only sums are kept.
     """
 
     def __init__(
@@ -55,9 +57,9 @@ class Evaluator:
         repeats: Repeated | None = None,
     ) -> None:
         if check not in ("compute", "now"):
-            raise BadName(f"check cannot be {check!r}.", "'compute' or 'now'.")
+            raise BadArgument(f"check is {check!r}.", "'compute' or 'now'.")
         if repeats not in ("once", "counted", None):
-            raise BadName(f"repeats cannot be {repeats!r}.", "'once', 'counted' or None.")
+            raise BadArgument(f"repeats is {repeats!r}.", "'once', 'counted' or None.")
         self.sums = Sums(metrics, convention, intervals=intervals, per_list=per_list)
         self.check = check
         self.repeats = repeats
@@ -69,13 +71,19 @@ class Evaluator:
     def reset(self) -> None:
         """Forget all batches."""
         self.sums.reset()
-        self.records: list[Record] = []
+        self._recorded: list[Record] = []
+        self._known = Known()
         self._queue = Queue()
         self._updates = 0
 
     @property
+    def records(self) -> list[Record]:
+        """The batches without their scores, and what came again, if lists count once."""
+        return [*self._recorded, *self._known.records()]
+
+    @property
     def batches(self) -> int:
-        """How many batches were handed over, those on their way among them."""
+        """How many batches were added, including pending ones."""
         return self.sums.batches + len(self._queue.waiting)
 
     def update(
@@ -95,71 +103,75 @@ class Evaluator:
     ) -> None:
         """Add a batch.
 
-        `truth` and `train` are tables, or tensors of columns: one for each row, (rows, any) with -1
-        for empty places, the scores' own shape with 0 for none, or sparse. `ids` name the rows of a
-        bare tensor or of logits. The rest is as `evaluate` takes it.
+        `truth` and `train` are tables or tensors. A tensor holds one column index per row, (rows,
+        any) column indices with -1 for empty positions, or a value for every score with 0 for none;
+        it may be sparse. `ids` name the rows of a plain tensor or of logits. The other arguments
+        are those of `evaluate`.
         """
         more = {
             "train": train, "items": items, "users": users, "candidates": candidates,
             "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
         }  # fmt: skip
-        _uncompiled(Evaluator._take)(self, predictions, truth, more, ids)
+        _without_compiler(Evaluator._add_batch)(self, predictions, truth, more, ids)
 
-    def _take(
+    def _add_batch(
         self, predictions: object, truth: object, more: Mapping[str, Any], ids: object
     ) -> None:
         self._updates += 1
         self._queue.advance()
-        held = recognised(predictions, truth, more["users"], ids)
-        scores = tensors_of(held)
-        beside = {what: more[what] for what in ("train", "candidates")}
-        every = {**scores, "truth": truth, **beside, "ids": ids}
+        recognised = recognise(predictions, truth, more["users"], ids)
+        scores = tensors_of(recognised)
+        masks = {what: more[what] for what in ("train", "candidates")}
+        every = {**scores, "truth": truth, **masks, "ids": ids}
         device = device_of(every) if scores else torch.device("cpu")
         if self._stays(device):
-            self._add(held, truth, more, plain(ids))
+            self._add(recognised, truth, more, to_plain(ids))
         else:
-            self._put(held, truth, more, ids)
+            self._put(recognised, truth, more, ids)
         if self.check == "now":
             self._queue.finish()
 
     def compute(self) -> Evaluation:
-        """The evaluation of all batches so far, in this process."""
+        """Return the evaluation of all batches so far, in this process."""
         return self.settled().compute()
 
     def settled(self) -> Sums:
-        """The sums of all batches so far, in this process; raises what was wrong with one."""
+        """Return the sums of all batches so far, in this process; raise the error of a bad one."""
         self._queue.finish()
-        if not self.records:
+        records = self.records
+        if not records:
             return self.sums
-        repeats = repeats_of([listed(self.records)])
-        sums = counted_once(self.sums, self.records, repeats, 0)
+        repeats = repeats_of([list_records(records)])
+        sums = count_once(self.sums, records, repeats, 0)
+        if sums is self.sums and len(repeats.dropped):
+            sums = self.sums + self.sums.like()  # a copy, to report in
         if sums is not self.sums:
-            repeats.tell(sums.state.ledger)
+            repeats.report(sums.state.ledger)
         return sums
 
     def gathered(self, group: Any = None) -> Sums:
-        """The sums of all processes of a group, in each of them; every one must call this."""
-        if not several(group):
+        """Return the sums of all processes of a group. Every process of the group must call it."""
+        if not is_distributed(group):
             return self.settled()
 
-        def own() -> Sums:
+        def finish() -> Sums:
             self._queue.finish()
             return self.sums
 
-        return gathered(own, self.records, self.repeats != "counted", group)
+        return gather(finish, self.records, self.repeats != "counted", group)
 
     def __add__(self, other: Evaluator) -> Evaluator:
-        """Both evaluators' batches together."""
+        """Return an evaluator with the batches of both."""
         if not isinstance(other, Evaluator):
             return NotImplemented
-        for one in (self, other):
-            one.finish()
+        for evaluator in (self, other):
+            evaluator.finish()
         both = self.like()
         both.restore(self.sums + other.sums, self.records + other.records)
         return both
 
     def like(self) -> Evaluator:
-        """Another evaluator of the same metrics, without any batch."""
+        """Return a new evaluator of the same metrics, without batches."""
         sums = self.sums
         return Evaluator(
             sums.names, sums.profile, intervals=sums.intervals, per_list=sums.per_list,
@@ -167,93 +179,109 @@ class Evaluator:
         )  # fmt: skip
 
     def finish(self) -> None:
-        """Wait for all batches that are on their way, and raise what was wrong with one."""
+        """Wait for all pending batches, and raise the error of a bad one."""
         self._queue.finish()
 
     def as_bytes(self) -> bytes:
-        """Everything added so far."""
+        """Return everything added so far as bytes."""
         self.finish()
-        shared = {id(record.shared): dict(record.shared) for record in self.records}
+        records = self.records
+        shared = {id(record.shared): dict(record.shared) for record in records}
         numbers = {key: number for number, key in enumerate(shared)}
         kept = [
-            (one.content, numbers[id(one.shared)], one.lists, one.named) for one in self.records
+            (record.content, numbers[id(record.shared)], record.lists, record.named)
+            for record in records
         ]
-        return pack((json.dumps(stored(self.sums)), list(shared.values()), kept))
+        return pack((json.dumps(store(self.sums)), list(shared.values()), kept))
 
     def from_bytes(self, packed: bytes) -> None:
-        """Go on from what `as_bytes` gave."""
+        """Continue from the bytes that `as_bytes` returned."""
         sums, shared, kept = unpack(packed)
         records = [Record(content, shared[n], lists, named) for content, n, lists, named in kept]
-        self.restore(restored(json.loads(sums)), records)
+        self.restore(restore(json.loads(sums)), records)
 
     def restore(self, sums: Sums, records: list[Record]) -> None:
-        """Take over what another evaluator added up."""
+        """Continue from the sums and records of another evaluator."""
         self.reset()
-        self.sums, self.records = sums, records
+        self.sums, self._recorded = sums, [record for record in records if record.content]
+        self._known = Known(self._recorded)
+        for record in records:
+            if not record.content:
+                self._known.note(record)
         self._updates = sums.batches
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied: everything but batches on their way, which arrive first."""
+        """Return the state to copy. Pending batches are processed first."""
         self._queue.arrive()
         return self.__dict__.copy()
 
     def __radd__(self, other: object) -> Evaluator:
-        """So that `sum` can add evaluators up."""
+        """Let `sum` add evaluators."""
         return self if other == 0 else NotImplemented
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the sums of all batches so far as `rt.Evaluator` does, which can load them."""
+        """Write the sums of all batches so far to a file that `rt.Evaluator` can load as well."""
         self.settled().save(path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Evaluator:
-        """An evaluator that `save` wrote."""
+        """Return the evaluator that `save` wrote."""
         sums = Sums.load(path)
-        made = Evaluator(sums.names, sums.profile, intervals=sums.intervals, per_list=sums.per_list)
-        made.sums = sums
-        return made
+        evaluator = Evaluator(
+            sums.names, sums.profile, intervals=sums.intervals, per_list=sums.per_list
+        )
+        evaluator.sums = sums
+        return evaluator
 
     def _stays(self, device: torch.device) -> bool:
-        """Whether tensors lie in main memory, and are read there."""
+        """Return whether tensors on a device are read without counting on that device."""
         return device.type == "cpu"
 
-    def _put(self, held: object, truth: object, more: Mapping[str, Any], ids: object) -> None:
-        """Count on the device and let the batch arrive, or fetch what cannot be counted there."""
-        if isinstance(held, Ranked):
-            self._put_lists(held, truth, more)
+    def _put(
+        self, predictions: object, truth: object, more: Mapping[str, Any], ids: object
+    ) -> None:
+        """Count on the device and queue the batch, or judge it on the CPU if it must be."""
+        if isinstance(predictions, Ranked):
+            self._put_lists(predictions, truth, more)
             return
-        if must_move(held, truth, more, self._plan):
-            self._add(held, truth, more, plain(ids))
+        if must_move(predictions, truth, more, self._plan):
+            self._add(predictions, truth, more, to_plain(ids))
             return
-        job = counted(cast("Predictions", held), truth, more, self._plan)
+        job = count_on_device(cast("Predictions", predictions), truth, more, self._plan)
         tensors = {**job.tensors, **({"ids": ids} if isinstance(ids, Tensor) else {})}
         names = None if isinstance(ids, Tensor) else ids
 
         def take(arrays: Arrays) -> None:
-            predictions, given, rest = job.batch(arrays)
-            self._judge(predictions, given, rest, arrays.get("ids", names))
+            counted, targets, rest = job.batch(arrays)
+            self._judge(counted, targets, rest, arrays.get("ids", names))
 
         self._queue.put(self._updates - 1, Copies.of(tensors), take)
 
-    def _put_lists(self, held: Ranked, truth: object, more: Mapping[str, Any]) -> None:
-        held.require_fitting()
-        own = {f"own/{name}": getattr(held, name) for name in _FIELDS}
-        given = {**own, "truth": truth, **more}
+    def _put_lists(self, ranked: Ranked, truth: object, more: Mapping[str, Any]) -> None:
+        ranked.require_fitting()
+        fields = {f"own/{name}": getattr(ranked, name) for name in _FIELDS}
+        inputs = {**fields, "truth": truth, **more}
         tensors = {
-            n: v for n, v in given.items() if isinstance(v, Tensor) and v.layout == torch.strided
+            n: v for n, v in inputs.items() if isinstance(v, Tensor) and v.layout == torch.strided
         }
-        rest = {name: value for name, value in given.items() if name not in tensors}
+        rest = {name: value for name, value in inputs.items() if name not in tensors}
 
         def take(arrays: Arrays) -> None:
-            every = {**rest, **{name: torch.from_numpy(part) for name, part in arrays.items()}}
+            every = {**rest, **{name: torch.from_numpy(values) for name, values in arrays.items()}}
             lists = Ranked(**{name: every.pop(f"own/{name}") for name in _FIELDS})
             self._add(lists, every.pop("truth"), every, None)
 
         self._queue.put(self._updates - 1, Copies.of(tensors), take)
 
-    def _add(self, held: object, truth: object, more: Mapping[str, Any], ids: object) -> None:
-        named = not (isinstance(held, Ranked) and held.users is None and held.lists is None)
-        self._judge(*on_host_inputs(held, truth, more), ids, named)
+    def _add(
+        self, predictions: object, truth: object, more: Mapping[str, Any], ids: object
+    ) -> None:
+        named = not (
+            isinstance(predictions, Ranked)
+            and predictions.users is None
+            and predictions.lists is None
+        )
+        self._judge(*inputs_on_host(predictions, truth, more), ids, named)
 
     def _judge(
         self,
@@ -263,28 +291,34 @@ class Evaluator:
         ids: object,
         named: bool = True,
     ) -> None:
-        """Judge a batch in main memory."""
-        given = given_of(predictions, truth, cast("Any", more), self.sums.profile.padding)
-        sources = self.sums.opened(given)
-        if self.repeats is None and several():
+        """Judge a batch whose values are all on the CPU."""
+        arguments = gather_arguments(
+            predictions, truth, cast("Any", more), self.sums.profile.padding
+        )
+        if self.repeats is None and is_distributed():
             self.repeats = "once"
         if self.repeats != "once":
-            self.sums.add(sources)
+            self.sums.take(arguments)
             return
+        sources = self.sums.open(arguments)
         names = None if ids is None else series(ids, "ids")
-        before = self.records[-1] if self.records else None
+        before = self._recorded[-1] if self._recorded else None
         record, counted_ahead = record_of(sources, self.sums, names, before, named)
+        if self._known.has_all(record):
+            self._known.note(record)
+            return
         self.sums.add(counted_ahead)
-        self.records.append(record)
+        self._recorded.append(record)
+        self._known.add(record)
 
 
 _EAGER: dict[str, Callable[..., None]] = {}
 
 
-def _uncompiled(work: Callable[..., None]) -> Callable[..., None]:
-    """The function as it is, also where the code around it is compiled.
+def _without_compiler(work: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that `torch.compile` does not compile, even if it compiles its callers.
 
-    The compiler takes seconds to import, and is only asked where it is in use.
+    Importing the compiler takes seconds, so it is only used if the program has imported it.
     """
     if "torch._dynamo" not in sys.modules:
         return work

@@ -1,4 +1,4 @@
-"""Predictions held in tensors: what they are, and how arrays are made of them in main memory."""
+"""Predictions held in tensors: recognise their kind, and convert them to arrays on the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
 from rectitude.data.matrices import require_dimensions
-from rectitude.errors import BadLists, BadName, BadScores
+from rectitude.errors import BadArgument, BadLists, BadScores
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import (
     DIMENSIONS,
@@ -24,17 +24,17 @@ from rectitude.predictions.scores import (
     names_of,
     table_of,
 )
-from rectitude.torch.tensors import array, name_of, plain
+from rectitude.torch.tensors import name_of, to_array, to_plain
 
 _NUMPY_HAS = (torch.float16, torch.float32, torch.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The items recommended in each row, best first, -1 for an empty place.
+    """The items recommended in each row, best first, with -1 for empty positions.
 
-    `scores` are theirs, if they shall decide the order; `users` name the rows, which are numbers
-    from 0 otherwise; `lists` are the keys of rows where a user has several.
+    `scores` belong to the items; if given, they decide the order. `users` name the rows, which are
+    numbered from 0 otherwise. `lists` are the keys of the rows if a user has several lists.
     """
 
     items: Tensor
@@ -44,52 +44,55 @@ class Ranked:
     lists: object | None = None
 
     def require_fitting(self) -> None:
-        """An error if these are no lists."""
+        """Raise an error if the tensors do not hold lists."""
         if self.items.ndim != 2 or self.items.is_floating_point() or self.items.is_complex():
             raise BadLists(
                 f"items is a tensor of shape {tuple(self.items.shape)} and type "
                 f"{name_of(self.items.dtype)}.",
-                "(users, places) whole numbers.",
+                "integers of shape (lists, positions).",
             )
         if self.scores is not None and self.scores.shape != self.items.shape:
             raise BadScores(
-                f"scores is a tensor of shape {tuple(self.scores.shape)}, and items of "
+                f"scores is a tensor of shape {tuple(self.scores.shape)}, but items has the shape "
                 f"{tuple(self.items.shape)}.",
                 "the same shape.",
             )
         if 0 in self.items.shape:
-            raise BadLists(f"items is empty: its shape is {tuple(self.items.shape)}.", "a list.")
+            raise BadLists(
+                f"items is empty: its shape is {tuple(self.items.shape)}.",
+                "at least one list with one position.",
+            )
 
 
-def recognised(predictions: object, truth: object, users: object, ids: object) -> object:
-    """A bare tensor as what it must be, its rows named by `ids`: logits where the truth is one
-    target a row, else scores."""
+def recognise(predictions: object, truth: object, users: object, ids: object) -> object:
+    """Return a plain tensor as scores whose rows are named by `ids`, or as logits if the truth is
+    one target per row; return anything else with its rows named by `ids`."""
     if not isinstance(predictions, Tensor):
-        return _named(predictions, ids)
+        return _name_rows(predictions, ids)
     if not predictions.is_floating_point():
         raise BadScores(
-            f"predictions is a tensor of type {name_of(predictions.dtype)}, which may hold scores "
-            "or items.",
-            "something that can be told.",
-            "rt.Scores(tensor) for scores, rectitude.torch.Ranked(tensor) for lists of items.",
+            f"predictions is a tensor of type {name_of(predictions.dtype)}, which could hold "
+            "scores or items.",
+            "a tensor of floats, or a tensor wrapped in a class that says what it holds.",
+            "use rt.Scores(tensor) for scores, rectitude.torch.Ranked(tensor) for lists of items.",
         )
     if isinstance(truth, (Tensor, np.ndarray)) and truth.ndim == 1:
         return Logits(predictions)
     if users is not None:
-        raise BadName(
-            "users= says who is evaluated, and the rows of this tensor have no names.",
+        raise BadArgument(
+            "users= says whom to evaluate, but the rows of this tensor have no user ids.",
             "ids= with the user of each row.",
-            "update(scores, truth, ids=users)",
+            "call update(scores, truth, ids=users).",
         )
     return Scores(predictions, users=ids)
 
 
-def _named(predictions: object, ids: object) -> object:
+def _name_rows(predictions: object, ids: object) -> object:
     if ids is None or isinstance(predictions, Logits):
         return predictions
     if not isinstance(predictions, (Scores, Embeddings, Ranked)) or not _nameless(predictions):
-        raise BadName(
-            "ids= was given, and the predictions name their lists themselves.", "one of them."
+        raise BadArgument(
+            "ids= was given, but the predictions already name their lists.", "only one of them."
         )
     return replace(predictions, users=ids)
 
@@ -99,25 +102,28 @@ def _nameless(predictions: Scores | Embeddings | Ranked) -> bool:
 
 
 def tensors_of(predictions: object) -> dict[str, Tensor]:
-    """The tensors that hold scores or items, by name."""
+    """Return the tensors that hold scores or items, by name."""
     if isinstance(predictions, Ranked):
-        given: dict[str, object] = {"items": predictions.items, "scores": predictions.scores}
+        sources: dict[str, object] = {"items": predictions.items, "scores": predictions.scores}
     elif isinstance(predictions, Embeddings):
-        given = {"user vectors": predictions.user_vectors, "item vectors": predictions.item_vectors}
+        sources = {
+            "user vectors": predictions.user_vectors,
+            "item vectors": predictions.item_vectors,
+        }
     elif isinstance(predictions, (Scores, Logits)):
         kind = "scores" if isinstance(predictions, Scores) else "logits"
-        given = {kind: predictions.source}
+        sources = {kind: predictions.source}
     else:
-        given = {}
-    return {name: value for name, value in given.items() if isinstance(value, Tensor)}
+        sources = {}
+    return {name: value for name, value in sources.items() if isinstance(value, Tensor)}
 
 
 def shape_of(predictions: object) -> tuple[int, int] | None:
-    """Rows and columns, where they show before anything is read."""
+    """Return rows and columns, if they are known before anything is read."""
     if isinstance(predictions, Embeddings):
         sides = (predictions.user_vectors, predictions.item_vectors)
-        known = [len(side) for side in sides if isinstance(side, (Tensor, np.ndarray))]
-        return (known[0], known[1]) if len(known) == 2 else None
+        lengths = [len(side) for side in sides if isinstance(side, (Tensor, np.ndarray))]
+        return (lengths[0], lengths[1]) if len(lengths) == 2 else None
     if isinstance(predictions, (Scores, Logits)):
         source = predictions.source
         if isinstance(source, (Tensor, np.ndarray)):
@@ -128,83 +134,85 @@ def shape_of(predictions: object) -> tuple[int, int] | None:
 
 
 def in_memory(predictions: object) -> object:
-    """Predictions whose tensors are arrays: views of their memory, where NumPy has their type."""
+    """Return predictions with arrays instead of tensors, without a copy if NumPy has their type."""
     if isinstance(predictions, Embeddings):
         sides = ("user_vectors", "item_vectors")
-        vectors: dict[str, Any] = {side: plain(getattr(predictions, side)) for side in sides}
-        return replace(predictions, **vectors, **_names(predictions))
+        vectors: dict[str, Any] = {side: to_plain(getattr(predictions, side)) for side in sides}
+        return replace(predictions, **vectors, **_plain_names(predictions))
     if not isinstance(predictions, (Scores, Logits)):
         return predictions
-    names = _names(predictions) if isinstance(predictions, Scores) else {}
+    names = _plain_names(predictions) if isinstance(predictions, Scores) else {}
     source = predictions.source
     if not isinstance(source, Tensor):
         return replace(predictions, **names) if names else predictions
     if source.is_floating_point() and source.dtype not in _NUMPY_HAS and source.ndim > 1:
-        return _narrow(replace(predictions, **names), source.detach().cpu())
-    return replace(predictions, source=array(source), **names)
+        return _convert_blocks(replace(predictions, **names), source.detach().cpu())
+    return replace(predictions, source=to_array(source), **names)
 
 
-def _names(predictions: Scores | Embeddings) -> dict[str, Any]:
-    return {side: plain(getattr(predictions, side)) for side in ("users", "items", "lists")}
+def _plain_names(predictions: Scores | Embeddings) -> dict[str, Any]:
+    return {side: to_plain(getattr(predictions, side)) for side in ("users", "items", "lists")}
 
 
-def _narrow(predictions: Scores | Logits, source: Tensor) -> Scores | Logits:
-    """Scores of a type that NumPy lacks: converted block by block, as halves are."""
-    made = partial(opened, predictions, tuple(source.shape), words_of(predictions, source))
+def _convert_blocks(predictions: Scores | Logits, source: Tensor) -> Scores | Logits:
+    """Return scores of a type that NumPy lacks, converted to float32 block by block."""
+    open_blocks = partial(
+        open_dense, predictions, tuple(source.shape), describe(predictions, source)
+    )
     blocks = partial(_blocks, source)
     if isinstance(predictions, Logits):
-        return MadeLogits(source, made=partial(made, blocks))
+        return OpenedLogits(source, made=partial(open_blocks, blocks))
     sides = {side: getattr(predictions, side) for side in ("users", "items", "lists", "padding")}
-    return MadeScores(source, made=partial(made, blocks), **sides)
+    return OpenedScores(source, made=partial(open_blocks, blocks), **sides)
 
 
 def _blocks(source: Tensor) -> Iterator[Block]:
     step = max(1, COPIED_BYTES // (4 * max(1, source[0].numel())))
     for block in torch.split(source, step):
-        wide = block.float()
-        yield (wide.amax(dim=1) if wide.ndim == 3 else wide).contiguous().numpy()
+        floats = block.float()
+        yield (floats.amax(dim=1) if floats.ndim == 3 else floats).contiguous().numpy()
 
 
-def words_of(predictions: Scores | Logits, source: Tensor) -> str:
-    """Scores or logits in words, as those in arrays are described."""
+def describe(predictions: Scores | Logits, source: Tensor) -> str:
+    """Describe scores or logits in words, in the same way as those in arrays."""
     kind = "scores" if isinstance(predictions, Scores) else "logits"
     return f"{kind} ({' x '.join(map(str, source.shape))}, {name_of(source.dtype)})"
 
 
-def opened(
+def open_dense(
     predictions: Scores | Logits | Embeddings,
     shape: tuple[int, ...],
     words: str,
     blocks: Callable[[], Iterator[Block]],
 ) -> Dense:
-    """Dense predictions of such a shape, named as they are elsewhere."""
+    """Return dense predictions of a shape, with the names of their rows and columns."""
     if isinstance(predictions, Logits):
         names = names_of(None, shape[-1], "classes", "columns")
         return dense(blocks, table_of(None, None, shape[0], words), names, "logits")
-    own = _names(predictions)
-    table = table_of(own["users"], own["lists"], shape[0], words)
+    ids = _plain_names(predictions)
+    table = table_of(ids["users"], ids["lists"], shape[0], words)
     columns = "item vectors" if isinstance(predictions, Embeddings) else "columns"
-    names = names_of(own["items"], shape[-1], "items", columns)
+    names = names_of(ids["items"], shape[-1], "items", columns)
     return dense(blocks, table, names, "scores", predictions.padding)
 
 
 @dataclass(frozen=True, slots=True)
-class MadeScores(Scores):
-    """Scores that are opened in a way of their own."""
+class OpenedScores(Scores):
+    """Scores with a custom way to open them."""
 
     made: Callable[[], Dense] = field(kw_only=True)
 
-    def opened(self) -> Dense:
-        """What was made."""
+    def open(self) -> Dense:
+        """Return the dense scores."""
         return self.made()
 
 
 @dataclass(frozen=True, slots=True)
-class MadeLogits(Logits):
-    """Logits that are opened in a way of their own."""
+class OpenedLogits(Logits):
+    """Logits with a custom way to open them."""
 
     made: Callable[[], Dense] = field(kw_only=True)
 
-    def opened(self) -> Dense:
-        """What was made."""
+    def open(self) -> Dense:
+        """Return the dense logits."""
         return self.made()

@@ -1,6 +1,6 @@
-"""An evaluator where torch expects something of its own: `RankingMetric`, a torchmetrics metric
-that is exact over any number of processes, and `RankingCallback`, which evaluates what the steps of
-a LightningModule return and logs it.
+"""Evaluators as the training frameworks expect them: `RankingMetric` is a torchmetrics metric that
+is exact over any number of processes, and `RankingCallback` evaluates and logs what the steps of a
+LightningModule return.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.errors import BadName, NothingToEvaluate
+from rectitude.errors import BadArgument, NotComparable, NothingToEvaluate
 from rectitude.evaluation.stream import Evaluator as Sums
 from rectitude.torch.evaluator import Check, Evaluator, Repeated
 
@@ -25,12 +25,12 @@ Inputs = Callable[[Any, Any], Mapping[str, Any]]
 
 
 class RankingMetric(Metric):
-    """Metrics of rankings for `MetricCollection`, `self.log` and whatever else takes metrics.
+    """Ranking metrics for `MetricCollection`, `self.log` and anything else that takes a metric.
 
-    Arguments and `update` are those of `rectitude.torch.Evaluator`. `compute` gives a scalar for
-    one metric, for several a dict by name; `evaluation` gives all there is to say. Between
-    processes, sums and counts are gathered and added, never averaged, and lists that a sampler
-    repeats count once (see `repeats`).
+    The arguments and `update` are those of `rectitude.torch.Evaluator`. `compute` returns a scalar
+    for one metric and a dict by name for several; `evaluation` returns the whole evaluation. With
+    several processes, sums and counts are gathered and added, never averaged, and lists that a
+    sampler repeats are counted once (see `repeats`).
     """
 
     is_differentiable = False
@@ -57,24 +57,24 @@ class RankingMetric(Metric):
             repeats=repeats,
         )
         self._persistent[_STATE] = False
-        self._together: Sums | None = None
+        self._gathered: Sums | None = None
 
     def update(self, predictions: object, truth: object, **more: Any) -> None:
         """Add a batch, as `Evaluator.update` does."""
         self.evaluator.update(predictions, truth, **more)
 
     def compute(self) -> Tensor | dict[str, Tensor]:
-        """The value of the metric, or the values of all by name."""
+        """Return the value of the metric, or a dict of all values by name."""
         with self._safely():
             return self._values(self._sums().compute())
 
     def evaluation(self) -> Evaluation:
-        """The whole evaluation, of all processes where there are several: every one must ask."""
+        """Return the whole evaluation, over all processes; every process must call this."""
         with self.sync_context(should_sync=self.sync_on_compute), self._safely():
             return self._sums().compute()
 
     def forward(self, *args: Any, **kwargs: Any) -> Tensor | dict[str, Tensor]:
-        """Add a batch, and return its own value."""
+        """Add a batch, and return the value of that batch alone."""
         batch = self.evaluator.like()
         batch.update(*args, **kwargs)
         sums = batch.gathered(self.process_group) if self.dist_sync_on_step else batch.settled()
@@ -89,13 +89,13 @@ class RankingMetric(Metric):
         """Forget all batches."""
         super().reset()
         self.evaluator.reset()
-        self._together = None
+        self._gathered = None
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
-        """Add another metric's batches."""
+        """Add the batches of another metric."""
         if not isinstance(incoming_state, RankingMetric):
-            raise BadName(
-                f"a {type(incoming_state).__name__} cannot be added to a RankingMetric.",
+            raise NotComparable(
+                f"the state to merge is of type {type(incoming_state).__name__}.",
                 "a RankingMetric.",
             )
         self.evaluator = self.evaluator + incoming_state.evaluator
@@ -104,7 +104,7 @@ class RankingMetric(Metric):
     def state_dict(  # type: ignore[override]
         self, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """What torchmetrics saves; everything added so far, where `persistent` asked for it."""
+        """Return what torchmetrics saves; after `persistent`, also everything added so far."""
         state = super().state_dict(destination, prefix, keep_vars)
         if self._persistent[_STATE]:
             packed = bytearray(self.evaluator.as_bytes())
@@ -119,21 +119,21 @@ class RankingMetric(Metric):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def _sync_dist(self, _: Any = None, process_group: Any = None) -> None:
-        """Bring all processes' batches together, in place of gathering tensors."""
-        self._together = self.evaluator.gathered(process_group or self.process_group)
+        """Combine the batches of all processes; this replaces the gathering of tensors."""
+        self._gathered = self.evaluator.gathered(process_group or self.process_group)
 
     def unsync(self, should_unsync: bool = True) -> None:
-        """Back to the batches of this process."""
+        """Go back to the batches of this process."""
         super().unsync(should_unsync)
         if should_unsync:
-            self._together = None
+            self._gathered = None
 
     def _sums(self) -> Sums:
-        return self.evaluator.settled() if self._together is None else self._together
+        return self.evaluator.settled() if self._gathered is None else self._gathered
 
     @contextmanager
     def _safely(self) -> Iterator[None]:
-        """Back to this process's own batches after an error, too, which torchmetrics forgets."""
+        """Go back to the batches of this process after an error; torchmetrics does not."""
         try:
             yield
         except Exception:
@@ -151,11 +151,12 @@ class RankingMetric(Metric):
 
 
 class RankingCallback(Callback):
-    """Evaluates in validation and test, and logs `val/ndcg@10` and so on.
+    """Evaluate during validation and test, and log `val/ndcg@10` and so on.
 
     `validation_step` and `test_step` return the arguments of `Evaluator.update` by name:
-    `{"predictions": scores, "truth": targets, "ids": users}`. Or `inputs` makes them from what a
-    step returns and its batch. `evaluations` holds the last evaluation of each stage.
+    `{"predictions": scores, "truth": targets, "ids": users}`. Alternatively, `inputs` makes these
+    arguments from what a step returns and its batch. `evaluations` holds the last evaluation of
+    each stage.
     """
 
     def __init__(
@@ -166,26 +167,26 @@ class RankingCallback(Callback):
         inputs: Inputs | None = None,
         **options: Any,
     ) -> None:
-        self._first = Evaluator(metrics, convention, **options)
+        self._template = Evaluator(metrics, convention, **options)
         self._inputs = inputs
         self._running: dict[int, Evaluator] = {}
         self.evaluations: dict[str, Evaluation] = {}
 
     def on_validation_epoch_start(self, *_: Any) -> None:
-        """Begin anew."""
+        """Discard the batches of the previous epoch."""
         self._running = {}
 
     def on_test_epoch_start(self, *_: Any) -> None:
-        """Begin anew."""
+        """Discard the batches of the previous epoch."""
         self._running = {}
 
-    def on_validation_batch_end(self, *given: Any, **more: Any) -> None:
+    def on_validation_batch_end(self, *args: Any, **more: Any) -> None:
         """Add what `validation_step` returned."""
-        self._add("validation_step", *given[2:], **more)
+        self._add("validation_step", *args[2:], **more)
 
-    def on_test_batch_end(self, *given: Any, **more: Any) -> None:
+    def on_test_batch_end(self, *args: Any, **more: Any) -> None:
         """Add what `test_step` returned."""
-        self._add("test_step", *given[2:], **more)
+        self._add("test_step", *args[2:], **more)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Log the values of the epoch."""
@@ -196,30 +197,32 @@ class RankingCallback(Callback):
         self._log("test", trainer, pl_module)
 
     def _add(self, step: str, outputs: Any, batch: Any, _: int, dataloader_idx: int = 0) -> None:
-        given = outputs if self._inputs is None else self._inputs(outputs, batch)
-        if not isinstance(given, Mapping) or not {"predictions", "truth"} <= set(given):
-            raise BadName(
-                f"{step} returned {_words(given)}.",
-                "a dict with 'predictions' and 'truth', and what else Evaluator.update takes.",
+        arguments = outputs if self._inputs is None else self._inputs(outputs, batch)
+        if not isinstance(arguments, Mapping) or not {"predictions", "truth"} <= set(arguments):
+            raise BadArgument(
+                f"{step} returned {_describe(arguments)}.",
+                "a dict with 'predictions', 'truth' and any other argument of Evaluator.update.",
                 "return {'predictions': scores, 'truth': targets, 'ids': users}, or pass inputs=.",
             )
-        update = {name: value for name, value in given.items() if name != "loss"}
-        self._running.setdefault(dataloader_idx, self._first.like()).update(**update)
+        update = {name: value for name, value in arguments.items() if name != "loss"}
+        self._running.setdefault(dataloader_idx, self._template.like()).update(**update)
 
     def _log(self, stage: Stage, trainer: Trainer, pl_module: LightningModule) -> None:
         loaders = getattr(trainer, f"num_{stage}_batches")
         for number in range(len(loaders)):
             where = stage if len(loaders) == 1 else f"{stage}/dataloader_{number}"
-            sums = self._running.get(number, self._first.like()).gathered()
+            sums = self._running.get(number, self._template.like()).gathered()
             if not sums.batches:
-                raise NothingToEvaluate(f"no process had a batch of {where}.", "a batch.")
+                raise NothingToEvaluate(
+                    f"no process had a batch of {where}.", "at least one batch in one process."
+                )
             evaluation = sums.compute()
             self.evaluations[where] = evaluation
-            values = {f"{where}/{name}": evaluation[name] for name in self._first.sums.names}
+            values = {f"{where}/{name}": evaluation[name] for name in self._template.sums.names}
             pl_module.log_dict(values, on_epoch=True, on_step=False, add_dataloader_idx=False)
 
 
-def _words(given: object) -> str:
-    if isinstance(given, Mapping):
-        return f"a dict with {', '.join(map(repr, given)) or 'nothing'}"
-    return f"a {type(given).__name__}"
+def _describe(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"a dict with {', '.join(map(repr, value)) or 'nothing'}"
+    return f"a {type(value).__name__}"

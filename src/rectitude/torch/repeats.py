@@ -1,4 +1,4 @@
-"""Lists that were handed over more than once: which of them counts, and what is said of it."""
+"""Lists that occur more than once: decide which of them counts, and report it."""
 
 from __future__ import annotations
 
@@ -15,61 +15,114 @@ from rectitude.errors import BadIds, BadTruth
 from rectitude.evaluation.stream import Evaluator
 from rectitude.torch.records import Record
 
-_COLUMNS = {"batch": pl.Int64, "place": pl.Int64, "handed": pl.Boolean, "mark": pl.UInt64}
+_COLUMNS = {
+    "batch": pl.Int64, "position": pl.Int64, "handed": pl.Boolean, "mark": pl.UInt64,
+    "times": pl.Int64,
+}  # fmt: skip
+_FRAMES = 1000
 
 
-class Listed(NamedTuple):
-    """The lists of one process that have ids, and how many have none."""
+class Known:
+    """The lists of a process that were recorded, and those that came again.
+
+    A batch whose lists have all come before adds nothing. Only how often they came is kept, so the
+    records do not grow with repetitions.
+    """
+
+    def __init__(self, records: Sequence[Record] = ()) -> None:
+        self.marks: dict[object, int | None] = {}
+        """id -> the hash of its truth; None while it has only occurred in the truth"""
+        self.again: list[pl.DataFrame] = []
+        for record in records:
+            self.add(record)
+
+    def has_all(self, record: Record) -> bool:
+        """Return whether no list of a batch counts, because others with the same ids do."""
+        nothing = object()
+        known = (
+            (self.marks.get(key, nothing), mark if handed else None)
+            for key, handed, mark in record.lists.select("id", "handed", "mark").iter_rows()
+        )
+        return record.named and all(
+            before is not nothing if mark is None else before == mark for before, mark in known
+        )
+
+    def add(self, record: Record) -> None:
+        """Note the lists of a batch that is recorded."""
+        if record.named:
+            for key, handed, mark in record.lists.select("id", "handed", "mark").iter_rows():
+                if self.marks.setdefault(key, None) is None and handed:
+                    self.marks[key] = mark
+
+    def note(self, record: Record) -> None:
+        """Note a batch whose lists have all come before."""
+        self.again.append(record.lists)
+        if len(self.again) > _FRAMES:
+            self.again = [self._join_repeats()]
+
+    def _join_repeats(self) -> pl.DataFrame:
+        same = pl.concat(self.again).group_by("id", "handed", "mark", maintain_order=True)
+        return same.agg(pl.col("times").sum())
+
+    def records(self) -> list[Record]:
+        """Return what came again as a record without content."""
+        return [Record(b"", {}, self._join_repeats(), True)] if self.again else []
+
+
+class ListIds(NamedTuple):
+    """The lists of one process that have ids, and how many lists have none."""
 
     named: pl.DataFrame
     nameless: int = 0
 
     def as_bytes(self) -> bytes:
-        """To be sent."""
-        room = BytesIO()
-        self.named.write_ipc(room)
-        return self.nameless.to_bytes(8, "little") + room.getvalue()
+        """Return the bytes to send to other processes."""
+        buffer = BytesIO()
+        self.named.write_ipc(buffer)
+        return self.nameless.to_bytes(8, "little") + buffer.getvalue()
 
     @staticmethod
-    def from_bytes(sent: bytes) -> Listed:
-        """What `as_bytes` gave."""
-        return Listed(pl.read_ipc(BytesIO(sent[8:])), int.from_bytes(sent[:8], "little"))
+    def from_bytes(sent: bytes) -> ListIds:
+        """Return the lists that `as_bytes` stored."""
+        return ListIds(pl.read_ipc(BytesIO(sent[8:])), int.from_bytes(sent[:8], "little"))
 
 
 class Repeats(NamedTuple):
-    """The lists of all processes that do not count, because another of the same id does."""
+    """The lists of all processes that do not count, because another list with the same id does."""
 
     dropped: pl.DataFrame
-    """`rank`, `batch` and `place` of each, and whether it was `handed` over"""
+    """`rank` of the process, `batch` and `position` of each list, and whether predictions contained
+    it (`handed`)"""
     example: str
     nameless: int
-    """lists without ids, of which nobody can tell"""
+    """how many lists have no ids, so that repeats among them cannot be found"""
     ranks: int
 
     def of(self, rank: int, batch: int) -> Integers:
-        """The places of a batch that do not count."""
-        mine = (pl.col("rank") == rank) & (pl.col("batch") == batch)
-        return self.dropped.filter(mine)["place"].to_numpy()
+        """Return the positions in a batch of the lists that do not count."""
+        in_batch = (pl.col("rank") == rank) & (pl.col("batch") == batch)
+        return self.dropped.filter(in_batch)["position"].to_numpy()
 
-    def tell(self, ledger: Ledger) -> None:
-        """Say how many lists were counted once, and of how many nobody knows."""
-        count = int(self.dropped["handed"].sum())
+    def report(self, ledger: Ledger) -> None:
+        """Report in the ledger how many lists were repeated, and how many have no ids."""
+        count = int(self.dropped.filter("handed")["times"].sum())
         if count:
-            about = "lists were handed over again: counted once"
+            about = "lists occurred more than once and were counted once"
             ledger.count("lists_repeated", count, about, None, self.example, "notice")
         if self.nameless and self.ranks > 1:
-            about = "lists have no ids: one that a sampler repeats counts again"
+            about = "lists have no ids: repeats by a distributed sampler count as further lists"
             ledger.count("lists_without_ids", self.nameless, about, weight="warning")
 
 
-def listed(records: Sequence[Record]) -> Listed:
-    """The lists of all batches of a process."""
+def list_records(records: Sequence[Record]) -> ListIds:
+    """Return the lists of all batches of a process."""
     frames = [
         record.lists.select(
             pl.lit(batch, pl.Int64).alias("batch"),
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("place"),
+            pl.int_range(pl.len(), dtype=pl.Int64).alias("position"),
             "handed",
             "mark",
+            "times",
             "id",
         )
         for batch, record in enumerate(records)
@@ -77,33 +130,33 @@ def listed(records: Sequence[Record]) -> Listed:
     ]
     nameless = sum(record.lists.height for record in records if not record.named)
     if not frames:
-        return Listed(pl.DataFrame(schema={**_COLUMNS, "id": pl.Int64}), nameless)
-    _require_one_kind(frames)
-    return Listed(pl.concat(frames), nameless)
+        return ListIds(pl.DataFrame(schema={**_COLUMNS, "id": pl.Int64}), nameless)
+    _require_one_type(frames)
+    return ListIds(pl.concat(frames), nameless)
 
 
-def repeats_of(processes: Sequence[Listed]) -> Repeats:
-    """Which lists do not count, the same for everybody who asks.
+def repeats_of(processes: Sequence[ListIds]) -> Repeats:
+    """Return which lists do not count. The result is the same in every process.
 
-    A list that was handed over counts before one that is only known from the truth; of those, the
-    first process's first.
+    A list from the predictions counts before one that only occurs in the truth. Among equals, the
+    list of the first process counts, then that of the first batch.
     """
-    nameless = sum(one.nameless for one in processes)
-    some = [
-        one.named.with_columns(pl.lit(rank, pl.Int64).alias("rank"))
-        for rank, one in enumerate(processes)
-        if one.named.height
+    nameless = sum(process.nameless for process in processes)
+    frames = [
+        process.named.with_columns(pl.lit(rank, pl.Int64).alias("rank"))
+        for rank, process in enumerate(processes)
+        if process.named.height
     ]
-    if not some:
+    if not frames:
         nothing = pl.DataFrame(schema={"rank": pl.Int64, **_COLUMNS, "id": pl.Int64})
         return Repeats(nothing, "", nameless, len(processes))
-    _require_one_kind(some)
-    order = ["id", pl.col("handed").not_(), "rank", "batch", "place"]
-    named = pl.concat(some).sort(order, maintain_order=True)
+    _require_one_type(frames)
+    order = ["id", pl.col("handed").not_(), "rank", "batch", "position"]
+    named = pl.concat(frames).sort(order, maintain_order=True)
     _require_same_truth(named)
     dropped = named.filter(~named["id"].is_first_distinct())
-    again = dropped.filter("handed")["id"]
-    example = repr(again[0]) if len(again) else ""
+    repeated = dropped.filter("handed")["id"]
+    example = repr(repeated[0]) if len(repeated) else ""
     return Repeats(dropped, example, nameless, len(processes))
 
 
@@ -111,41 +164,48 @@ def _require_same_truth(named: pl.DataFrame) -> None:
     marks = (
         named.filter("handed").group_by("id", maintain_order=True).agg(pl.col("mark").n_unique())
     )
-    other = marks.filter(pl.col("mark") > 1)
-    if other.height:
+    different = marks.filter(pl.col("mark") > 1)
+    if different.height:
         raise BadTruth(
-            f"{other.height} lists were handed over twice with different truth (first: "
-            f"{other['id'][0]!r}).",
+            f"{different.height} lists occur more than once with different truth (first: "
+            f"{different['id'][0]!r}).",
             "the same truth wherever a list occurs.",
-            "several lists of one user need keys of their own: lists= and list_key=.",
+            "if a user has several lists, give each list its own key: lists= and list_key=.",
         )
 
 
-def _require_one_kind(frames: Sequence[pl.DataFrame]) -> None:
-    kinds = {str(frame["id"].dtype) for frame in frames}
-    if len(kinds) > 1:
+def _require_one_type(frames: Sequence[pl.DataFrame]) -> None:
+    types = {str(frame["id"].dtype) for frame in frames}
+    if len(types) > 1:
         raise BadIds(
-            f"ids have different types in different batches: {', '.join(sorted(kinds))}.",
-            "the same type in every batch.",
+            f"ids have different types in different batches: {', '.join(sorted(types))}.",
+            "ids of the same type in every batch.",
         )
 
 
-def counted_once(
+def count_once(
     evaluator: Evaluator, records: Sequence[Record], repeats: Repeats, rank: int
 ) -> Evaluator:
-    """A process's own batches without the lists that do not count: as they are, if there is none,
-    else judged again from what was kept."""
-    places = [repeats.of(rank, batch) for batch in range(len(records))]
-    if not any(len(one) for one in places):
+    """Return a process's sums without the lists that do not count.
+
+    If all lists count, that is the evaluator itself; otherwise the records are judged again.
+    """
+    dropped_lists = [repeats.of(rank, batch) for batch in range(len(records))]
+    positions = {
+        record: dropped
+        for record, dropped in zip(records, dropped_lists, strict=True)
+        if record.content
+    }
+    if not any(len(dropped) for dropped in positions.values()):
         return evaluator
-    again = Evaluator(
+    recounted = Evaluator(
         evaluator.names,
         evaluator.profile,
         intervals=evaluator.intervals,
         per_list=evaluator.per_list,
     )
-    for record, drop in zip(records, places, strict=True):
-        left = record.without(np.asarray(drop))
-        if left is not None:
-            again.add(left)
-    return again
+    for record, dropped in positions.items():
+        batch = record.without(np.asarray(dropped))
+        if batch is not None:
+            recounted.add(batch)
+    return recounted

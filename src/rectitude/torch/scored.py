@@ -1,7 +1,7 @@
-"""Scores on their device: merged or multiplied, checked, and counted in plain torch.
+"""Scores on a device: computed, checked, and counted in plain torch.
 
-Counting gives the same results as `rectitude.rowkernels.rows`, number for number, and nothing here
-waits for the device.
+Counting gives exactly the same results as `rectitude.rowkernels.rows`, and nothing here waits for
+the device.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rectitude.data.dense import Block, Dense, Holes
+from rectitude.data.dense import Block, Dense, NanRows
 from rectitude.data.matrices import (
     require_dimensions,
     require_finite_vectors,
@@ -30,97 +30,118 @@ from rectitude.predictions.scores import (
     Kind,
     Scores,
     column_of,
+    describe_vectors,
     names_of,
 )
-from rectitude.torch.held import opened, words_of
-from rectitude.torch.tensors import Arrays, name_of, plain
+from rectitude.torch.held import describe, open_dense
+from rectitude.torch.tensors import Arrays, name_of, to_plain
 
 Predictions = Scores | Logits | Embeddings
 STEP = 1 << 25
-"""Scores that are compared at a time: what is noted of them takes as many bytes, or a few more."""
+"""How many scores are compared at a time; the comparisons take about as many bytes."""
 
 
 class Scored(NamedTuple):
-    """Scores that can be compared, on their device, and what is to be known of them elsewhere."""
+    """Scores on their device that can be compared, and what the host needs to know about them."""
 
     scores: Tensor
     checks: dict[str, Tensor]
-    """what tells whether they are sound"""
-    opened: Callable[[Predictions], Dense]
-    """names and shape without the scores, of the predictions with names in main memory"""
+    """tensors that show whether the scores are valid"""
+    open: Callable[[Predictions], Dense]
+    """returns names and shape, without scores, of predictions whose names are on the CPU"""
 
 
-def scored(predictions: Predictions) -> Scored:
-    """The scores of dense predictions that lie on a device."""
+def score_predictions(predictions: Predictions) -> Scored:
+    """Return the scores of dense predictions on a device."""
     if isinstance(predictions, Embeddings):
-        return _products(predictions)
+        return _multiply(predictions)
     kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
-    source = _real(predictions.source, kind, DIMENSIONS[kind])
-    scores = comparable(source)
-    words = words_of(predictions, source)
-    made = partial(opened, shape=tuple(source.shape), words=words, blocks=gone)
-    return Scored(scores, holes(scores), made)
+    source = _require_real(predictions.source, kind, DIMENSIONS[kind])
+    scores = make_comparable(source)
+    words = describe(predictions, source)
+    opened = partial(open_dense, shape=tuple(source.shape), words=words, blocks=raise_not_kept)
+    return Scored(scores, find_holes(scores), opened)
 
 
-def _products(predictions: Embeddings) -> Scored:
-    """The products, in the precision of the vectors, whatever autocast would make of them."""
+def _multiply(predictions: Embeddings) -> Scored:
+    """Return inner products in the precision of the vectors, even inside autocast."""
     sides = {"user": predictions.user_vectors, "item": predictions.item_vectors}
-    left, right = (_wide(_real(side, f"{name} vectors", (2,))) for name, side in sides.items())
+    left, right = (
+        _widen(_require_real(side, f"{name} vectors", (2,))) for name, side in sides.items()
+    )
     require_same_dimensions(left.shape[1], right.shape[1])
     kind = torch.promote_types(left.dtype, right.dtype)
+    similarity = predictions.similarity
     with torch.autocast(left.device.type, enabled=False):
-        scores = left.to(kind) @ right.to(kind).T
+        factors = [left.to(kind), right.to(kind)]
+        factors = [_to_unit(side) for side in factors] if similarity == "cosine" else factors
+        scores = factors[0] @ factors[1].T
     finite = {"user": left.isfinite().all(dim=1), "item": right.isfinite().all(dim=1)}
     checks = {f"finite/{name}": flags for name, flags in finite.items()}
-    words = f"embeddings ({len(left)} x {len(right)}, {left.shape[1]} dimensions)"
-    made = partial(opened, shape=(len(left), len(right)), words=words, blocks=gone)
-    return Scored(scores, {**checks, **holes(scores)}, made)
+    words = describe_vectors(len(left), len(right), left.shape[1], similarity)
+    opened = partial(open_dense, shape=(len(left), len(right)), words=words, blocks=raise_not_kept)
+    return Scored(scores, {**checks, **find_holes(scores)}, opened)
 
 
-def _real(given: object, what: str, dimensions: tuple[int, ...]) -> Tensor:
-    """A tensor of real numbers, or an error."""
-    if not isinstance(given, Tensor):
-        raise BadScores(f"{what} is a {type(given).__name__}.", "a tensor, like the others.")
-    shape = tuple(given.shape)
-    if given.layout != torch.strided:
-        raise BadScores(f"{what} has the shape {shape}.", "(rows, columns).")
+def _to_unit(vectors: Tensor) -> Tensor:
+    """Return vectors of length 1, and vectors of zeros as they are, as for arrays."""
+    largest = vectors.abs().amax(dim=1, keepdim=True)
+    scaled = vectors / torch.where(largest == 0, 1, largest)
+    lengths = scaled.norm(dim=1, keepdim=True)
+    return scaled / torch.where(lengths == 0, 1, lengths)
+
+
+def _require_real(value: object, what: str, dimensions: tuple[int, ...]) -> Tensor:
+    """Return a tensor of real numbers; raise an error for anything else."""
+    if not isinstance(value, Tensor):
+        raise BadScores(
+            f"{what} is of type {type(value).__name__}, but other predictions are tensors.",
+            "a tensor.",
+        )
+    shape = tuple(value.shape)
+    if value.layout != torch.strided:
+        raise BadScores(
+            f"{what} is a sparse tensor of shape {shape}.",
+            "a dense tensor of shape (rows, columns).",
+            f"{what}.to_dense()",
+        )
     require_dimensions(shape, what, dimensions)
-    require_numbers(shape, what, name_of(given.dtype) if given.is_complex() else None)
-    return given.detach()
+    require_numbers(shape, what, name_of(value.dtype) if value.is_complex() else None)
+    return value.detach()
 
 
-def _wide(vectors: Tensor) -> Tensor:
+def _widen(vectors: Tensor) -> Tensor:
     if not vectors.is_floating_point():
         return vectors.double()
     return vectors if vectors.dtype.itemsize > 2 else vectors.float()
 
 
-def comparable(scores: Tensor) -> Tensor:
-    """(rows, columns) floats that compare as the scores do: interests merged by the best score."""
+def make_comparable(scores: Tensor) -> Tensor:
+    """Return (rows, columns) floats that compare like the scores; merge interests by maximum."""
     if not scores.is_floating_point():
         scores = scores.double()
-    elif scores.dtype.itemsize == 1:  # of which torch compares nothing
+    elif scores.dtype.itemsize == 1:  # torch cannot compare these
         scores = scores.float()
     return scores.amax(dim=1) if scores.ndim == 3 else scores
 
 
-def gone() -> Iterator[Block]:
-    """The blocks of scores that were counted and not kept."""
-    raise BadScores("the scores were not kept.", "what was counted in them.")
+def raise_not_kept() -> Iterator[Block]:
+    """Raise an error in place of the blocks of scores, which were counted and not kept."""
+    raise BadScores("the scores were not kept.", "values that were counted with the batch.")
 
 
-def holes(scores: Tensor) -> dict[str, Tensor]:
-    """How many NaN each row holds, and the column of the first; `require_sound` reads them."""
-    parts = []
-    for block in torch.split(scores, _rows(scores)):
+def find_holes(scores: Tensor) -> dict[str, Tensor]:
+    """Return the number of NaN in each row and the column of the first, for `require_sound`."""
+    results = []
+    for block in torch.split(scores, _rows_per_block(scores)):
         missing = block.isnan()
-        parts.append((missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
-    cells, first = (torch.cat(part) for part in zip(*parts, strict=True))
+        results.append((missing.sum(dim=1), missing.to(torch.int8).argmax(dim=1)))
+    cells, first = (torch.cat(column) for column in zip(*results, strict=True))
     return {"holes/cells": cells, "holes/first": first}
 
 
-def require_sound(made: Dense, arrays: Arrays) -> None:
-    """An error if a vector is not finite, or a score NaN."""
+def require_sound(opened: Dense, arrays: Arrays) -> None:
+    """Raise an error if a vector is not finite or a score is NaN."""
     for name in ("user", "item"):
         if f"finite/{name}" in arrays:
             require_finite_vectors(arrays[f"finite/{name}"], name)
@@ -128,44 +149,44 @@ def require_sound(made: Dense, arrays: Arrays) -> None:
     rows = np.flatnonzero(cells)
     if len(rows):
         where = (int(rows[0]), int(first[rows[0]]))
-        Holes(made, len(rows), int(cells.sum()), where).require_none()
+        NanRows(opened, len(rows), int(cells.sum()), where).require_none()
 
 
 def without_scores(predictions: Predictions) -> Predictions:
-    """The predictions' names alone, so that no scores are held."""
+    """Return the predictions with their names only, so that scores can be freed."""
     if isinstance(predictions, Embeddings):
         return replace(predictions, user_vectors=None, item_vectors=None)
     return replace(predictions, source=None)
 
 
-def padding_of(predictions: Predictions, columns: int, usual: object) -> int | None:
-    """The column that stands for no item: the one named, or else the usual one."""
+def padding_of(predictions: Predictions, columns: int, default: object) -> int | None:
+    """Return the padding column of the predictions: their own, or the one of the profile."""
     if isinstance(predictions, Logits):
         return None
-    item = usual if predictions.padding is None else predictions.padding
+    item = default if predictions.padding is None else predictions.padding
     if item is None:
         return None
-    return column_of(names_of(plain(predictions.items), columns, "items", "columns"), item)
+    return column_of(names_of(to_plain(predictions.items), columns, "items", "columns"), item)
 
 
-def hidden(
+def hide_masked(
     scores: Tensor, row: Tensor | None, column: Tensor | None, padding: int | None
 ) -> Tensor:
-    """The scores with NaN in place of masked ones: it is neither above, below nor equal."""
+    """Return the scores with NaN for masked ones: NaN is neither above, below nor equal."""
     rows, columns = scores.shape
-    left = scores.new_empty((rows, columns + 1))  # the last column takes what is no column
-    left[:, :columns] = scores
+    masked = scores.new_empty((rows, columns + 1))  # the last column absorbs invalid columns
+    masked[:, :columns] = scores
     if row is not None and column is not None:
         inside = (column >= 0) & (column < columns)
         where = row * (columns + 1) + torch.where(inside, column, columns)
-        left.view(-1).index_fill_(0, where, float("nan"))
+        masked.view(-1).index_fill_(0, where, float("nan"))
     if padding is not None:
-        left[:, padding].fill_(float("nan"))
-    return left[:, :columns]
+        masked[:, padding].fill_(float("nan"))
+    return masked[:, :columns]
 
 
 class DeviceCounts(NamedTuple):
-    """Where cells stand in their rows; `tied` is 0 for a cell that is masked or does not exist."""
+    """Counts that give the rank of cells; `tied` is 0 for a cell that is masked or missing."""
 
     above: Tensor
     tied: Tensor
@@ -173,33 +194,33 @@ class DeviceCounts(NamedTuple):
 
 
 def count(scores: Tensor, row: Tensor, column: Tensor) -> DeviceCounts:
-    """Where each cell stands: columns above it, equal to it (itself too), equal with a lower
-    number."""
+    """Count, for each cell, the columns of its row that score higher (`above`), that score the same
+    (`tied`, which includes the cell), and that score the same at a lower index (`before`)."""
     columns = scores.shape[1]
-    own = own_scores(scores, row, column)
+    targets = own_scores(scores, row, column)
     numbers = torch.arange(columns, device=scores.device)
-    parts = [torch.empty((3, 0), dtype=torch.int64, device=scores.device)]
-    step = _rows(scores)
+    results = [torch.empty((3, 0), dtype=torch.int64, device=scores.device)]
+    step = _rows_per_block(scores)
     for first in range(0, len(row), step):
         here = slice(first, first + step)
-        lines, mine = scores[row[here]], own[here, None]
-        equal = lines == mine
+        lines, target = scores[row[here]], targets[here, None]
+        equal = lines == target
         lower = equal & (numbers < column[here, None])
-        found = [(lines > mine).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
-        parts.append(torch.stack(found))
-    above, tied, before = torch.cat(parts, dim=1)
+        counts = [(lines > target).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
+        results.append(torch.stack(counts))
+    above, tied, before = torch.cat(results, dim=1)
     return DeviceCounts(above, tied, before)
 
 
 def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:
-    """The score of each cell, NaN for one that does not exist."""
+    """Return the score of each cell, NaN for a cell that does not exist."""
     inside = (column >= 0) & (column < scores.shape[1])
-    own = scores[row, column.clamp(0, scores.shape[1] - 1)]
-    return torch.where(inside, own, float("nan"))
+    cells = scores[row, column.clamp(0, scores.shape[1] - 1)]
+    return torch.where(inside, cells, float("nan"))
 
 
 class First(NamedTuple):
-    """What stands first in each row, and the loss of its target where it was asked for."""
+    """The columns ranked first in each row, and the loss of the target if it was requested."""
 
     best: Tensor
     second: Tensor
@@ -207,40 +228,40 @@ class First(NamedTuple):
     loss: Tensor | None
 
 
-def first_places(logits: Tensor, target: Tensor, want_loss: bool) -> First:
-    """What stands first in each row beside its target, and the target's loss."""
-    step = _rows(logits)
-    parts = [
-        _first_places(*block, want_loss)
+def find_firsts(logits: Tensor, target: Tensor, want_loss: bool) -> First:
+    """Return the columns ranked first in each row, with and without its target, and the loss."""
+    step = _rows_per_block(logits)
+    results = [
+        _find_first(*block, want_loss)
         for block in zip(torch.split(logits, step), torch.split(target, step), strict=True)
     ]
-    best, second, last, loss = zip(*parts, strict=True)
-    lost = torch.cat(loss) if want_loss else None
-    return First(torch.cat(best), torch.cat(second), torch.cat(last), lost)
+    best, second, last, loss = zip(*results, strict=True)
+    losses = torch.cat(loss) if want_loss else None
+    return First(torch.cat(best), torch.cat(second), torch.cat(last), losses)
 
 
-def _first_places(
+def _find_first(
     logits: Tensor, target: Tensor, want_loss: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     columns = logits.shape[1]
     numbers = torch.arange(columns, device=logits.device, dtype=torch.int32)
-    holds = logits == logits.amax(dim=1, keepdim=True)
-    best = torch.where(holds, numbers, columns).amin(dim=1)
-    last = torch.where(holds, numbers, -1).amax(dim=1)
-    other = torch.where(holds & (numbers != target[:, None]), numbers, columns).amin(dim=1)
+    is_best = logits == logits.amax(dim=1, keepdim=True)
+    best = torch.where(is_best, numbers, columns).amin(dim=1)
+    last = torch.where(is_best, numbers, -1).amax(dim=1)
+    other = torch.where(is_best & (numbers != target[:, None]), numbers, columns).amin(dim=1)
     second = torch.where(other == columns, -1, other)
-    return best, second, last, _loss(logits, target) if want_loss else best
+    return best, second, last, _cross_entropy(logits, target) if want_loss else best
 
 
-def _loss(logits: Tensor, target: Tensor) -> Tensor:
-    """The log-sum-exp of each row less its target's score, with 64 bits."""
+def _cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """Return the log-sum-exp of each row minus its target's score, in 64 bits."""
     block = logits.double()
     top = block.amax(dim=1)
     inside = target.clamp(0, block.shape[1] - 1)
-    mine = block.gather(1, inside[:, None])[:, 0]
-    return (block - top[:, None]).exp().sum(dim=1).log() + (top - mine)
+    own = block.gather(1, inside[:, None])[:, 0]
+    return (block - top[:, None]).exp().sum(dim=1).log() + (top - own)
 
 
-def _rows(scores: Tensor) -> int:
-    """How many rows are looked at together."""
+def _rows_per_block(scores: Tensor) -> int:
+    """Return how many rows to process together."""
     return max(1, STEP // max(1, scores.shape[1]))

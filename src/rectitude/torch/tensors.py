@@ -1,8 +1,8 @@
-"""Tensors as the rest of the library takes them: arrays, and cells of the scores that they name.
+"""Convert tensors to what the rest of the library takes: arrays, and cells of the score matrix.
 
-What was counted on a device is copied behind its work and read once it is there (`Copies`,
-`Queue`): a batch leaves nothing else on the device, and the host never waits for it in `update`,
-unless very many batches are on their way.
+Results counted on a device are copied asynchronously and read once they have arrived (`Copies`,
+`Queue`). A batch leaves nothing else on the device, and `update` never waits for the device unless
+very many batches are pending.
 """
 
 from __future__ import annotations
@@ -15,106 +15,110 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from torch import Tensor
 
-from rectitude.arrays import offsets_of
+from rectitude.arrays import Ragged, offsets_of
 from rectitude.errors import BadScores, BadTruth, RectitudeError
+from rectitude.predictions.masks import Cells
 
 Arrays = Mapping[str, NDArray[Any]]
 Layout = Literal["targets", "padded", "sparse", "marked"]
 EMPTY = -1
-"""A place of a padded tensor that holds no column."""
+"""Marks an empty position of a padded tensor."""
 MOST = 64
-"""Batches that may be on their way: the host waits for the oldest of more."""
+"""How many batches may be pending; beyond that, the host waits for the oldest."""
 
 
-def array(tensor: Tensor) -> NDArray[Any]:
-    """A tensor as an array: the same memory, unless it lies on a device or NumPy lacks its type."""
-    plain = tensor.detach().cpu()
-    if plain.is_floating_point() and plain.dtype not in (torch.float16, torch.float32):
-        plain = plain if plain.dtype == torch.float64 else plain.float()
-    return plain.numpy()
+def to_array(tensor: Tensor) -> NDArray[Any]:
+    """Return a tensor as an array: the same memory if it is on the CPU and NumPy has its type."""
+    host = tensor.detach().cpu()
+    if host.is_floating_point() and host.dtype not in (torch.float16, torch.float32):
+        host = host if host.dtype == torch.float64 else host.float()
+    return host.numpy()
 
 
-def plain(value: object) -> object:
-    """The value, as an array if it is a dense tensor."""
-    return array(value) if isinstance(value, Tensor) and value.layout == torch.strided else value
+def to_plain(value: object) -> object:
+    """Return a dense tensor as an array, and any other value as it is."""
+    return to_array(value) if isinstance(value, Tensor) and value.layout == torch.strided else value
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """The type in words, as NumPy has it: `float32`."""
+    """Return the name of a type as NumPy spells it, such as `float32`."""
     return str(dtype).removeprefix("torch.")
 
 
 def device_of(tensors: Mapping[str, object]) -> torch.device:
-    """The one device on which tensors lie; small ones may lie in main memory all the same."""
-    places = {what: t.device for what, t in tensors.items() if isinstance(t, Tensor)}
-    for what, place in places.items():
-        if place.type == "meta":
-            raise BadScores(f"{what} is a tensor on the device 'meta', without values.", "values.")
-    first = next(iter(places))
-    for what, place in places.items():
-        if place not in (places[first], torch.device("cpu")):
+    """Return the device of some tensors; they must share one, but any of them may be on the CPU."""
+    devices = {what: t.device for what, t in tensors.items() if isinstance(t, Tensor)}
+    for what, device in devices.items():
+        if device.type == "meta":
             raise BadScores(
-                f"{first} lies on {places[first]} and {what} on {place}.",
-                f"both on {places[first]}; small tensors may lie in main memory, too.",
+                f"{what} is a tensor on the device 'meta', so it holds no values.",
+                "a tensor with values.",
+            )
+    first = next(iter(devices))
+    for what, device in devices.items():
+        if device not in (devices[first], torch.device("cpu")):
+            raise BadScores(
+                f"{first} is on {devices[first]} and {what} on {device}.",
+                f"both on {devices[first]}; small tensors may also be on the CPU.",
                 f"{what}.to({first}.device)",
             )
-    return places[first]
+    return devices[first]
 
 
-def layout_of(given: Tensor, rows: int, columns: int, what: str) -> Layout:
-    """How a tensor names cells of the scores, or an error if it cannot.
+def layout_of(tensor: Tensor, rows: int, columns: int, what: str) -> Layout:
+    """Return how a tensor refers to cells of the scores; raise an error if its shape does not fit.
 
-    One dimension: the column of each row. The shape of the scores: a value for every cell, 0 for
-    none. Any other width: whole numbers of columns, -1 for an empty place. Sparse: as it is.
+    One dimension: one column index per row ("targets"). The shape of the scores: a value for every
+    cell, 0 for none ("marked"). Any other width: column indices, -1 for an empty position
+    ("padded"). Sparse tensors are used as they are.
     """
-    shape = tuple(given.shape)
-    if given.layout != torch.strided:
-        _require_sparse(given, rows, columns, what)
+    shape = tuple(tensor.shape)
+    if tensor.layout != torch.strided:
+        _require_sparse(tensor, rows, columns, what)
         return "sparse"
-    if given.ndim not in (1, 2) or len(given) != rows:
+    if tensor.ndim not in (1, 2) or len(tensor) != rows:
         raise BadScores(
-            f"{what} is a tensor of shape {shape}, and there are {rows} rows of {columns} columns.",
-            f"({rows},) columns, ({rows}, any) columns with -1 for empty places, or ({rows}, "
-            f"{columns}) values.",
+            f"{what} is a tensor of shape {shape}, but the scores are {rows} x {columns}.",
+            f"({rows},) column indices, ({rows}, any) column indices with -1 for empty positions, "
+            f"or ({rows}, {columns}) values.",
         )
     if shape == (rows, columns):
         return "marked"
-    if given.is_floating_point() or given.dtype == torch.bool or given.is_complex():
+    if tensor.is_floating_point() or tensor.dtype == torch.bool or tensor.is_complex():
         raise BadScores(
-            f"{what} is a tensor of shape {shape} and type {name_of(given.dtype)}.",
-            f"whole numbers of columns, or the shape ({rows}, {columns}) of the scores.",
+            f"{what} is a tensor of shape {shape} and type {name_of(tensor.dtype)}.",
+            f"column indices as integers, or the shape ({rows}, {columns}) of the scores.",
         )
-    return "targets" if given.ndim == 1 else "padded"
+    return "targets" if tensor.ndim == 1 else "padded"
 
 
-def _require_sparse(given: Tensor, rows: int, columns: int, what: str) -> None:
-    if tuple(given.shape) != (rows, columns):
+def _require_sparse(tensor: Tensor, rows: int, columns: int, what: str) -> None:
+    if tuple(tensor.shape) != (rows, columns):
         raise BadScores(
-            f"{what} is a sparse tensor of shape {tuple(given.shape)}, and the scores are "
-            f"{rows} x {columns}.",
-            "the shape of the scores: rows and columns are matched by position.",
+            f"{what} is a sparse tensor of shape {tuple(tensor.shape)}, but the scores have the "
+            f"shape {(rows, columns)}.",
+            "the shape of the scores, because rows and columns are matched by position.",
         )
-    if given.layout not in (torch.sparse_coo, torch.sparse_csr):
-        raise BadScores(f"{what} is a tensor with the layout {given.layout}.", "CSR or COO.")
+    if tensor.layout not in (torch.sparse_coo, torch.sparse_csr):
+        raise BadScores(f"{what} is a tensor with layout {tensor.layout}.", "CSR or COO layout.")
 
 
-def _require_grades(given: Tensor, what: str) -> None:
-    """Refuse whole numbers with -1 in the shape of the scores: they could be padded columns."""
-    whole = not given.is_floating_point() and given.dtype not in (torch.bool, torch.uint8)
-    if whole and bool((given == EMPTY).any()):
+def _require_grades(tensor: Tensor, what: str) -> None:
+    """Refuse integers with -1 in the shape of the scores: they could be padded column indices."""
+    integers = not tensor.is_floating_point() and tensor.dtype not in (torch.bool, torch.uint8)
+    if integers and bool((tensor == EMPTY).any()):
         raise BadTruth(
-            f"{what} is a tensor of whole numbers with the shape of the scores, and holds -1: it "
-            "may name columns, with -1 for empty places, or give grades.",
-            "something that can be told.",
-            "grades: make them floats; columns: hand over a sparse tensor.",
+            f"{what} is a tensor of integers with the shape of the scores, and it contains -1: it "
+            "could hold column indices, with -1 for empty positions, or grades.",
+            "a tensor that can only mean one of them.",
+            "for grades, convert it to floats; for column indices, pass a sparse tensor.",
         )
 
 
 class TensorCells(NamedTuple):
-    """Cells of the scores that a tensor names, row after row, with a value each or 1 for all."""
+    """Cells of the scores, row by row; each has a value, or all have the value 1."""
 
     row: Tensor
     column: Tensor
@@ -122,39 +126,39 @@ class TensorCells(NamedTuple):
     layout: Layout
 
 
-def cells_of(given: Tensor, rows: int, columns: int, what: str) -> TensorCells:
-    """The cells that a tensor names, where it lies."""
-    layout, given = layout_of(given, rows, columns, what), given.detach()
+def cells_of(tensor: Tensor, rows: int, columns: int, what: str) -> TensorCells:
+    """Return the cells that a tensor refers to, on the tensor's device."""
+    layout, tensor = layout_of(tensor, rows, columns, what), tensor.detach()
     if layout == "sparse":
-        return _sparse_cells(given, rows)
+        return _sparse_cells(tensor, rows)
     if layout == "marked":
-        _require_grades(given, what)
-        row, column = given.nonzero(as_tuple=True)
-        return TensorCells(row, column, given[row, column], layout)
-    wide = given.unsqueeze(1) if layout == "targets" else given
-    row = torch.arange(rows, device=given.device)[:, None].expand(wide.shape)
-    return TensorCells(row.reshape(-1), wide.reshape(-1).long(), None, layout)
+        _require_grades(tensor, what)
+        row, column = tensor.nonzero(as_tuple=True)
+        return TensorCells(row, column, tensor[row, column], layout)
+    padded = tensor.unsqueeze(1) if layout == "targets" else tensor
+    row = torch.arange(rows, device=tensor.device)[:, None].expand(padded.shape)
+    return TensorCells(row.reshape(-1), padded.reshape(-1).long(), None, layout)
 
 
-def _sparse_cells(given: Tensor, rows: int) -> TensorCells:
-    if given.layout == torch.sparse_coo:
-        own = given.coalesce()
-        row, column = own.indices()
-        return TensorCells(row, column, own.values(), "sparse")
-    column, lengths = given.col_indices().long(), given.crow_indices().diff()
-    numbers = torch.arange(rows, device=given.device)
+def _sparse_cells(tensor: Tensor, rows: int) -> TensorCells:
+    if tensor.layout == torch.sparse_coo:
+        coalesced = tensor.coalesce()
+        row, column = coalesced.indices()
+        return TensorCells(row, column, coalesced.values(), "sparse")
+    column, lengths = tensor.col_indices().long(), tensor.crow_indices().diff()
+    numbers = torch.arange(rows, device=tensor.device)
     row = torch.repeat_interleave(numbers, lengths, output_size=len(column))
-    return TensorCells(row, column, given.values(), "sparse")
+    return TensorCells(row, column, tensor.values(), "sparse")
 
 
 def as_tensors(name: str, cells: TensorCells) -> dict[str, Tensor]:
-    """The cells by name, to be copied together with others."""
+    """Return the tensors of some cells by name, so that they can be copied with others."""
     parts = {f"{name}/row": cells.row, f"{name}/column": cells.column}
     return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
 
 
 class HostCells(NamedTuple):
-    """Cells as arrays."""
+    """Cells of the scores as arrays."""
 
     row: NDArray[np.int64]
     column: NDArray[np.int64]
@@ -162,23 +166,23 @@ class HostCells(NamedTuple):
     layout: Layout
 
     @staticmethod
-    def of(given: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> HostCells:
-        """The cells among arrays that `as_tensors` named."""
-        column = given[f"{name}/column"]
-        value = given.get(f"{name}/value", np.ones(len(column)))
-        return HostCells(given[f"{name}/row"], column, value.astype(np.float64), layout)
+    def of(arrays: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> HostCells:
+        """Return the cells from arrays that `as_tensors` named."""
+        column = arrays[f"{name}/column"]
+        value = arrays.get(f"{name}/value", np.ones(len(column)))
+        return HostCells(arrays[f"{name}/row"], column, value.astype(np.float64), layout)
 
-    def matrix(self, rows: int, columns: int, what: str) -> csr_array:
-        """The cells as a sparse matrix, in their own order, or an error if one lies outside."""
+    def cells(self, rows: int, columns: int, what: str) -> Cells:
+        """Return the cells in their original order; raise an error if one is out of range."""
         self.require_inside(columns, what)
-        there = self.column >= 0
+        filled = self.column >= 0
         row, column, value = self.row, self.column, self.value
-        if not there.all():
-            row, column, value = row[there], column[there], value[there]
-        return csr_array((value, column, offsets_of(row, rows)), shape=(rows, columns))
+        if not filled.all():
+            row, column, value = row[filled], column[filled], value[filled]
+        return Cells(Ragged(offsets_of(row, rows), column), value, (rows, columns))
 
     def require_inside(self, columns: int, what: str) -> None:
-        """An error if a column does not exist."""
+        """Raise an error if a column does not exist."""
         lowest = EMPTY if self.layout == "padded" else 0
         wrong = np.flatnonzero((self.column < lowest) | (self.column >= columns))
         if not len(wrong):
@@ -186,44 +190,75 @@ class HostCells(NamedTuple):
         first = int(wrong[0])
         kind: type[RectitudeError] = BadTruth if what in ("truth", "targets") else BadScores
         raise kind(
-            f"{len(wrong)} of {len(self.column)} numbers in {what} are no column (first: row "
-            f"{int(self.row[first])}, {int(self.column[first])}).",
-            f"numbers from 0 to {columns - 1}" + (", -1 for an empty place." if lowest else "."),
-            "leave rows out that have no target." if self.layout == "targets" else "",
+            f"{len(wrong)} of {len(self.column)} numbers in {what} are not columns of the scores "
+            f"(first: row {int(self.row[first])}, {int(self.column[first])}).",
+            f"column indices from 0 to {columns - 1}"
+            + (", or -1 for an empty position." if lowest else "."),
+            "leave out rows that have no target." if self.layout == "targets" else "",
         )
 
 
-def on_host(given: Tensor, rows: int, columns: int, what: str) -> HostCells:
-    """The cells that a tensor names, as arrays.
+def cells_on_host(tensor: Tensor, rows: int, columns: int, what: str) -> HostCells:
+    """Return the cells that a tensor refers to, as arrays.
 
-    NumPy makes them: torch would start threads for so little work, which keep the processors busy
+    NumPy does this work. Torch would start threads for it, and they would keep the processors busy
     while scores are counted.
     """
-    layout = layout_of(given, rows, columns, what)
+    layout = layout_of(tensor, rows, columns, what)
     if layout == "sparse":
-        parts = as_tensors(what, _sparse_cells(given.detach(), rows))
-        return HostCells.of({key: array(part) for key, part in parts.items()}, what, layout)
+        parts = as_tensors(what, _sparse_cells(tensor.detach(), rows))
+        return HostCells.of({key: to_array(part) for key, part in parts.items()}, what, layout)
     if layout == "marked":
-        _require_grades(given, what)
-        values = array(given)
+        _require_grades(tensor, what)
+        values = to_array(tensor)
         row, column = np.nonzero(values != 0)
         return HostCells(row, column, values[row, column].astype(np.float64), layout)
-    column = array(given).reshape(-1).astype(np.int64, copy=False)
+    column = to_array(tensor).reshape(-1).astype(np.int64, copy=False)
     row = np.repeat(np.arange(rows), len(column) // max(rows, 1))
     return HostCells(row, column, np.ones(len(column)), layout)
 
 
+def cells_of_padded(
+    padded: NDArray[Any], columns: int, order: Literal["given", "any"]
+) -> Cells | None:
+    """Return the cells that padded column indices refer to; None if an index is out of range.
+
+    `padded` is (rows, any), with -1 for empty positions. `order` "given" keeps the order of the
+    indices; "any" lets them be sorted.
+    """
+    lowest, highest = padded.min(initial=0), padded.max(initial=0)
+    if lowest < EMPTY or highest >= columns:
+        return None
+    if order == "any":
+        cells = _filled_positions(padded, lowest)
+        cells = cells if cells.ascends() else _filled_positions(np.sort(padded, axis=1), lowest)
+        return Cells(cells, None, (len(padded), columns))
+    ascending = np.sort(padded, axis=1)
+    repeated = (ascending[:, 1:] == ascending[:, :-1]) & (ascending[:, 1:] != EMPTY)
+    distinct = not repeated.any()
+    return Cells(_filled_positions(padded, lowest), None, (len(padded), columns), distinct)
+
+
+def _filled_positions(padded: NDArray[Any], lowest: int) -> Ragged:
+    """Return the column indices of each row without empty positions."""
+    rows, width = padded.shape
+    if lowest > EMPTY:
+        return Ragged(width * np.arange(rows + 1), padded.reshape(-1))
+    filled = padded != EMPTY
+    return Ragged(np.append(0, np.cumsum(filled.sum(axis=1))), padded[filled])
+
+
 @dataclass(frozen=True)
 class Copies:
-    """Tensors that are being copied to the host; `arrived` is None where nothing can tell."""
+    """Tensors that are being copied to the host; `arrived` is None if no event tracks the copy."""
 
     tensors: Mapping[str, Tensor]
     arrived: torch.cuda.Event | None = None
 
     @staticmethod
     def of(tensors: Mapping[str, Tensor]) -> Copies:
-        """Begin to copy. Where copies cannot be made behind the host's back, they stay on their
-        device until they are read."""
+        """Start to copy tensors. Tensors on devices without asynchronous copies stay there until
+        they are read."""
         detached = {name: tensor.detach() for name, tensor in tensors.items()}
         devices = [tensor.device for tensor in detached.values() if tensor.is_cuda]
         if not devices:
@@ -235,46 +270,46 @@ class Copies:
         return Copies(copies, event)
 
     def ready(self) -> bool:
-        """Whether all of them can be read without waiting."""
+        """Return whether all tensors can be read without waiting."""
         return self.arrived is not None and bool(self.arrived.query())  # type: ignore[no-untyped-call]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of them as arrays; waits for what is not there yet."""
+        """Return all tensors as arrays, after waiting for those that have not arrived."""
         if self.arrived is not None:
             self.arrived.synchronize()
-        return {name: array(tensor) for name, tensor in self.tensors.items()}
+        return {name: to_array(tensor) for name, tensor in self.tensors.items()}
 
 
 def _copy(tensor: Tensor) -> Tensor:
     if not tensor.is_cuda:
         return tensor.clone()
-    room = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-    return room.copy_(tensor, non_blocking=True)
+    copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    return copy.copy_(tensor, non_blocking=True)
 
 
 @dataclass
 class Queue:
-    """Batches on their way, oldest first, and the errors of those that arrived and were bad."""
+    """Pending batches, oldest first, and the errors of batches that have been processed."""
 
     waiting: deque[tuple[int, Copies, Callable[[Arrays], None]]] = field(default_factory=deque)
     errors: list[RectitudeError] = field(default_factory=list)
 
     def put(self, number: int, copies: Copies, take: Callable[[Arrays], None]) -> None:
-        """A batch, and what is done with it when it is there."""
+        """Add a batch, and the function to call with its arrays when they arrive."""
         self.waiting.append((number, copies, take))
 
     def advance(self) -> None:
-        """Take what has arrived, in order; wait only where too much is on its way."""
+        """Process batches that have arrived, in order; wait only if too many are pending."""
         while self.waiting and (len(self.waiting) > MOST or self.waiting[0][1].ready()):
             self._take()
 
     def arrive(self) -> None:
-        """Take everything, and keep what was wrong."""
+        """Process all batches, and keep their errors."""
         while self.waiting:
             self._take()
 
     def finish(self) -> None:
-        """Take everything, and raise the first error there was."""
+        """Process all batches, and raise the first error."""
         self.arrive()
         if self.errors:
             raise self.errors.pop(0)

@@ -13,5 +13,5 @@ from rectitude.metrics import Ratio
     reach="cutoff",
 )
 def enough(lists: Judged, k: int | None, *, least: float = 2.0) -> Ratio:
-    """Whether a user finds several things he wants."""
+    """Whether a user finds several things they want."""
     return Ratio.of((lists.hits(k) >= least).astype(float))

@@ -1,1 +1,1 @@
-"""Kinds of files that are read and written, one file for those that are alike."""
+"""File formats: how to detect, read and write them."""

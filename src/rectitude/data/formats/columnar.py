@@ -1,10 +1,12 @@
-"""Parquet and Arrow IPC: typed columns, of which only those that are needed are read.
+"""Parquet and Arrow IPC: typed columns; only the needed ones are read.
 
-LensKit's native Parquet has one row per list, its items in one cell, so that empty lists live.
+LensKit's native Parquet has one row per list with all items in one cell, so it keeps empty lists.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,84 +14,108 @@ import polars as pl
 
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import ARROW, PARQUET, STREAM, File, FileContent
-from rectitude.data.frames import renamed
+from rectitude.data.frames import rename_columns
 from rectitude.data.table import Source
 from rectitude.errors import BadTable, UnreadableFile
+from rectitude.memory import require_growth
 from rectitude.storage import Write
+
+DAMAGED = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What Polars raises for damaged files; a panic is no `Exception`."""
 
 
 def read_parquet(file: File, want: WantedColumns) -> Source:
-    """A Parquet file as a source."""
+    """Read a Parquet file."""
     if file.data is not None or not file.head.startswith(PARQUET):
         raise UnreadableFile(
             f"{file.path} is not a Parquet file: it begins with {file.head[:8]!r}.",
-            "Parquet, as its name says.",
+            "a Parquet file, as its name says.",
+            f"rename it, or name its format: {want.wrapper}(path, format=...).",
         )
-    return scanned(file.path, [file.path])
+    return scan_parquet(file.path, [file.path])
 
 
 def read_arrow(file: File, want: WantedColumns) -> Source:
-    """An Arrow IPC file or stream as a source."""
+    """Read an Arrow IPC file or stream."""
     if not file.head.startswith((ARROW, STREAM)):
         raise UnreadableFile(
-            f"{file.path} is not Arrow: it begins with {file.head[:8]!r}.", "Arrow IPC."
+            f"{file.path} is not an Arrow file: it begins with {file.head[:8]!r}.",
+            "an Arrow IPC file or stream.",
+            f"rename it, or name its format: {want.wrapper}(path, format=...).",
         )
     reader = pl.read_ipc if file.head.startswith(ARROW) else pl.read_ipc_stream
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
         try:
-            with file.open() as content:  # a name would be taken for a pattern
-                return renamed(reader(content, columns=list(chosen.values())), chosen)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _broken(file.path, error, "Arrow") from error
+            with file.open() as content:  # Polars would take a path for a glob pattern
+                if reader is pl.read_ipc:  # a stream does not tell
+                    _require_rows(pl.scan_ipc(content), len(chosen), file.path, [file.path])
+                    content.seek(0)
+                return rename_columns(reader(content, columns=list(chosen.values())), chosen)
+        except DAMAGED as error:
+            raise _unreadable(file.path, error, "Arrow") from error
 
     try:
         with file.open() as content:
             names = reader(content, n_rows=0).columns
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _broken(file.path, error, "Arrow") from error
+    except DAMAGED as error:
+        raise _unreadable(file.path, error, "Arrow") from error
     return Source(file.path.name, names, take)
 
 
 def write_parquet(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """Rows as Parquet."""
+    """Write rows as Parquet."""
     return {path: content.frame.write_parquet}
 
 
 def write_arrow(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """Rows as an Arrow IPC file, which is what Feather is."""
+    """Write rows as an Arrow IPC file, which is the same as Feather."""
     return {path: content.frame.write_ipc}
 
 
-def scanned(path: Path, pieces: Sequence[Path]) -> Source:
-    """Parquet files that are one table, as a source of the name of `path`."""
+def scan_parquet(path: Path, pieces: Sequence[Path]) -> Source:
+    """Return Parquet files that form one table as a source labelled with the name of `path`."""
     lazy = pl.scan_parquet([*pieces], glob=False, hive_partitioning=False)
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
         try:
-            return renamed(lazy.select(chosen.values()).collect(), chosen)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise _broken(path, error, "Parquet", len(pieces)) from error
+            _require_rows(lazy, len(chosen), path, pieces)
+            return rename_columns(lazy.select(chosen.values()).collect(), chosen)
+        except DAMAGED as error:
+            raise _unreadable(path, error, "Parquet", len(pieces)) from error
 
     try:
         return Source(path.name, lazy.collect_schema().names(), take)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _broken(path, error, "Parquet", len(pieces)) from error
+    except DAMAGED as error:
+        raise _unreadable(path, error, "Parquet", len(pieces)) from error
 
 
-def _broken(path: Path, error: Exception, kind: str, pieces: int = 1) -> UnreadableFile:
+def _require_rows(lazy: pl.LazyFrame, columns: int, path: Path, pieces: Sequence[Path]) -> None:
+    """Raise an error if a table has absurdly many rows for the size of its files."""
+    rows = int(lazy.select(pl.len()).collect().item())
+    size = sum(piece.stat().st_size for piece in pieces)
+    require_growth(8 * rows * columns, size, str(path))
+
+
+def _unreadable(path: Path, error: BaseException, kind: str, pieces: int = 1) -> UnreadableFile:
     size = path.stat().st_size
-    said = (str(error).splitlines() or [type(error).__name__])[0]
+    message = (str(error).splitlines() or [type(error).__name__])[0]
     if pieces > 1 and isinstance(
         error, pl.exceptions.SchemaError | pl.exceptions.ColumnNotFoundError
     ):
         return UnreadableFile(
-            f"the {pieces} pieces of {path} have different columns: {said}.",
-            "the same columns in each of them, of the same types.",
+            f"the {pieces} pieces of {path} have different columns: {message}.",
+            "the same columns with the same types in all of them.",
             "write them again as one table.",
         )
+    if os.strerror(errno.ENOMEM) in message:
+        return UnreadableFile(
+            f"{path} ({size:,} bytes) cannot be read: there is not enough memory for it.",
+            "free memory for its content.",
+            "end other programs, or raise the limit of this process (ulimit -v).",
+        )
     return UnreadableFile(
-        f"{path} is truncated or damaged ({size} bytes): {said}.",
+        f"{path} is truncated or damaged ({size} bytes): {message}.",
         f"a complete {kind} file.",
         "copy or write it again.",
     )
@@ -99,31 +125,31 @@ NAMES = {"item": "item_id", "score": "score", "rank": "rank", "grade": "rating"}
 
 
 def read_lenskit(file: File, want: WantedColumns) -> Source:
-    """One row per list; taking lists apart is left to whoever takes any such frame apart."""
+    """Read one row per list; `read` splits the lists later."""
     source = read_parquet(file, want)
     if "items" not in source.names:
         raise BadTable(
-            f"{file.path.name} has no column 'items': {', '.join(source.names)}.",
+            f"{file.path.name} has no column 'items'; its columns: {', '.join(source.names)}.",
             "LensKit's native layout, one row per list.",
-            "for one row per item choose the format lenskit_flat.",
+            "for one row per item, choose the format lenskit_flat.",
         )
     return source
 
 
 def write_lenskit(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """One row per list, also for lists without items."""
-    return {path: nested(content).write_parquet}
+    """Write one row per list, including empty lists."""
+    return {path: nest_lists(content).write_parquet}
 
 
-def nested(content: FileContent) -> pl.DataFrame:
-    """The rows of each list as a list of records, lists in the order in which they came."""
+def nest_lists(content: FileContent) -> pl.DataFrame:
+    """Return one row per list with its rows as a list of records, in order of appearance."""
     frame = content.frame
     fields = [pl.col(role).alias(NAMES[role]) for role in frame.columns if role != "list"]
     rows = frame.select(pl.col("list").alias("user_id"), pl.struct(fields).alias("items"))
     lists = rows.group_by("user_id", maintain_order=True).agg("items")
-    if content.handed is None:
+    if content.list_keys is None:
         return lists
-    keys = pl.DataFrame({"user_id": content.handed.unique(maintain_order=True)})
+    keys = pl.DataFrame({"user_id": content.list_keys.unique(maintain_order=True)})
     joined = keys.join(lists, on="user_id", how="left", maintain_order="left")
-    none = pl.lit([], dtype=lists.schema["items"])
-    return joined.with_columns(pl.col("items").fill_null(none))
+    empty = pl.lit([], dtype=lists.schema["items"])
+    return joined.with_columns(pl.col("items").fill_null(empty))

@@ -1,41 +1,42 @@
-"""Converting a file: what was read and why, what was written, and what could not be kept."""
+"""Convert a file to another format and report what was read, written and lost."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from rectitude.data.columns import RANK, SCORE, normal, wanted
-from rectitude.data.formats.file import FileContent, Kind, opened
+from rectitude.data.columns import RANK, SCORE, normal, require_order, want_columns
+from rectitude.data.formats.file import FileContent, Kind, open_content
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.layouts import is_typed
 from rectitude.data.formats.registry import FORMATS, format_for, format_named
 from rectitude.data.read import open_file, read
 from rectitude.data.table import Source, Table, What
-from rectitude.data.times import times
-from rectitude.errors import BadName, RectitudeError, UnwritableFile
+from rectitude.data.times import convert_times
+from rectitude.errors import RectitudeError, TooLarge, UnwritableFile
 from rectitude.storage import write_all
 
 ALWAYS: Mapping[str, Kind] = {
     "daisyrec": "predictions", "ncf": "candidates", "recpack": "truth", "movielens": "truth",
     "sets": "truth", "adjacency": "truth",
 }  # fmt: skip
-"""Formats that hold one kind of table, unless another is named."""
-TOLD = {normal(name) for name in (*SCORE[0], *RANK)}
+"""Formats that always contain one kind of table, unless the user names another."""
+PREDICTION_NAMES = {normal(name) for name in (*SCORE[0], *RANK)}
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What converting did."""
+    """The report of a conversion."""
 
     kind: Kind
     why: str
-    """why the file was taken for predictions, truth or candidates"""
+    """how the kind (predictions, truth or candidates) was decided"""
     read: str
-    """the format that was read, and why"""
+    """the format that was read, and how it was detected"""
     columns: Mapping[str, str]
     """canonical name -> column of the source"""
     written: str
@@ -54,96 +55,108 @@ def convert(
     kind: Kind | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Conversion:
-    """Read a file in one format and write it in another; nothing is left half-written."""
-    name = to or _asked(target)
+    """Read a file in one format and write it in another; never leave a half-written file."""
+    name = to or _format_by_name(target)
     chosen = format_named(name, "--to")
-    if source.resolve() == target.resolve():
-        raise BadName(f"{target} would be written over what is read.", "another name.")
-    held, why = (kind, "as was said") if kind else kind_of(source, form, columns or {})
-    what: What = "log" if held == "truth" else held
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise UnwritableFile(
+            f"{target} is both the source and the target.",
+            "a target that differs from the source.",
+            "choose another name for the target.",
+        )
+    content_kind, why = (kind, "as requested") if kind else kind_of(source, form, columns or {})
+    what: What = "log" if content_kind == "truth" else content_kind
     table = read(source, what, columns=columns, form=form)
-    typed = chosen.ids == "typed" or (chosen.ids == "by ending" and is_typed(target))
-    timed = typed or chosen.times == "seconds"
-    content = FileContent(held, _frame(table, timed), table.handed, source.stem)
+    require_order(table)
+    typed = chosen.ids == "typed" or (chosen.ids == "by extension" and is_typed(target))
+    with_times = typed or chosen.times == "seconds"
+    content = FileContent(
+        content_kind, _convert_times(table, with_times), table.handed, source.stem
+    )
     fitted = fit(content, chosen, text=table.text, typed=typed)
     write_all(files_of(fitted.content, chosen, target))
     frame = fitted.content.frame
-    lists = frame["list"] if fitted.content.handed is None else fitted.content.handed
+    keys = None if chosen.empty == "lost" else fitted.content.list_keys
+    lists = frame["list"] if keys is None else keys
     return Conversion(
-        held, why, table.recognised, table.columns, name, frame.height, lists.n_unique(),
+        content_kind, why, table.recognised, table.columns, name, frame.height, lists.n_unique(),
         fitted.made, fitted.lost,
     )  # fmt: skip
 
 
 def kind_of(source: Path, form: str, columns: Mapping[str, str]) -> tuple[Kind, str]:
-    """Whether a file holds predictions, truth or candidates, and what says so."""
-    found = _first_opened(source, form, columns)
-    name = found.recognised.partition(" ")[0]
+    """Return whether a file holds predictions, truth or candidates, and the reason."""
+    opened = _open_as_any_kind(source, form, columns)
+    name = opened.recognised.partition(" ")[0]
     if name in ALWAYS:
-        return ALWAYS[name], f"{name} holds {ALWAYS[name]}"
+        return ALWAYS[name], f"{name} files hold {ALWAYS[name]}"
     if name == "trec":
-        return _trec(source)
+        return _kind_of_trec(source)
     if {"score", "rank"} & set(columns):
         return "predictions", "a column of scores or ranks was named"
-    names = [*found.names, *_inner(found)]
-    told = [name for name in names if normal(name) in TOLD]
-    if told and not found.anonymous:
-        return "predictions", f"it has the column {told[0]!r}"
-    if name == "json" and found.anonymous:
-        return _json(found)
+    names = [*opened.names, *_inner_names(opened)]
+    telling = [name for name in names if normal(name) in PREDICTION_NAMES]
+    if telling and not opened.anonymous:
+        return "predictions", f"it has the column {telling[0]!r}"
+    if name == "json" and opened.anonymous:
+        return _kind_of_json(opened)
     return "truth", "it has no column of scores or ranks"
 
 
-def _first_opened(source: Path, form: str, columns: Mapping[str, str]) -> Source:
-    """The file as whatever it can be: some formats hold no predictions."""
+def _open_as_any_kind(source: Path, form: str, columns: Mapping[str, str]) -> Source:
+    """Open a file as the first kind that works: some formats cannot hold predictions."""
     sides: tuple[What, ...] = ("predictions", "truth", "candidates")
     errors: list[RectitudeError] = []
     for side in sides:
         try:
-            return open_file(source.expanduser(), wanted(side, columns, "user", form))
+            return open_file(source.expanduser(), want_columns(side, columns, "user", form))
+        except TooLarge:
+            raise
         except RectitudeError as error:
             errors.append(error)
     raise errors[0]
 
 
-def _inner(found: Source) -> list[str]:
-    """The names of the fields within items, where one row holds a whole list."""
-    if "items" not in found.names or found.anonymous:
+def _inner_names(opened: Source) -> list[str]:
+    """Return the names of the fields of items, if one row holds a whole list."""
+    if "items" not in opened.names or opened.anonymous:
         return []
-    kind = found.take({"items": "items"})["items"].dtype
-    inner = kind.inner if isinstance(kind, pl.List) else None
+    dtype = opened.take({"items": "items"})["items"].dtype
+    inner = dtype.inner if isinstance(dtype, pl.List) else None
     return [field.name for field in inner.fields] if isinstance(inner, pl.Struct) else []
 
 
-def _trec(source: Path) -> tuple[Kind, str]:
-    lines = [line for line in opened(source.expanduser()).lines if not line.startswith("#")]
+def _kind_of_trec(source: Path) -> tuple[Kind, str]:
+    lines = [line for line in open_content(source.expanduser()).lines if not line.startswith("#")]
     fields = len(lines[0].split()) if lines else 0
     return ("predictions" if fields > 4 else "truth"), f"its lines have {fields} fields"
 
 
-def _json(found: Source) -> tuple[Kind, str]:
-    """Grades of ranx are whole numbers, its scores are not."""
-    if found.given:
-        return "predictions", "it holds lists in an order; say truth if it is one"
-    numbers = found.take({"score": "score"})["score"] if "score" in found.names else None
-    whole = numbers is not None and numbers.dtype.is_integer()
-    return ("truth", "its numbers are whole") if whole else ("predictions", "it holds scores")
+def _kind_of_json(opened: Source) -> tuple[Kind, str]:
+    """Decide by the numbers: grades of ranx are whole numbers, its scores are not."""
+    if opened.given:
+        return "predictions", "it holds ordered lists; if they are the truth, use --as truth"
+    numbers = opened.take({"score": "score"})["score"] if "score" in opened.names else None
+    whole_numbers = numbers is not None and numbers.dtype.is_integer()
+    return (
+        ("truth", "its numbers are whole") if whole_numbers else ("predictions", "it holds scores")
+    )
 
 
-def _asked(target: Path) -> str:
+def _format_by_name(target: Path) -> str:
     name = format_for(target)
     if name is None:
         raise UnwritableFile(
-            f"the name {target.name!r} stands for no format.",
-            f"a known ending, or a format: {', '.join(FORMATS)}.",
-            "name it with --to.",
+            f"the name {target.name!r} does not indicate a format.",
+            f"a known ending, or one of the formats {', '.join(FORMATS)}.",
+            "name the format with --to.",
         )
     return name
 
 
-def _frame(table: Table, timed: bool) -> pl.DataFrame:
-    """The rows; moments become numbers or dates where text will not do."""
+def _convert_times(table: Table, with_times: bool) -> pl.DataFrame:
+    """Return the rows, with timestamps as numbers or dates if the format needs them typed."""
     frame = table.frame
-    if timed and "timestamp" in frame.columns and not frame["timestamp"].null_count():
-        return frame.with_columns(times(frame["timestamp"], table.source))
+    if with_times and "timestamp" in frame.columns and not frame["timestamp"].null_count():
+        return frame.with_columns(convert_times(frame["timestamp"], table.source))
     return frame

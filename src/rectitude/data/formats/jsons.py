@@ -1,166 +1,210 @@
-"""JSON: an object of objects as ranx writes it, and tables with one object a line."""
+"""JSON: an object of objects, as ranx writes it, and tables with one object per line."""
 
 from __future__ import annotations
 
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
+from rectitude.data.formats.columnar import DAMAGED
 from rectitude.data.formats.file import File, FileContent, write_bytes
-from rectitude.data.frames import renamed
+from rectitude.data.frames import rename_columns
 from rectitude.data.ids import whole_numbers
 from rectitude.data.objects import open_mapping, open_rows
 from rectitude.data.table import Source
 from rectitude.data.values import IDS
 from rectitude.errors import BadIds, BadScores, BadTable, DuplicateItems, UnreadableFile
+from rectitude.memory import require_growth
 from rectitude.storage import Write
+from rectitude.texts import parse_json
+
+_KEY = re.compile(rb'"([^"\\]*)"\s*:')
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_PIECES, _PIECE = 64, 1 << 16
+_CELL = 16
+"""The bytes of a value in a table, even an empty one."""
 
 
 def read_lines(file: File, want: WantedColumns) -> Source:
-    """One object a line, its keys the columns; a value may also be the list of a user's items."""
+    """Read one object per line; its keys are the columns, and a value may be a list of items."""
     whole = file.path if file.data is None else file.data
+    _require_few_keys(file)
     try:
         frame = pl.read_ndjson(whole, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _bad_line(file, error) from error
+    except DAMAGED as error:
+        raise _invalid_line(file, error) from error
+    _refuse_surrogates(file)
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
         for role, name in chosen.items():
             if role in IDS and frame[name].dtype == pl.String:
                 _require_text(file, name)
-        return renamed(frame, chosen)
+        return rename_columns(frame, chosen)
 
     return Source(file.path.name, frame.columns, take)
 
 
 def read_json(file: File, want: WantedColumns) -> Source:
-    """What a dict or a list would be: {user: {item: number}}, {user: [items]}, rows, columns.
+    """Read {user: {item: number}}, {user: [items]}, rows or columns, like a dict or a list.
 
-    Keys of objects are text, so that ids may take the type of the other side.
+    JSON keys are always text, so ids may take the type of the ids in another table.
     """
+    name, complete = file.path.name, "complete JSON."
     try:
-        held = json.loads(file.content.decode("utf-8-sig"), object_pairs_hook=_unique)
+        text = file.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnreadableFile(
-            f"{file.path} is not UTF-8 (byte {error.start}).", "text in UTF-8."
+            f"{file.path} is not UTF-8 (byte {error.start}).",
+            "text in UTF-8.",
+            "convert it, for example with: iconv -f latin1 -t utf-8",
         ) from None
-    except _Twice as error:
-        raise BadTable(
-            f"{file.path.name}: the key {str(error)!r} stands twice in one object.",
-            "every key once: a later one would take the place of the other.",
-        ) from None
-    except (ValueError, RecursionError) as error:
-        at = f"line {getattr(error, 'lineno', '?')}, column {getattr(error, 'colno', '?')}"
-        raise UnreadableFile(
-            f"{file.path} is not JSON ({at}): {getattr(error, 'msg', error)}.",
-            "complete JSON.",
-            "it may be truncated; write it again.",
-        ) from error
-    return replace(_held(held, want, file.path.name), label=file.path.name)
+    advice, unique = "it may be truncated; write it again.", partial(_require_unique_keys, name)
+    document = parse_json(text, str(file.path), complete, advice, unique)
+    source = _open_document(document, want, name)
+    if isinstance(document, list):
+        require_growth(_CELL * len(document) * len(source.names), len(text), name)
+    return replace(source, label=name)
 
 
 def write_lines(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """One object a line."""
+    """Write one object per line."""
     raw = io.BytesIO()
     content.frame.write_ndjson(raw)
     return write_bytes(raw.getvalue(), path)
 
 
 def write_json(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """An object of objects, {user: {item: number}}, as ranx reads it."""
+    """Write an object of objects, {user: {item: number}}, as ranx reads it."""
     frame = content.frame
     number = frame[frame.columns[-1]]
     if number.null_count() or not number.is_finite().all():
         raise BadScores(
-            f"the {number.name} column holds values that are missing, NaN or infinite.",
-            "numbers: JSON has no others.",
+            f"the {number.name} column contains missing, NaN or infinite values.",
+            "finite numbers: JSON has no others.",
+            "remove these rows, or choose another format.",
         )
-    if content.kind == "truth" and bool((number == number.round()).all()):
-        number = number.cast(int)  # ranx takes whole grades only
+    whole = content.kind == "truth" and bool((number == number.round()).all())
     lists: dict[str, dict[str, Any]] = {}
-    if content.handed is not None:
-        lists = {str(key): {} for key in content.handed}
+    if content.list_keys is not None:
+        lists = {str(key): {} for key in content.list_keys}
     for key, item, value in zip(frame["list"], frame["item"], number, strict=True):
-        lists.setdefault(str(key), {})[str(item)] = value
+        # ranx accepts only whole grades
+        lists.setdefault(str(key), {})[str(item)] = int(value) if whole else value
     if sum(map(len, lists.values())) < frame.height:
         raise DuplicateItems(
             f"{frame.height - sum(map(len, lists.values()))} of {frame.height} rows repeat the"
-            " user and item of another.",
-            "every item once in a list: JSON objects hold a key once.",
+            " user and item of another row.",
+            "each item once per list: a JSON object has each key once.",
+            "remove the repeated rows, or choose a table format, such as csv.",
         )
     return write_bytes(json.dumps(lists, ensure_ascii=False).encode(), path)
 
 
-class _Twice(ValueError):
-    """A key that stands twice in one object."""
+def _require_unique_keys(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        repeated = next(key for key, count in counts.items() if count > 1)
+        raise BadTable(
+            f"{name}: the key {repeated!r} appears twice in one object.",
+            "each key once: a later value would replace the earlier one.",
+            "merge or rename the repeated keys.",
+        )
+    return result
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    held = dict(pairs)
-    if len(held) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _Twice(next(key for key in keys if keys.count(key) > 1))
-    return held
-
-
-def _held(held: object, want: WantedColumns, name: str) -> Source:
-    if isinstance(held, list):
-        rows = [tuple(row) if isinstance(row, list) else row for row in held]
+def _open_document(document: object, want: WantedColumns, name: str) -> Source:
+    if isinstance(document, list):
+        rows = [tuple(row) if isinstance(row, list) else row for row in document]
         return open_rows(rows, want)
-    if not isinstance(held, dict):
-        raise BadTable(f"{name} holds a {type(held).__name__}.", "an object or an array.")
-    source = open_mapping(held, want)
-    return _keyed(source) if source.anonymous else source
+    if not isinstance(document, dict):
+        raise BadTable(
+            f"{name} contains a single {type(document).__name__}.",
+            "an object or an array.",
+            "write {user: {item: number}}, {user: [items]}, rows or columns.",
+        )
+    source = open_mapping(document, want)
+    return _type_keys(source) if source.anonymous else source
 
 
-def _keyed(source: Source) -> Source:
-    """The keys as text that may be numbers; as numbers at once beside items that are."""
+def _type_keys(source: Source) -> Source:
+    """Mark the keys as untyped text, or convert them to numbers if the items are numbers."""
     frame = source.take({name: name for name in source.names})
     if "item" not in frame.columns or frame["item"].dtype in (pl.String, pl.Null):
         return replace(source, text=True)
     keys, handed = whole_numbers(frame["list"]), source.handed
-    every = None if handed is None else whole_numbers(handed)
-    if keys is None or (handed is not None and every is None):
+    all_keys = None if handed is None else whole_numbers(handed)
+    if keys is None or (handed is not None and all_keys is None):
         return source
     frame = frame.with_columns(keys.alias("list"))
-    return replace(source, take=lambda chosen: renamed(frame, chosen), handed=every)
+    return replace(source, take=lambda chosen: rename_columns(frame, chosen), handed=all_keys)
+
+
+def _require_few_keys(file: File) -> None:
+    """Raise an error if a table with a column for each key would be mostly empty, and huge.
+
+    Of a large file, pieces from all over it are looked at.
+    """
+    keys: set[bytes] = set()
+    with file.open() as content:
+        size = content.seek(0, io.SEEK_END)
+        step, lines, seen = max(size // _PIECES, _PIECE), 0, 0
+        for start in range(0, size, step):
+            content.seek(start)
+            piece = content.read(_PIECE)
+            keys.update(_KEY.findall(piece))
+            lines, seen = lines + piece.count(b"\n"), seen + len(piece)
+    rows = lines * size // max(seen, 1)
+    require_growth(_CELL * len(keys) * rows, size, f"{file.path.name}, with {len(keys):,} keys,")
+
+
+def _refuse_surrogates(file: File) -> None:
+    """Raise an error for half of a surrogate pair: Polars would turn it into a zero."""
+    content = file.content
+    for number, line in enumerate(io.BytesIO(content if _SURROGATE.search(content) else b""), 1):
+        if _SURROGATE.search(line):
+            parse_json(line, f"{file.path.name}, line {number}", "text in UTF-8.", "fix this line.")
 
 
 def _require_text(file: File, name: str) -> None:
-    """An error if ids are text here and numbers there: Polars would make text of all of them."""
+    """Raise an error if some ids are numbers: Polars would turn a mix with text into text."""
     key = re.escape(json.dumps(name).encode())
-    found = re.search(key + rb"\s*:\s*(-?\d[^,}\s]*)", file.content)
-    if found:
-        line = file.content.count(b"\n", 0, found.start()) + 1
+    number = re.search(key + rb"\s*:\s*(-?\d[^,}\s]*)", file.content)
+    if number:
+        line = file.content.count(b"\n", 0, number.start()) + 1
         raise BadIds(
-            f"{file.path.name}: {name!r} is the number {found[1].decode()} in line {line}, and text"
-            " elsewhere.",
+            f"{file.path.name}: {name!r} is the number {number[1].decode()} on line {line}, but"
+            " text elsewhere.",
             "ids of one type.",
+            "write all ids as text, or all as numbers.",
         )
 
 
-def _bad_line(file: File, error: Exception) -> UnreadableFile:
-    """The error that names the first line that is no object."""
+def _invalid_line(file: File, error: BaseException) -> UnreadableFile:
+    """Return the error that names the first line that is not an object."""
     for number, line in enumerate(io.BytesIO(file.content), 1):
         try:
-            good = not line.strip() or isinstance(json.loads(line), dict)
-            said = "it is no object"
-        except ValueError as found:
-            good, said = False, str(found)
-        if not good:
+            valid = not line.strip() or isinstance(json.loads(line), dict)
+            reason = "it is another JSON value"
+        except (ValueError, RecursionError) as parse_error:
+            valid, reason = False, str(parse_error)
+        if not valid:
             return UnreadableFile(
-                f"{file.path.name}, line {number} is not a JSON object ({said}): {line[:80]!r}.",
-                "one object a line.",
+                f"{file.path.name}, line {number} is not a JSON object ({reason}): {line[:80]!r}.",
+                "one object per line.",
                 "fix this line; the last one may have been cut off.",
             )
     return UnreadableFile(
         f"{file.path} cannot be read as JSON lines: {str(error).splitlines()[0]}.",
-        "objects with values of one type for each key.",
+        "objects whose values have one type for each key.",
+        "write the values of each key with the same type.",
     )

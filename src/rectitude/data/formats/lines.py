@@ -1,7 +1,7 @@
-"""Files whose lines hold lists of any length: lines are taken apart by Polars, all at once.
+"""Files whose lines are lists of any length; Polars splits all lines at once.
 
-Adjacency lists (`user item item ...`, LightGCN), pairs of sets (SMGCN), and NCF's sampled test
-sets: `(user,item)`, a tab, and the items to rank it among.
+The formats are adjacency lists (`user item item ...`, LightGCN), pairs of sets (SMGCN), and NCF's
+test sets with sampled negatives: `(user,item)`, a tab, and the negatives.
 """
 
 from __future__ import annotations
@@ -13,34 +13,45 @@ from pathlib import Path
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File, FileContent, write_bytes
+from rectitude.data.formats.file import File, FileContent, not_text, write_bytes
 from rectitude.data.formats.fit import require_plain
-from rectitude.data.frames import renamed
+from rectitude.data.frames import rename_columns
 from rectitude.data.table import Source, What
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.storage import Write
 
 
-def numbered_lines(file: File) -> pl.DataFrame:
-    """Every line that holds something, with its number from 1: columns number, line."""
+def number_lines(file: File) -> pl.DataFrame:
+    """Return every non-blank line with its number from 1, in the columns number and line."""
     try:
         text = file.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = file.content.count(b"\n", 0, error.start) + 1
         raise UnreadableFile(
-            f"{file.path} is not UTF-8 (line {line}, byte {error.start}).", "text in UTF-8."
+            f"{file.path} is not UTF-8 (line {line}, byte {error.start}).",
+            "text in UTF-8.",
+            "convert it, for example with: iconv -f latin1 -t utf-8",
         ) from None
+    if "\0" in text:
+        raise not_text(file.path, file.content.index(b"\0"))
     lines = pl.DataFrame({"line": [text]}).select(pl.col("line").str.split("\n"))
     numbered = lines.explode("line").with_row_index("number", 1)
     bare = numbered.with_columns(pl.col("line").str.strip_suffix("\r"))
-    return bare.filter(pl.col("line").str.strip_chars() != "")
+    found = bare.filter(pl.col("line").str.strip_chars() != "")
+    if not found.height:
+        raise UnreadableFile(
+            f"{file.path} contains only blank lines.",
+            "a list, or a pair, on each line.",
+            "write or download it again.",
+        )
+    return found
 
 
 def source_of(file: File, frame: pl.DataFrame, handed: pl.Series | None = None) -> Source:
-    """Columns that are known by their place; ids are text."""
+    """Return a source whose columns are identified by position and whose ids are text."""
 
     def take(chosen: Mapping[str, str]) -> pl.DataFrame:
-        return renamed(frame, chosen)
+        return rename_columns(frame, chosen)
 
     roles = {name: name for name in frame.columns}
     return Source(
@@ -49,23 +60,23 @@ def source_of(file: File, frame: pl.DataFrame, handed: pl.Series | None = None) 
 
 
 def read_adjacency(file: File, want: WantedColumns) -> Source:
-    """A user and its items on each line; for predictions in their order, best first."""
-    words = numbered_lines(file).select(_words("line"))
+    """Read a user and their items from each line; predictions are in order, best first."""
+    words = number_lines(file).select(_split_words("line"))
     lists = words.select(
         pl.col("line").list.first().alias("list"), pl.col("line").list.slice(1).alias("item")
     )
     frame = lists.filter(pl.col("item").list.len() > 0).explode("item")
-    handed = lists["list"].unique(maintain_order=True) if want.what == "predictions" else None
+    handed = lists["list"].unique(maintain_order=True)
     return replace(source_of(file, frame, handed), given=want.what == "predictions")
 
 
 def write_adjacency(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """A line for each list, also for one without items."""
+    """Write a line for each list, including empty lists."""
     frame = content.frame.with_columns(pl.col("list", "item").cast(pl.String))
     require_plain(frame, r"\s", "an adjacency list")
     lists = frame.group_by("list", maintain_order=True).agg("item")
-    if content.handed is not None:
-        keys = pl.DataFrame({"list": content.handed.cast(pl.String).unique(maintain_order=True)})
+    if content.list_keys is not None:
+        keys = pl.DataFrame({"list": content.list_keys.cast(pl.String).unique(maintain_order=True)})
         lists = keys.join(lists, on="list", how="left", maintain_order="left")
     items = pl.col("item").list.join(" ")
     joined = pl.when(items.fill_null("") == "").then("list").otherwise(pl.col("list") + " " + items)
@@ -74,56 +85,61 @@ def write_adjacency(content: FileContent, path: Path) -> Mapping[Path, Write]:
 
 
 def read_sets(file: File, want: WantedColumns) -> Source:
-    """The second set of each line: a list is a line, its key the number of the line from 0.
+    """Read the second set of each line as a list; its key is the number of the line from 0.
 
-    The first set is what the list answers to; it stays in the file.
+    The first set is the query that the list answers; it is not read.
     """
-    lines = numbered_lines(file).with_row_index("list")
+    lines = number_lines(file).with_row_index("list")
     halves = lines.with_columns(pl.col("line").str.split("\t"))
     wrong = halves.filter(pl.col("line").list.len() != 2)
     if wrong.height:
         raise BadTable(
-            f"{file.path.name}, line {wrong['number'][0]} has {wrong['line'].list.len()[0]} parts.",
-            "two sets with a tab between them.",
+            f"{file.path.name}, line {wrong['number'][0]} has {wrong['line'].list.len()[0]}"
+            " fields.",
+            "two sets separated by a tab.",
             "fix this line.",
         )
     second = halves.select(pl.col("list").cast(pl.String), pl.col("line").list.get(1))
-    items = second.select("list", _words("line").alias("item"))
-    return source_of(file, items.filter(pl.col("item").list.len() > 0).explode("item"))
+    items = second.select("list", _split_words("line").alias("item"))
+    rows = items.filter(pl.col("item").list.len() > 0).explode("item")
+    return source_of(file, rows, items["list"])
 
 
-def _words(column: str) -> pl.Expr:
+def _split_words(column: str) -> pl.Expr:
     return pl.col(column).str.extract_all(r"\S+")
 
 
-PARTS = r"^\((?<user>[^(),\s]+),\s*(?<item>[^(),\s]+)\)\t?(?<rest>.*)$"
+POSITIVE_AND_NEGATIVES = r"^\((?<user>[^(),\s]+),\s*(?<item>[^(),\s]+)\)\t?(?<rest>.*)$"
 
 
 def read_negatives(file: File, want: WantedColumns) -> Source:
-    """As candidates the positive and then its negatives, as truth the positive alone.
+    """Read the positive and its negatives as candidates, or only the positive as truth.
 
-    Negatives that stand twice stay: whoever counts candidates shall see them.
+    Repeated negatives are kept, so a count of the candidates includes them.
     """
     if want.what not in ("candidates", "truth"):
         raise BadTable(
-            f"{file.path.name} holds positives and negatives, and {want.what} is wanted.",
+            f"{file.path.name} contains positives and negatives, but is read as {want.what}.",
             "candidates or truth.",
+            "pass it as candidates or as truth.",
         )
-    lines = numbered_lines(file)
-    parts = lines.select("number", pl.col("line").str.extract_groups(PARTS)).unnest("line")
-    wrong = parts.filter(pl.col("user").is_null())
+    lines = number_lines(file)
+    fields = lines.select(
+        "number", pl.col("line").str.extract_groups(POSITIVE_AND_NEGATIVES)
+    ).unnest("line")
+    wrong = fields.filter(pl.col("user").is_null())
     if wrong.height:
         number = wrong["number"][0]
         raise BadTable(
             f"{file.path.name}, line {number} does not begin with (user,item).",
-            "lines such as (0,25), a tab, and items with tabs between them.",
+            "lines with (0,25) or another pair, a tab, and items separated by tabs.",
             "fix this line.",
         )
-    return source_of(file, _rows(parts, want.what))
+    return source_of(file, _select_rows(fields, want.what))
 
 
 def write_negatives(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """One line a user: the first candidate as the positive, the others as its negatives."""
+    """Write one line per user: the first candidate as the positive, the others as negatives."""
     require_plain(content.frame, r"[\s(),]", "a file of negatives")
     lists = content.frame.group_by("list", maintain_order=True).agg(pl.col("item").cast(pl.String))
     pair = pl.format("({},{})", pl.col("list").cast(pl.String), pl.col("item").list.first())
@@ -133,12 +149,12 @@ def write_negatives(content: FileContent, path: Path) -> Mapping[Path, Write]:
     return write_bytes("".join(f"{text}\n" for text in lines).encode(), path)
 
 
-def _rows(parts: pl.DataFrame, what: What) -> pl.DataFrame:
-    positive = parts.select(pl.col("user").alias("list"), "item")
+def _select_rows(fields: pl.DataFrame, what: What) -> pl.DataFrame:
+    positive = fields.select(pl.col("user").alias("list"), "item")
     if what == "truth":
         return positive
-    rest = pl.col("rest").str.split("\t").list.eval(pl.element().filter(pl.element() != ""))
-    both = parts.select(
-        pl.col("user").alias("list"), pl.concat_list(pl.col("item"), rest).alias("item")
+    negatives = pl.col("rest").str.split("\t").list.eval(pl.element().filter(pl.element() != ""))
+    candidates = fields.select(
+        pl.col("user").alias("list"), pl.concat_list(pl.col("item"), negatives).alias("item")
     )
-    return both.explode("item")
+    return candidates.explode("item")

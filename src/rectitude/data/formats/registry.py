@@ -1,4 +1,4 @@
-"""All kinds of files that are read and written, by name; `recognise` says which one a file is."""
+"""All file formats by name; `recognise` detects the format of a file."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ FLAT: Mapping[Kind, tuple[Role, ...]] = {
 LISTS: Mapping[Kind, tuple[Role, ...]] = {"predictions": (), "truth": (), "candidates": ()}
 
 
-def _table(title: str, layout: Layout, **facts: object) -> Format:
-    """A format that is a plain table with names of its own."""
+def _table_format(title: str, layout: Layout, **facts: object) -> Format:
+    """Return a format that is a plain table with particular column names."""
     kinds: tuple[Kind, ...] = ("predictions", "truth")
     holds = {kind: layout.roles(kind) for kind in kinds}
-    given = {
+    arguments = {
         "read": layouts.reader(layout), "write": layouts.writer(layout),
-        "holds": holds, "needs": {"predictions": ("score",)}, "nature": "either",
-        "ids": "by ending", **facts,
+        "holds": holds, "needs": {"predictions": ("score",)}, "content": "text or binary",
+        "ids": "by extension", **facts,
     }  # fmt: skip
-    return Format(title, **given)  # type: ignore[arg-type]
+    return Format(title, **arguments)  # type: ignore[arg-type]
 
 
 FORMATS: Mapping[str, Format] = {
     "lenskit": Format(
         "LensKit's native Parquet, one row per list", columnar.read_lenskit, columnar.write_lenskit,
-        nature="binary", empty="kept", order="kept", ids="typed",
+        content="binary", empty="kept", order="kept", ids="typed",
         holds={"predictions": ("score", "rank"), "truth": ("grade",), "candidates": ()},
     ),
     "parquet": Format(
@@ -45,11 +45,11 @@ FORMATS: Mapping[str, Format] = {
         layouts.writer(layouts.PLAIN), (".arrow", ".feather", ".ipc"), "binary", FLAT, ids="typed",
     ),
     "csr": Format(
-        "a sparse matrix of SciPy, users x items (implicit, RecPack)", arrays.read_sparse,
+        "a SciPy sparse matrix, users x items (implicit, RecPack)", arrays.read_sparse,
         arrays.write_sparse, (".npz",), "binary",
         {"predictions": ("score",), "truth": ("grade",)},
         {"predictions": ("score",), "truth": ("grade",)}, empty="kept", ids="typed",
-        remarks=arrays.gaps,
+        remarks=arrays.describe_gaps,
     ),
     "daisyrec": Format(
         "arrays of ids, one row per list (DaisyRec, implicit)", arrays.read_lists,
@@ -57,7 +57,7 @@ FORMATS: Mapping[str, Format] = {
         order="kept", ids="typed",
     ),
     "jsonl": Format(
-        "JSON lines, one object a row", jsons.read_lines,
+        "JSON lines, one object per row", jsons.read_lines,
         layouts.writer(layouts.PLAIN), (".jsonl", ".ndjson"), holds=FLAT, ids="typed",
     ),
     "json": Format(
@@ -72,11 +72,11 @@ FORMATS: Mapping[str, Format] = {
         needs={"predictions": ("rank", "score"), "truth": ("grade",)},
     ),
     "recpack": Format(
-        "RecPack's interactions: csv, and properties in YAML", layouts.read_recpack,
+        "RecPack's interactions: csv, with properties in YAML", layouts.read_recpack,
         layouts.write_recpack, holds={"truth": ("timestamp",)}, ids="typed", times="seconds",
     ),
     "ncf": Format(
-        "NCF's negatives: (user,item), then items", lines.read_negatives,
+        "NCF's negatives: (user,item), then the negative items", lines.read_negatives,
         lines.write_negatives, (".negative",), holds={"candidates": ()}, order="kept",
     ),
     "movielens": Format(
@@ -84,11 +84,13 @@ FORMATS: Mapping[str, Format] = {
         separated.write_movielens, (".dat",),
         holds={"truth": ("grade", "timestamp")}, needs={"truth": ("grade",)}, times="seconds",
     ),
-    "sets": Format("pairs of sets (SMGCN): a list is a line, its items the second set",
-                   lines.read_sets),
+    "sets": Format(
+        "pairs of sets (SMGCN): each line is a list, its items are the second set", lines.read_sets
+    ),
     "adjacency": Format(
-        "adjacency lists: a user and its items on a line (LightGCN, NGCF)", lines.read_adjacency,
-        lines.write_adjacency, (".txt",), holds=LISTS, empty="kept", order="kept",
+        "adjacency lists: a user and their items on each line (LightGCN, NGCF)",
+        lines.read_adjacency, lines.write_adjacency, (".txt",), holds=LISTS, empty="kept",
+        order="kept",
     ),
     "recbole": Format(
         "RecBole's atomic files, whole or split", separated.read_recbole,
@@ -98,53 +100,60 @@ FORMATS: Mapping[str, Format] = {
     ),
     "tsv": Format("text separated by tabs", separated.read_tsv,
                   layouts.writer(layouts.TSV), (".tsv",), holds=FLAT),
-    "csv": Format("text separated by commas, semicolons or bars", separated.read_csv,
+    "csv": Format("text separated by commas, semicolons or pipes (|)", separated.read_csv,
                   layouts.writer(layouts.PLAIN), (".csv",), holds=FLAT),
     "headerless": Format(
-        "separated text whose first line is a row", separated.read_headerless,
+        "separated text without a header", separated.read_headerless,
         layouts.writer(layouts.BARE), times="seconds",
         holds={"predictions": ("score",), "truth": ("grade", "timestamp")},
         needs={"predictions": ("score",), "truth": ("grade",)},
     ),
     "sessions": Format(
-        "without a header: session, item, timestamp (Cornac's SIT)",
-        separated.in_places("list", "item", "timestamp"), layouts.writer(layouts.SESSIONS),
+        "text without a header: session, item, timestamp (Cornac's SIT)",
+        separated.by_position("list", "item", "timestamp"), layouts.writer(layouts.SESSIONS),
         holds={"truth": ("timestamp",)}, times="seconds",
     ),
     "baskets": Format(
-        "without a header: user, basket or session, item, timestamp (Cornac's UBIT, USIT)",
-        separated.in_places("user", "list", "item", "timestamp"),
+        "text without a header: user, basket or session, item, timestamp (Cornac's UBIT, USIT)",
+        separated.by_position("user", "list", "item", "timestamp"),
     ),
-    "elliot": _table("Elliot's tsv without a header", layouts.ELLIOT, ids="text", times="seconds",
-                     needs={"predictions": ("score",), "truth": ("grade",)}),
-    "warprec": _table("WarpRec's tsv: user_id, item_id, rating", layouts.WARPREC,
-                      times="seconds"),
-    "lenskit_flat": _table("LensKit's flat table: user_id, item_id, score, rank", layouts.LENSKIT,
-                           needs={}),
-    "rectools": _table("RecTools' table: user_id, item_id, score, rank", layouts.RECTOOLS,
-                       needs={"predictions": ("rank",)}),
-    "replay": _table("RePlay's table: query_id, item_id, rating", layouts.REPLAY),
-    "microsoft": _table("Microsoft recommenders' table: userID, itemID, prediction",
-                        layouts.MICROSOFT),
+    "elliot": _table_format(
+        "Elliot's tsv without a header", layouts.ELLIOT, ids="text", times="seconds",
+        needs={"predictions": ("score",), "truth": ("grade",)},
+    ),
+    "warprec": _table_format(
+        "WarpRec's tsv: user_id, item_id, rating", layouts.WARPREC, times="seconds"
+    ),
+    "lenskit_flat": _table_format(
+        "LensKit's flat table: user_id, item_id, score, rank", layouts.LENSKIT, needs={}
+    ),
+    "rectools": _table_format(
+        "RecTools' table: user_id, item_id, score, rank", layouts.RECTOOLS,
+        needs={"predictions": ("rank",)},
+    ),
+    "replay": _table_format("RePlay's table: query_id, item_id, rating", layouts.REPLAY),
+    "microsoft": _table_format(
+        "Microsoft recommenders' table: userID, itemID, prediction", layouts.MICROSOFT
+    ),
 }  # fmt: skip
 
 
-ALSO = {
+ALIASES = {
     "ranx": "json", "implicit": "csr", "lightgcn": "adjacency", "smgcn": "sets",
     "cornac": "headerless",
 }  # fmt: skip
-"""Names of libraries for formats that have a name of their own."""
+"""Names of libraries that stand for a format with another name."""
 
 
 def format_named(name: str, where: str = "") -> Format:
-    """The format of that name, or an error with the nearest."""
-    own = ALSO.get(name, name)
-    if own not in FORMATS:
-        raise unknown_name("format", name, [*FORMATS, *ALSO], where)
-    return FORMATS[own]
+    """Return the format with that name; an unknown name raises an error with similar names."""
+    canonical = ALIASES.get(name, name)
+    if canonical not in FORMATS:
+        raise unknown_name("format", name, [*FORMATS, *ALIASES], where)
+    return FORMATS[canonical]
 
 
 def format_for(path: Path) -> str | None:
-    """The format that the ending of a file to be written stands for, if it stands for one."""
+    """Return the format for the extension of a target file, or None."""
     suffix = suffix_of(path)
     return next((name for name, form in FORMATS.items() if suffix in form.suffixes), None)

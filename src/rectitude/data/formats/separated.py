@@ -1,14 +1,15 @@
 """Separated text: csv, tsv, files without a header, MovieLens' `::`, RecBole's typed headers.
 
-Ids stay the text they are, so that "007" survives, unless all of them are integers written the
-plain way. Polars parses the file at full speed. If it meets trouble, the lines are gone through one
-by one to say which of them is wrong; files that are merely odd are then read with patience.
+Ids stay text, so "007" survives, unless all of them are plain integers. Polars parses the file at
+full speed. If it fails, the lines are checked one by one and the error names the first wrong line.
+Files that are unusual but correct are then read by a slower parser.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rectitude.data.columns import KEPT_WHOLE, POSITIONS, TYPED, WantedColumns, matches
-from rectitude.data.formats.file import HEAD, File, FileContent, write_bytes
+from rectitude.data.formats.file import HEAD, File, FileContent, not_text, write_bytes
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.ids import whole_numbers
 from rectitude.data.table import Source
@@ -35,73 +36,82 @@ Ids = Literal["text", "integers or text"]
 Bytes = NDArray[np.uint8]
 COLONS = "::"
 _WORDS = {"\t": "tabs", " ": "spaces", ",": "commas"}
+_WITH_COMMAS = (
+    "write the numbers with points, or pass the frame: pd.read_csv(path, sep={separator!r},"
+    " decimal=',')."
+)
 _NO_HEADER = (
-    "if the file has no header: rt.Interactions(path, format='headerless'), or first"
-    " rectitude convert --from headerless."
+    "if the file has no header: {wrapper}(path, format='headerless'), or convert it first"
+    " with rectitude convert --from headerless."
 )
 
 
 def read_separated(
     file: File, want: WantedColumns, separator: str = "", header: Header = "guessed"
 ) -> Source:
-    """Text in columns; the first line says what separates them, and whether it is a header."""
+    """Read text in columns; the first line shows the separator and whether there is a header."""
     path, lines = file.path, file.start
-    before = next((number for number, line in enumerate(lines) if line.strip()), None)
-    if before is None:
-        raise UnreadableFile(f"{path} holds no lines.", "a table, with or without a header.")
+    first_line = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first_line is None:
+        raise UnreadableFile(
+            f"{path} contains only blank lines.",
+            "a table, with or without a header.",
+            "write or download it again.",
+        )
     separator = separator or file.separator
-    first = fields_of(lines[before], separator)
-    named = header == "first line" or (header == "guessed" and _is_header(first, want))
-    names = first if named else [f"column {place + 1}" for place in range(len(first))]
+    fields = fields_of(lines[first_line], separator)
+    has_header = header == "first line" or (header == "guessed" and _is_header(fields, want))
+    names = fields if has_header else [f"column {position + 1}" for position in range(len(fields))]
     text = Text(
-        path, file.data, names, separator, before + named, late=before > 0,
+        path, file.data, names, separator, first_line + has_header, late=first_line > 0,
         whole=want.what in KEPT_WHOLE, loose=separator == " ",
     )  # fmt: skip
-    places = dict(zip(POSITIONS[want.what], names, strict=False))
+    roles = dict(zip(POSITIONS[want.what], names, strict=False))
     word = _WORDS.get(separator, repr(separator))
     return Source(
-        path.name, names, partial(parse, text), None if named else places, text=True,
-        hint=_NO_HEADER if named else "",
-        recognised=f"separated by {word}, {'with' if named else 'without'} a header",
+        path.name, names, partial(parse, text), None if has_header else roles, text=True,
+        hint=_NO_HEADER.format(wrapper=want.wrapper) if has_header else "",
+        recognised=f"separated by {word}, {'with' if has_header else 'without'} a header",
     )  # fmt: skip
 
 
 def read_csv(file: File, want: WantedColumns) -> Source:
-    """Text separated by commas, semicolons or bars; where it was named so, by nothing else."""
+    """Read text separated by commas, semicolons or pipes (|); if csv was named, by nothing else."""
     line = file.lines[0] if file.lines else ""
     return read_separated(file, want, max((",", ";", "|"), key=line.count) if want.form else "")
 
 
 def read_tsv(file: File, want: WantedColumns) -> Source:
-    """Text separated by tabs, also where its name says otherwise."""
+    """Read text separated by tabs, even if its name says otherwise."""
     return read_separated(file, want, "\t")
 
 
 def read_headerless(file: File, want: WantedColumns) -> Source:
-    """Separated text whose first line is a row like all others."""
+    """Read separated text without a header."""
     return read_separated(file, want, header="none")
 
 
-def in_places(*roles: str) -> Callable[[File, WantedColumns], Source]:
-    """Reads text without a header whose columns have these roles, in order.
+def by_position(*roles: str) -> Callable[[File, WantedColumns], Source]:
+    """Return a reader for text without a header whose columns have these roles, in order.
 
-    Where lists are users, the user is the key; the column list is that of a basket or session.
+    The column `list` is the basket or session. If the list key is the user, the user column is
+    used instead.
     """
 
     def read(file: File, want: WantedColumns) -> Source:
         source = read_separated(file, want, header="none")
-        places = dict(zip(roles, source.names, strict=False))
-        if "user" in places and not want.keyed:
-            places["list"] = places.pop("user")
+        role_columns = dict(zip(roles, source.names, strict=False))
+        if "user" in role_columns and not want.keyed:
+            role_columns["list"] = role_columns.pop("user")
         if want.what != "log":
-            places.pop("timestamp", None)
-        return replace(source, roles=places)
+            role_columns.pop("timestamp", None)
+        return replace(source, roles=role_columns)
 
     return read
 
 
 def read_movielens(file: File, want: WantedColumns) -> Source:
-    """MovieLens' ratings.dat: user::item::rating::timestamp. Lines keep their numbers."""
+    """Read MovieLens' ratings.dat: user::item::rating::timestamp. Lines keep their numbers."""
     data = file.content.replace(COLONS.encode(), b"\t")
     tabbed = replace(file, data=data, head=data[: len(file.head)])
     opened = read_separated(tabbed, want, "\t", "none")
@@ -109,47 +119,50 @@ def read_movielens(file: File, want: WantedColumns) -> Source:
 
 
 def read_recbole(file: File, want: WantedColumns) -> Source:
-    """An atomic file of RecBole (.inter, .user, .item), whole or split (name.train.inter)."""
-    if not typed_fields(file):
+    """Read an atomic file of RecBole (.inter, .user, .item), whole or split (name.train.inter)."""
+    if not read_typed_fields(file):
         first = file.lines[0] if file.lines else ""
         raise BadTable(
             f"{file.path.name} has the header {first!r:.80}.",
-            "names with types and tabs between them, such as user_id:token and rating:float.",
+            "names with types, separated by tabs, such as user_id:token and rating:float.",
+            "fix the header, or leave out the format.",
         )
     return read_separated(file, want, "\t", "first line")
 
 
-def typed_fields(file: File) -> list[str]:
-    """The names of a header that all bear types, such as user_id:token; none of another header."""
+def read_typed_fields(file: File) -> list[str]:
+    """Return the names of a header if all have types, such as user_id:token, otherwise none."""
     fields = fields_of(file.lines[0], "\t") if file.lines else []
     return fields if len(fields) > 1 and all(map(TYPED.search, fields)) else []
 
 
 def fields_of(line: str, separator: str) -> list[str]:
-    """The fields of one line."""
+    """Return the fields of one line."""
     if separator == " ":
         return line.split()
     return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
 
 
 def _is_header(fields: Sequence[str], want: WantedColumns) -> bool:
-    """A header names a role; failing that, it is a line without any number."""
-    named = [name for name in fields if name in want.named.values()]
-    if named or any(matches(fields, role, want) for role in ("list", "user", "item", "weight")):
+    """Whether a line is a header: it contains the name of a role, or no number at all."""
+    chosen = [name for name in fields if name in want.named.values()]
+    if chosen or any(matches(fields, role, want) for role in ("list", "user", "item", "weight")):
         return True
-    return not any(field.strip() and is_number([field]) for field in fields)
+    return not any(
+        field.strip() and (is_number([field]) or has_decimal_comma(field)) for field in fields
+    )
 
 
 def write_separated(
     content: FileContent, path: Path, *, separator: str = ",", header: bool = True
 ) -> Mapping[Path, Write]:
-    """Rows as text, compressed if the name asks for it."""
+    """Write rows as text, compressed if the file name asks for it."""
     raw = content.frame.write_csv(separator=separator, include_header=header).encode()
     return write_bytes(raw, path)
 
 
 def write_movielens(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """user::item::rating[::timestamp]."""
+    """Write lines of user::item::rating[::timestamp]."""
     require_plain(content.frame, r'[:"\s]', "a file separated by '::'")
     raw = content.frame.write_csv(separator="\t", include_header=False)
     return write_bytes(raw.replace("\t", COLONS).encode(), path)
@@ -164,29 +177,29 @@ class Text:
 
     path: Path
     data: bytes | None
-    """The content if it is not the file as it is: decompressed, or with single spaces."""
+    """The content, if it differs from the file: decompressed, or with single spaces."""
     names: Sequence[str]
     separator: str = ","
     skip: int = 0
-    """Lines before the first row, the header included."""
+    """Lines before the first row, including the header."""
     loose: bool = False
-    """Any number of spaces and tabs stands between two fields, so that none is empty."""
+    """Whether any number of spaces and tabs separates two fields, so no field is empty."""
     late: bool = False
-    """Blank lines come first; releases of Polars differ in whether skipping counts them."""
+    """Whether blank lines come first; Polars releases differ in whether skipping counts them."""
     quote: str | None = '"'
     comment: str | None = None
     whole: bool = False
-    """All columns are wanted: those beside the ids take the type that their values suggest."""
+    """Whether to read all columns; those besides the ids get the type that their values suggest."""
     layout: str = ""
-    """What a line must hold, in words, where the format says so."""
+    """The fields of a line in words, if the format defines them."""
     rest: Rest = "refused"
     """What happens to fields beyond the names."""
     ids: Ids = "integers or text"
-    """What ids are; integers only if all of them are written the plain way."""
+    """The type of ids; they become integers only if all of them are plain integers."""
 
     @property
     def content(self) -> NDArray[np.uint8]:
-        """The bytes of the text, not copied."""
+        """The bytes of the text, without a copy."""
         size = self.path.stat().st_size if self.data is None else len(self.data)
         if not size:
             return np.empty(0, np.uint8)
@@ -194,58 +207,92 @@ class Text:
         return np.frombuffer(data, np.uint8)
 
     def open(self) -> BinaryIO:
-        """The bytes of the text, from the file or from memory."""
+        """Open the bytes of the text, from the file or from memory."""
         return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
 
 
 def parse(text: Text, chosen: Mapping[str, str]) -> pl.DataFrame:
-    """The chosen columns: numbers as numbers, ids as they are written, timestamps as integers or as
-    text."""
-    at = {new: list(text.names).index(name) for new, name in chosen.items()}
-    numbers = {} if text.whole else {role: at[role] for role in NUMBERS if role in at}
-    kinds = {at[role]: pl.Int64() if role == "rank" else pl.Float64() for role in numbers}
-    whole = {} if text.whole or text.ids == "text" else _integers(text, at)
-    frame = _quickly(text, at, kinds | whole) if whole else None
-    frame = _quickly(text, at, kinds) if frame is None else frame
+    """Return the chosen columns: numbers, ids as written, timestamps as integers or text."""
+    positions = {new: list(text.names).index(name) for new, name in chosen.items()}
+    numbers = {} if text.whole else {role: positions[role] for role in NUMBERS if role in positions}
+    kinds = {positions[role]: pl.Int64() if role == "rank" else pl.Float64() for role in numbers}
+    integers = {} if text.whole or text.ids == "text" else _find_integer_columns(text, positions)
+    frame = _read_quickly(text, positions, kinds | integers) if integers else None
+    frame = _read_quickly(text, positions, kinds) if frame is None else frame
+    if frame is not None:
+        _refuse_zeros(text, frame)
     if frame is None and text.loose:
         return parse(_single_spaced(text), chosen)
     if frame is None:
         check_lines(text, numbers)
-        return _patiently(text, at, numbers)
-    if frame[_column(len(text.names) - 1)].null_count():
+        return _read_slowly(text, positions, numbers)
+    if frame[_polars_name(len(text.names) - 1)].null_count():
         check_lines(text, numbers)
-    if "score" in numbers and _largest(frame[_column(at["score"])]) >= EXACT:
-        return _patiently(text, at, numbers)
-    return _picked(frame, at) if not text.whole else _guessed(_picked(frame, at))
+    if "score" in numbers and _largest_magnitude(frame[_polars_name(positions["score"])]) >= EXACT:
+        return _read_slowly(text, positions, numbers)
+    return (
+        _pick_columns(frame, positions)
+        if not text.whole
+        else _guess_types(_pick_columns(frame, positions))
+    )
 
 
-def _integers(text: Text, at: Mapping[str, int]) -> dict[int, pl.DataType]:
-    """The columns of ids and timestamps that begin with integers, in a text that has all its
-    integers written the plain way."""
+def _refuse_zeros(text: Text, frame: pl.DataFrame) -> None:
+    """Raise an error if a text contains a zero byte; numbers that were read have none."""
+    if pl.String not in frame.dtypes:
+        return
+    offset = 0
+    with text.open() as file:
+        while block := file.read(_BLOCK):
+            if b"\0" in block:
+                raise not_text(text.path, offset + block.index(b"\0"))
+            offset += len(block)
+
+
+def _find_integer_columns(text: Text, columns: Mapping[str, int]) -> dict[int, pl.DataType]:
+    """Return the columns of ids and timestamps that start with integers.
+
+    Return none unless all integers in the text are plain.
+    """
     content = text.content
-    lines = content[:HEAD].tobytes().split(b"\n")
-    if content.size > HEAD:
-        lines.pop()
-    before = sum(len(line) + 1 for line in lines[: text.skip])
-    places = [at[role] for role in (*IDS, "timestamp") if role in at]
-    first = _quickly(replace(text, data=b"\n".join(lines)), at, {})  # of late text nothing is told
-    if first is None or first.is_empty():
+    lines = _first_lines(content, text.skip + 1)
+    skipped = sum(len(line) + 1 for line in lines[: text.skip])
+    candidates = [columns[role] for role in (*IDS, "timestamp") if role in columns]
+    # Text that starts with blank lines has no sample.
+    sample = _read_quickly(replace(text, data=b"\n".join(lines)), columns, {})
+    if sample is None or sample.is_empty():
         return {}
-    integers = [place for place in places if whole_numbers(first[_column(place)]) is not None]
-    plain = bool(integers) and written_plainly(content[before:], text.separator)
-    return dict.fromkeys(integers, pl.Int64()) if plain else {}
+    integers = [
+        position
+        for position in candidates
+        if whole_numbers(sample[_polars_name(position)]) is not None
+    ]
+    all_plain = bool(integers) and is_plain(content[skipped:], text.separator)
+    return dict.fromkeys(integers, pl.Int64()) if all_plain else {}
 
 
-def _quickly(
-    text: Text, at: Mapping[str, int], types: Mapping[int, pl.DataType]
+def _first_lines(content: Bytes, least: int) -> list[bytes]:
+    """Return the whole lines among the first bytes, or among more bytes if these are too few."""
+    size = HEAD
+    while True:
+        lines = content[:size].tobytes().split(b"\n")
+        if content.size > size:
+            lines.pop()
+        if len(lines) >= least or content.size <= size:
+            return lines
+        size *= 2
+
+
+def _read_quickly(
+    text: Text, positions: Mapping[str, int], types: Mapping[int, pl.DataType]
 ) -> pl.DataFrame | None:
-    """The columns as Polars reads them; None if it cannot, or not safely."""
-    # The last column is read always: only with it does Polars notice lines that are too long.
-    # Loose text is read whole: a space too many shows as an empty field, wherever it is.
+    """Read the columns with Polars; return None if it fails or is not safe."""
+    # Always read the last column: otherwise Polars does not notice lines that are too long.
+    # Read all columns of loose text: an extra space shows up as an empty field in any of them.
     last = len(text.names) - 1
-    places = range(last + 1) if text.loose else sorted({*at.values(), last})
+    needed = range(last + 1) if text.loose else sorted({*positions.values(), last})
     try:
-        frame = None if text.late else _rows(text, places, types)
+        frame = None if text.late else _read_rows(text, needed, types)
     except pl.exceptions.PolarsError:
         return None
     if frame is not None and text.loose and any(column.null_count() for column in frame):
@@ -253,7 +300,9 @@ def _quickly(
     return frame
 
 
-def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -> pl.DataFrame:
+def _read_rows(
+    text: Text, positions: Iterable[int], types: Mapping[int, pl.DataType]
+) -> pl.DataFrame:
     frame = pl.read_csv(
         text.path if text.data is None else text.data,
         has_header=False,
@@ -261,8 +310,11 @@ def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -
         separator=text.separator,
         quote_char=text.quote,
         comment_prefix=text.comment,
-        columns=[_column(place) for place in places],
-        schema={_column(p): types.get(p, pl.String()) for p in range(len(text.names))},
+        columns=[_polars_name(position) for position in positions],
+        schema={
+            _polars_name(position): types.get(position, pl.String())
+            for position in range(len(text.names))
+        },
         raise_if_empty=False,
         glob=False,
     )
@@ -270,22 +322,24 @@ def _rows(text: Text, places: Iterable[int], types: Mapping[int, pl.DataType]) -
     return frame.filter(~blank) if frame[:, 0].null_count() else frame
 
 
-def _column(place: int) -> str:
-    """The name that Polars gives to a column without one."""
-    return f"column_{place + 1}"
+def _polars_name(position: int) -> str:
+    """Return the name that Polars gives to a column without a name."""
+    return f"column_{position + 1}"
 
 
-def _picked(frame: pl.DataFrame, at: Mapping[str, int]) -> pl.DataFrame:
-    return frame.select(frame[_column(place)].alias(new) for new, place in at.items())
+def _pick_columns(frame: pl.DataFrame, positions: Mapping[str, int]) -> pl.DataFrame:
+    return frame.select(
+        frame[_polars_name(position)].alias(new) for new, position in positions.items()
+    )
 
 
-def _largest(column: pl.Series) -> float:
+def _largest_magnitude(column: pl.Series) -> float:
     finite = column.filter(column.is_finite())
     return float(finite.abs().max() or 0)  # type: ignore[arg-type]
 
 
-def _guessed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns beside the ids, as numbers where every value is one."""
+def _guess_types(frame: pl.DataFrame) -> pl.DataFrame:
+    """Convert columns besides the ids to numbers if every value is a number."""
 
     def guess(column: pl.Series) -> pl.Series:
         for dtype in (pl.Int64, pl.Float64):
@@ -297,27 +351,39 @@ def _guessed(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(guess(frame[name]) for name in frame.columns if name not in IDS)
 
 
-# lines one by one
+# line by line
 
 
 def check_lines(text: Text, numbers: Mapping[str, int]) -> None:
-    """Raise the error for the first line that is wrong, if one is."""
+    """Raise an error for the first wrong line, if there is one."""
     width = len(text.names)
-    for number, fields in _lines(text):
+    for number, fields in _split_lines(text):
         wrong = [
-            role for role, place in numbers.items() if not is_number(fields[place : place + 1])
+            role
+            for role, position in numbers.items()
+            if not is_number(fields[position : position + 1])
         ]
+        advice = "fix this line."
         if len(fields) != width:
-            what = f"{len(fields)} fields"
+            problem = f"{len(fields)} fields"
             expected = text.layout or f"{width} fields, as in the first line."
         elif wrong:
-            what = f"{fields[numbers[wrong[0]]]!r} for the {wrong[0]}"
-            expected = "a number."
+            value = fields[numbers[wrong[0]]]
+            problem, expected = f"{value!r} for the {wrong[0]}", "a number."
+            if has_decimal_comma(value):
+                expected = "a number with a decimal point, not a comma."
+                advice = _WITH_COMMAS.format(separator=text.separator)
         else:
             continue
         line = text.separator.join(fields)
-        raise BadTable(f"{text.path.name}, line {number} has {what}: {line!r:.200}", expected,
-                       "fix this line.")  # fmt: skip
+        raise BadTable(
+            f"{text.path.name}, line {number} has {problem}: {line!r:.200}", expected, advice
+        )
+
+
+def has_decimal_comma(field: str) -> bool:
+    """Whether a field is a number such as 1,5."""
+    return re.fullmatch(r"[+-]?\d+,\d+", field.strip()) is not None
 
 
 def is_number(fields: Sequence[str]) -> bool:
@@ -330,8 +396,8 @@ def is_number(fields: Sequence[str]) -> bool:
     return not any("_" in field for field in fields)
 
 
-def _lines(text: Text) -> Iterator[tuple[int, list[str]]]:
-    """Number and fields of every line that holds a row."""
+def _split_lines(text: Text) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of every line with a row."""
     lines = utf8_lines(text)
     for _ in range(text.skip):
         next(lines, None)
@@ -341,19 +407,21 @@ def _lines(text: Text) -> Iterator[tuple[int, list[str]]]:
             comment = text.comment and fields and fields[0].startswith(text.comment)
             if any(fields) and not comment:
                 yield text.skip + reader.line_num, fields
-    except csv.Error as error:  # a carriage return inside a line, or a field without end
+    except csv.Error as error:  # a carriage return inside a line, or an unclosed quote
         raise BadTable(
             f"{text.path.name}, line {text.skip + reader.line_num} cannot be split ({error}).",
-            "fields that hold no line breaks, or stand in quotes.",
+            "fields without line breaks, or in quotes.",
             "fix this line.",
         ) from error
 
 
 def utf8_lines(text: Text) -> Iterator[str]:
-    """The lines of the file, or the error that says where it is not UTF-8."""
+    """Yield the lines of the file; raise an error at the first byte that is not text."""
     offset = 0
     with text.open() as file:
         for number, line in enumerate(file, 1):
+            if b"\0" in line:
+                raise not_text(text.path, offset + line.index(b"\0"))
             try:
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
@@ -370,7 +438,7 @@ def _not_utf8(text: Text, line: int, byte: int) -> UnreadableFile:
 
 
 def _single_spaced(text: Text) -> Text:
-    """The text with one space between fields; every line keeps its number."""
+    """Return the text with one space between fields; every line keeps its number."""
     with text.open() as file:
         data = file.read()
     try:
@@ -387,72 +455,80 @@ def _single_spaced(text: Text) -> Text:
     return replace(text, data=data, separator=" ", loose=False)
 
 
-def _patiently(text: Text, at: Mapping[str, int], numbers: Mapping[str, int]) -> pl.DataFrame:
-    """The columns of a file without faults that Polars does not read at once.
+def _read_slowly(
+    text: Text, positions: Mapping[str, int], numbers: Mapping[str, int]
+) -> pl.DataFrame:
+    """Read a correct file that Polars cannot parse directly.
 
-    Blank lines in odd places, spaces around numbers, integers too large for a float.
+    Reasons are blank lines, spaces around numbers, and integers too large for a float.
     """
-    rows = [fields for _, fields in _lines(text)]
+    rows = [fields for _, fields in _split_lines(text)]
     columns = {
-        new: pl.Series(new, [row[place] or None for row in rows], dtype=pl.String)
-        for new, place in at.items()
+        new: pl.Series(new, [row[position] or None for row in rows], dtype=pl.String)
+        for new, position in positions.items()
     }
-    typed = [_from_text(column) if new in numbers else column for new, column in columns.items()]
-    return _guessed(pl.DataFrame(typed)) if text.whole else pl.DataFrame(typed)
+    typed = [
+        _parse_numbers(column) if new in numbers else column for new, column in columns.items()
+    ]
+    return _guess_types(pl.DataFrame(typed)) if text.whole else pl.DataFrame(typed)
 
 
-def _from_text(column: pl.Series) -> pl.Series:
-    """Text as integers if all of it is, else as floats; what is no number was refused before."""
-    bare = column.str.strip_chars()
-    whole = bare.cast(pl.Int64, strict=False)
-    if whole.null_count() == bare.null_count():
-        return whole
-    return pl.Series(column.name, [float(value) if value else None for value in bare])
+def _parse_numbers(column: pl.Series) -> pl.Series:
+    """Return text as integers if all of it is, otherwise as floats; all of it is numeric here."""
+    stripped = column.str.strip_chars()
+    integers = stripped.cast(pl.Int64, strict=False)
+    if integers.null_count() == stripped.null_count():
+        return integers
+    return pl.Series(column.name, [float(value) if value else None for value in stripped])
 
 
-# Polars takes `07`, `+7` and ` 7` for 7 where it is asked for integers; as ids they differ. One
-# pass over the bytes tells whether a text has any of these.
+# Polars parses `07`, `+7` and ` 7` as the integer 7, but as ids they differ from 7. One pass over
+# the bytes checks whether a text contains any of these.
 
 
-_BLOCK = 1 << 20  # threads that have less to do at a time wait for each other
-_REST = 4
-"""Bytes behind the beginning of a field, it included, that show whether it is odd."""
-_PADDING = b"\n" * _REST
+_BLOCK = 1 << 20  # with smaller blocks, threads wait for each other
+_LOOKAHEAD = 4
+"""How many bytes from the start of a field show whether it is odd."""
+_PADDING = b"\n" * _LOOKAHEAD
 _ASCII = 128
 _MINUS, _POINT, _ZERO, _NEWLINE, _RETURN = b"-.0\n\r"
 
 
-def written_plainly(content: Bytes, separator: str) -> bool:
-    """Whether no field begins with a quote, a space, a plus, `-0` (but `-0.5` may) or a zero before
-    another digit, and no carriage return stands inside a line. The content begins with a field."""
-    if (content[:1] >= _ASCII).any():  # a byte order mark, perhaps
+def is_plain(content: Bytes, separator: str) -> bool:
+    """Whether all integers are plain: no quotes, spaces, plus signs, `-0` or leading zeros.
+
+    `-0.5` is allowed. A carriage return inside a line is not. The content must start with a field.
+    """
+    if (content[:1] >= _ASCII).any():  # possibly a byte order mark
         return False
     signs = [ord(byte) for byte in '+" \t' if byte != separator]
-    odd: list[bool] = []
+    results: list[bool] = []
 
-    def look(part: Bytes) -> None:
-        odd.append(_odd(part, ord(separator), signs))
+    def inspect(piece: Bytes) -> None:
+        results.append(_has_odd_field(piece, ord(separator), signs))
 
-    def work(first: int, last: int) -> None:
+    def inspect_blocks(first: int, last: int) -> None:
         for low in range(first, last, _BLOCK):
-            look(content[low : min(low + _BLOCK, last) + _REST])
+            inspect(content[low : min(low + _BLOCK, last) + _LOOKAHEAD])
 
-    look(np.frombuffer(b"\n" + content[:_REST].tobytes() + _PADDING, np.uint8))
-    look(np.frombuffer(content[-_REST:].tobytes() + _PADDING, np.uint8))
-    in_blocks(work, max(content.size - _REST, 0), _BLOCK)
-    return not any(odd)
+    inspect(np.frombuffer(b"\n" + content[:_LOOKAHEAD].tobytes() + _PADDING, np.uint8))
+    inspect(np.frombuffer(content[-_LOOKAHEAD:].tobytes() + _PADDING, np.uint8))
+    in_blocks(inspect_blocks, max(content.size - _LOOKAHEAD, 0), _BLOCK)
+    return not any(results)
 
 
-def _odd(content: Bytes, separator: int, signs: Sequence[int]) -> bool:
-    """Whether one of the fields is not written plainly that begin before the last few bytes."""
-    before, first = content[:-_REST], content[1 : 1 - _REST]
-    returns = before == _RETURN
-    if returns.any() and (first[returns] != _NEWLINE).any():
+def _has_odd_field(content: Bytes, separator: int, signs: Sequence[int]) -> bool:
+    """Whether a field that starts before the last few bytes is not plain."""
+    previous, following = content[:-_LOOKAHEAD], content[1 : 1 - _LOOKAHEAD]
+    returns = previous == _RETURN
+    if returns.any() and (following[returns] != _NEWLINE).any():
         return True
-    begins = before == separator
-    begins |= before == _NEWLINE
-    begins &= first <= _ZERO  # what is odd comes before the digits
-    one, two, three = (content[np.flatnonzero(begins) + place] for place in (1, 2, 3))
-    zero = (one == _ZERO) & (two >= _ZERO) & (two <= _ZERO + 9)
-    zero |= (one == _MINUS) & (two == _ZERO) & (three != _POINT)
-    return bool(zero.any() or any((one == byte).any() for byte in signs))
+    begins = previous == separator
+    begins |= previous == _NEWLINE
+    begins &= following <= _ZERO  # only bytes up to "0" can make a field odd
+    first_byte, second_byte, third_byte = (
+        content[np.flatnonzero(begins) + offset] for offset in (1, 2, 3)
+    )
+    odd_zero = (first_byte == _ZERO) & (second_byte >= _ZERO) & (second_byte <= _ZERO + 9)
+    odd_zero |= (first_byte == _MINUS) & (second_byte == _ZERO) & (third_byte != _POINT)
+    return bool(odd_zero.any() or any((first_byte == byte).any() for byte in signs))

@@ -1,7 +1,7 @@
-"""TREC runs (`qid Q0 docno rank score tag`) and qrels (`qid iter docno rel`), as trec_eval and
-ir_measures take them.
+"""TREC runs (`qid Q0 docno rank score tag`) and qrels (`qid iter docno rel`).
 
-Their ids are strings by definition: trec_eval orders equal scores by the bytes of docno.
+trec_eval and ir_measures read these formats. Their ids are always text: trec_eval breaks ties by
+the bytes of docno.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rectitude.data.formats.file import File, FileContent, write_bytes
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.formats.separated import Rest, Text, parse
 from rectitude.data.table import Source
-from rectitude.errors import BadGrades
+from rectitude.errors import BadGrades, BadTable
 from rectitude.storage import Write
 
 RUN = ("qid", "Q0", "docno", "rank", "score", "tag")
@@ -33,9 +33,10 @@ LAYOUTS = {
 
 
 def read_trec(file: File, want: WantedColumns) -> Source:
-    """A run, if predictions are wanted; else qrels."""
+    """Read a run for predictions, otherwise qrels."""
     names = RUN if want.what == "predictions" else QRELS
-    rest: Rest = "ignored" if names == RUN else "refused"  # behind the tag there may be remarks
+    _refuse_other_kind(file, names)
+    rest: Rest = "ignored" if names == RUN else "refused"  # remarks may follow the tag
     separator = "\t" if b"\t" in file.head else " "
     text = Text(
         file.path, file.data, names, separator,
@@ -44,31 +45,45 @@ def read_trec(file: File, want: WantedColumns) -> Source:
     return Source(file.path.name, names, partial(parse, text), ROLES[names])
 
 
+def _refuse_other_kind(file: File, names: tuple[str, ...]) -> None:
+    """Raise an error for qrels as predictions, and for a run as truth: the two are swapped."""
+    rows = [line.split() for line in file.lines if not line.startswith("#")]
+    other, found = (QRELS, "qrels") if names == RUN else (RUN, "a run")
+    if rows and all(len(row) == len(other) and row[1].upper() in ("0", "Q0") for row in rows):
+        side = "predictions" if names == RUN else "truth"
+        raise BadTable(
+            f"{file.path.name} is {found}, with {len(other)} fields per line, but was given as"
+            f" {side}.",
+            LAYOUTS[names],
+            "predictions come first, then the truth: are the two swapped?",
+        )
+
+
 def write_trec(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """A run of predictions, qrels of a truth."""
+    """Write predictions as a run, and truth as qrels."""
     require_plain(content.frame, r"\s|^#", "a TREC file")
-    lines = _run(content) if content.kind == "predictions" else _qrels(content.frame)
+    lines = _build_run(content) if content.kind == "predictions" else _build_qrels(content.frame)
     raw = lines.write_csv(separator=" ", include_header=False, quote_style="never")
     return write_bytes(raw.encode(), path)
 
 
-def _run(content: FileContent) -> pl.DataFrame:
+def _build_run(content: FileContent) -> pl.DataFrame:
     tag = "-".join(content.tag.split()) or "rectitude"
     return content.frame.select(
         "list", pl.lit("Q0").alias("Q0"), "item", "rank", "score", pl.lit(tag).alias("tag")
     )
 
 
-def _qrels(frame: pl.DataFrame) -> pl.DataFrame:
-    """Grades of qrels are whole numbers: trec_eval would cut off what stands behind the point."""
+def _build_qrels(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return qrels; grades must be whole numbers, because trec_eval would truncate them."""
     grades = frame["grade"]
     wrong = frame.filter((grades != grades.round()).fill_null(value=True))
     if wrong.height:
         first = wrong.row(0, named=True)
         raise BadGrades(
-            f"{wrong.height} grades are no whole numbers (first: {first['grade']} for user"
+            f"{wrong.height} grades are not whole numbers (first: {first['grade']} for user"
             f" {first['list']!r}, item {first['item']!r}).",
-            "whole numbers, which is what qrels hold.",
+            "whole numbers, as qrels require.",
             "choose another format, such as csv or parquet.",
         )
     return frame.select("list", pl.lit(0).alias("iter"), "item", grades.cast(pl.Int64))

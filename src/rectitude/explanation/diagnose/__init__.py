@@ -1,7 +1,8 @@
-"""`diagnose`: what stands behind an NDCG: whom it is over, what it is divided by, where hits are.
+"""`diagnose`: what is behind an NDCG value: which lists count, which ideal, and the ranks of hits.
 
-One NDCG can be low because lists have no hit, because hits are few, or because they stand low; and
-two NDCGs can differ because they are two quantities. All of it is measured here on the same lists.
+NDCG can be low because lists have no hit, because they have few hits, or because hits have low
+ranks. Two NDCG values can also differ because they are different quantities. All of this is
+measured here on the same lists.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import Unpack
 
 import numpy as np
 
-from rectitude.aggregate.sums import counted
+from rectitude.aggregate.sums import counts_in_mean
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
-from rectitude.errors import RectitudeError
-from rectitude.evaluation.inputs import Arguments, given_of
-from rectitude.explanation.diagnose.reference import ReferenceCheck, compared_with, differing
+from rectitude.errors import BadArgument, RectitudeError
+from rectitude.evaluation.inputs import Arguments, gather_arguments
+from rectitude.explanation.diagnose.reference import ReferenceCheck, compare_with, differing
 from rectitude.explanation.diagnose.result import Diagnosis, Quantity, Ranks, verdict
 from rectitude.explanation.trials import Trials
 from rectitude.judge.judged import Judged
@@ -27,12 +28,12 @@ from rectitude.profiles import Asked, profile_of
 
 IDEALS = {
     "truth": ("reachable", "ideal from the truth"),
-    "hits": ("found", "ideal from the hits: items missed cost nothing"),
-    "ranks": ("k", "ideal of a hit at every rank"),
+    "hits": ("found", "ideal from the hits, so missed items cost nothing"),
+    "ranks": ("k", "ideal with a hit at every rank"),
 }
-"""The ideal lists that are tried: the choice of the switch, and its words."""
+"""The ideals that are tried: the choice of the `ideal` switch, and its description."""
 LISTS = {"all": "over all lists", "hit": "over lists with a hit"}
-BY_TRUTH = "over all lists, discounted by the place in the truth, ideal from the hits"
+BY_TRUTH = "over all lists, discounted by the position in the truth, ideal from the hits"
 
 
 def diagnose(
@@ -45,44 +46,52 @@ def diagnose(
     reference_convention: object = None,
     **inputs: Unpack[Arguments],
 ) -> Diagnosis:
-    """Take NDCG at a cutoff apart, and compare it with a published value.
+    """Break down NDCG at a cutoff, and compare it with a published value.
 
-    `reference` is that value, as text if the zeros at its end count; `reference_convention` says
-    under which convention it was computed, if that is known. The other arguments are those of
-    `evaluate`.
+    `reference` is the published value; pass it as text to keep trailing zeros.
+    `reference_convention` is the convention under which it was computed, if you know it. The other
+    arguments are those of `evaluate`.
 
     >>> diagnose({"ann": ["a", "b"]}, {"ann": ["b"]}).ranks.mean
     2.0
     """
+    if isinstance(k, str) and not k.isdecimal():
+        raise BadArgument(
+            f"k is {k!r}.", "a whole number: diagnose is about NDCG, and k is its cutoff.",
+            "for example: rt.diagnose(predictions, truth, k=10).",
+        )  # fmt: skip
     profile, name = profile_of(convention), Name("ndcg", at=str(k))
     asked = profile.resolve(name)
-    known = reference_convention is not None
-    theirs = profile_of(reference_convention).resolve(name) if known else None
-    tried = _tried(asked)
-    given = given_of(predictions, truth, inputs, profile.padding)
-    deepest = [one for _, one in tried.values()] + ([] if theirs is None else [theirs])
-    trials = Trials(given, deepest)
-    quantities = {name: _quantity(trials, words, one) for name, (words, one) in tried.items()}
-    everyone = tried["all_truth"][1]
-    lists = trials.judged(everyone)
+    is_known = reference_convention is not None
+    published = profile_of(reference_convention).resolve(name) if is_known else None
+    variants = _list_variants(asked)
+    arguments = gather_arguments(predictions, truth, inputs, profile.padding)
+    deepest = [variant for _, variant in variants.values()]
+    deepest += [] if published is None else [published]
+    trials = Trials(arguments, deepest)
+    quantities = {
+        name: _quantity(trials, words, variant) for name, (words, variant) in variants.items()
+    }
+    over_all = variants["all_truth"][1]
+    lists = trials.judged(over_all)
     comparison = None
     if reference is not None:
-        comparison = _compared(trials, reference, quantities, asked, theirs)
-    weights = trials.keys(everyone).weights
-    rate, ranks = _hit_rate(lists, everyone, k, weights), _ranks(lists, everyone, k)
+        comparison = _compare_reference(trials, reference, quantities, asked, published)
+    weights = trials.keys(over_all).weights
+    rate, ranks = _hit_rate(lists, over_all, k, weights), _ranks(lists, over_all, k)
     return _diagnosis(asked, profile.label, quantities, rate, ranks, comparison)
 
 
-def _tried(asked: Asked) -> dict[str, tuple[str, Asked]]:
-    """Every number to be computed: its words, and what is computed for it."""
-    found = {"in_force": ("as the convention says", _under(asked, asked.convention))}
-    for lists, whom in LISTS.items():
+def _list_variants(asked: Asked) -> dict[str, tuple[str, Asked]]:
+    """Return every variant of NDCG to compute: its description and its definition."""
+    variants = {"in_force": ("as the convention defines it", _under(asked, asked.convention))}
+    for lists, which_lists in LISTS.items():
         for ideal, (choice, words) in IDEALS.items():
             convention = _population(asked.convention, lists).replace(ideal=choice)
-            found[f"{lists}_{ideal}"] = (f"{whom}, {words}", _under(asked, convention))
+            variants[f"{lists}_{ideal}"] = (f"{which_lists}, {words}", _under(asked, convention))
     convention = _population(asked.convention, "all").replace(ideal="found", discount_by="place")
-    found["all_by_truth"] = (BY_TRUTH, _under(asked, convention))
-    return found
+    variants["all_by_truth"] = (BY_TRUTH, _under(asked, convention))
+    return variants
 
 
 def _under(asked: Asked, convention: Convention) -> Asked:
@@ -90,10 +99,10 @@ def _under(asked: Asked, convention: Convention) -> Asked:
 
 
 def _population(convention: Convention, lists: str) -> Convention:
-    """The convention over all lists that it wants, or over those of them that have a hit.
+    """Return the convention over all lists that it counts, or over those of them with a hit.
 
-    A list whose ideal is 0 counts 0, so that the number of lists is the same for every ideal; where
-    the convention leaves 0/0 out, that is every list without relevant items.
+    A list whose ideal is 0 counts as 0, so the number of lists is the same for every ideal. If the
+    convention skips 0/0, lists without relevant items are left out.
     """
     needed = "hit" if lists == "hit" else convention.list_needed
     changes: dict[str, str] = {"undefined": "zero", "list_needed": needed}
@@ -117,18 +126,18 @@ def _quantity(trials: Trials, words: str, asked: Asked) -> Quantity:
     return Quantity(words, value if np.isfinite(value) else None, result.counted)
 
 
-def _compared(
+def _compare_reference(
     trials: Trials,
     reference: float | str,
     quantities: Mapping[str, Quantity],
     asked: Asked,
-    theirs: Asked | None,
+    published: Asked | None,
 ) -> ReferenceCheck:
-    """The published value beside the quantities, and beside what its own convention gives here."""
-    if theirs is None:
-        return compared_with(reference, _values(quantities))
-    differs = differing(asked, theirs)
-    own = _quantity(trials, "", _under(theirs, theirs.convention)).value
+    """Compare the published value with the quantities, and with what its convention gives here."""
+    if published is None:
+        return compare_with(reference, _values(quantities))
+    differs = differing(asked, published)
+    own = _quantity(trials, "", _under(published, published.convention)).value
     changes = {
         switch: asked.convention.replace(**{switch: other})
         for switch, (_, other) in differs.items()
@@ -139,26 +148,30 @@ def _compared(
         for switch, changed in changes.items()
         if _quantity(trials, "", _under(asked, changed)).value != in_force
     }
-    return compared_with(reference, _values(quantities), matter or differs, own)
+    return compare_with(reference, _values(quantities), matter or differs, own)
 
 
 def _values(quantities: Mapping[str, Quantity]) -> dict[str, tuple[str, float]]:
     return {
-        name: (one.words, one.value) for name, one in quantities.items() if one.value is not None
+        name: (quantity.words, quantity.value)
+        for name, quantity in quantities.items()
+        if quantity.value is not None
     }
 
 
 def _hit_rate(lists: Judged, asked: Asked, k: int, weights: Floats | None) -> float:
-    """The share of the lists that count that have a hit, or may have one where ties are averaged,
-    by their weights."""
-    counts = counted(lists, asked.convention, k)
-    weighed = None if weights is None else weights[counts]
-    return float(np.average(lists.hits(k)[counts] > 0, weights=weighed))
+    """Return the weighted share of the counted lists that have a hit.
+
+    If ties are averaged, a list that may have a hit is included.
+    """
+    counts = counts_in_mean(lists, asked.convention, k)
+    counted_weights = None if weights is None else weights[counts]
+    return float(np.average(lists.hits(k)[counts] > 0, weights=counted_weights))
 
 
 def _ranks(lists: Judged, asked: Asked, k: int) -> Ranks:
-    """Where hits stand, in the lists that count; where ties are averaged, in the middle of them."""
-    counts = counted(lists, asked.convention, k)
+    """Return the ranks of hits in the counted lists; averaged ties have their middle rank."""
+    counts = counts_in_mean(lists, asked.convention, k)
     rank = middle_rank(lists)
     hits = rank[lists.hit & counts[lists.list] & (rank <= k)]
     return Ranks(
@@ -178,23 +191,23 @@ def _diagnosis(
     ranks: Ranks,
     comparison: ReferenceCheck | None,
 ) -> Diagnosis:
-    of = {name: quantity.value for name, quantity in quantities.items()}
-    found = Diagnosis(
+    values = {name: quantity.value for name, quantity in quantities.items()}
+    diagnosis = Diagnosis(
         metric=str(asked.name),
         profile=label,
-        value=of["in_force"],
+        value=values["in_force"],
         lists=quantities["all_truth"].counted,
         hit_rate=hit_rate,
         quantities=quantities,
-        ratio=_over(of["hit_truth"], of["all_truth"]),
-        completeness=_over(of["hit_truth"], of["hit_hits"]),
-        order=of["hit_hits"],
+        ratio=_divide(values["hit_truth"], values["all_truth"]),
+        completeness=_divide(values["hit_truth"], values["hit_hits"]),
+        order=values["hit_hits"],
         ranks=ranks,
         reference=comparison,
         verdict=(),
     )
-    return replace(found, verdict=verdict(found))
+    return replace(diagnosis, verdict=verdict(diagnosis))
 
 
-def _over(above: float | None, below: float | None) -> float | None:
+def _divide(above: float | None, below: float | None) -> float | None:
     return None if above is None or not below else above / below

@@ -1,9 +1,10 @@
-"""Who makes the gap: the players of a game grouped until every coalition has a value, and the share
-of each group.
+"""How the gap between two values is divided among the differences that cause it.
 
-Shares are Shapley values: what each player adds to the total, averaged over all orders in which
-they join. A coalition is a whole number whose bit `i` says whether player `i` has joined. Values
-are added exactly, as whole numbers, and divided once, so that the shares add up to the total.
+The differences are the players of a game. Players that have no value without each other are merged
+into groups, and each group gets its Shapley value: what it adds to the total, averaged over all
+orders in which the groups can join. A coalition is a whole number whose bit `i` says whether player
+`i` has joined. Values are added exactly, as whole numbers, and divided once, so the shares add up
+to the total.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations, pairwise
 from math import factorial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -27,28 +28,28 @@ Order = tuple[int, ...]
 """Players in the order in which they join."""
 Method = Literal["exact", "exact but for idle switches", "sampled"]
 EXACT = 10
-"""so many groups are valued in every combination"""
+"""Up to this many groups, every combination is evaluated."""
 _PROBED, _SCREENED, _SAMPLED = 2, 16, 64
-"""pairs of orders: to find who has no value without others, to find who is idle, and to estimate
-shares"""
+"""Pairs of random orders: to find groups without a value of their own, to find idle groups, and to
+estimate shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What each player adds to the total, and how far that may be off."""
+    """What each player adds to the total, and the standard error of that."""
 
     share: tuple[float, ...]
     error: tuple[float, ...] | None = None
-    """the standard error of each share; None where they are exact"""
+    """the standard error of each share; None if the shares are exact"""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Players who join together, because some have no value without others."""
+    """Players that join together because some of them have no value without the others."""
 
     players: tuple[Player, ...]
     reason: str = ""
-    """why they are not taken apart"""
+    """why they are not separated"""
 
     @property
     def names(self) -> frozenset[str]:
@@ -58,121 +59,153 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The share of each group in the gap; idle ones change nothing."""
+    """The share of each group in the gap, and the idle groups, which change nothing."""
 
     groups: tuple[Group, ...]
     shares: Shares
     idle: tuple[Group, ...]
     method: Method
     tried: int
-    """coalitions that were valued"""
+    """coalitions that were evaluated"""
     drawn: int = 0
-    """orders from which shares were estimated"""
+    """random orders from which the shares were estimated"""
 
 
 def attribute(game: Game, seed: int) -> Attribution:
-    """The share of every player in the gap between the ends, which must both have a value."""
+    """Return the share of every player in the gap between the ends, which must both have a value.
+
+    Groups are merged until every coalition that is needed has a value.
+    """
     values = _Values(game)
     groups = [Group((player,)) for player in game.players]
     pairs = _PROBED
     while True:
         drawn = orders(len(groups), pairs, seed) if len(groups) > EXACT else []
-        wanted = _screened(drawn) if drawn else range(1 << len(groups))
-        found = {number: _joined(groups, number) for number in wanted}
-        values.fill(found.values())
-        without = [number for number, one in found.items() if values.of(one) is None]
-        if without:
-            groups = _merged(groups, found, without, values)
+        wanted = _list_screened_coalitions(drawn) if drawn else range(1 << len(groups))
+        joined = {number: _players_of(groups, number) for number in wanted}
+        values.fill(joined.values())
+        undefined = [number for number, names in joined.items() if values.of(names) is None]
+        if undefined:
+            groups = _merge_groups(groups, joined, undefined, values)
         elif drawn and pairs < _SCREENED:
             pairs = _SCREENED
         else:
             break
-    return _shared(groups, drawn, values, seed)
+    return _share_gap(groups, drawn, values, seed)
 
 
-def _merged(
-    groups: list[Group], found: dict[int, frozenset[str]], without: list[int], values: _Values
+def _merge_groups(
+    groups: list[Group], joined: dict[int, frozenset[str]], undefined: list[int], values: _Values
 ) -> list[Group]:
-    """The groups with two of them made one, so that fewer coalitions have no value."""
-    valid = [number for number in found if number not in set(without)]
-    one, two = to_merge(valid, without, len(groups))
-    parted = (n for n in without if (n >> one & 1) != (n >> two & 1))
-    smallest = min(parted, key=lambda n: (n.bit_count(), n))
-    reasons = [groups[one].reason, groups[two].reason, values.reason(found[smallest])]
-    said = " ".join(dict.fromkeys(reason for reason in reasons if reason))
-    both = Group((*groups[one].players, *groups[two].players), said)
-    return [both if n == one else group for n, group in enumerate(groups) if n != two]
+    """Merge two of the groups, so that fewer coalitions have no value."""
+    valid = [number for number in joined if number not in set(undefined)]
+    left, right = to_merge(valid, undefined, len(groups))
+    separating = (n for n in undefined if (n >> left & 1) != (n >> right & 1))
+    smallest = min(separating, key=lambda n: (n.bit_count(), n))
+    reasons = [groups[left].reason, groups[right].reason, values.reason(joined[smallest])]
+    reason = " ".join(dict.fromkeys(reason for reason in reasons if reason))
+    merged = Group((*groups[left].players, *groups[right].players), reason)
+    return [merged if n == left else group for n, group in enumerate(groups) if n != right]
 
 
-def _shared(
+def _share_gap(
     groups: Sequence[Group], drawn: Sequence[Order], values: _Values, seed: int
 ) -> Attribution:
-    """The shares of groups whose coalitions all have values."""
-    known = _known(groups, values, _screened(drawn) if drawn else range(1 << len(groups)))
-    out = set(idle(known, len(groups)))
-    active = [group for n, group in enumerate(groups) if n not in out]
-    resting = tuple(group for n, group in enumerate(groups) if n in out)
-    if not drawn:
-        shares = exact(_known(active, values, range(1 << len(active))), len(active))
-        return Attribution(tuple(active), shares, resting, "exact", len(values.known))
-    if len(active) <= EXACT and _alone(active, groups, values):
-        shares = exact(_known(active, values, range(1 << len(active))), len(active))
-        method: Method = "exact but for idle switches"
-        return Attribution(tuple(active), shares, resting, method, len(values.known))
-    return _sampled(groups, values, seed)
+    """Divide the gap among groups whose coalitions all have values."""
+    numbers = _list_screened_coalitions(drawn) if drawn else range(1 << len(groups))
+    resting = set(idle(_known_values(groups, values, numbers), len(groups)))
+    active_groups = tuple(group for n, group in enumerate(groups) if n not in resting)
+    idle_groups = tuple(group for n, group in enumerate(groups) if n in resting)
+    subgames = _Subgames.of(active_groups, idle_groups) if len(active_groups) <= EXACT else None
+    if subgames is None or (drawn and not subgames.make_the_gap(values)):
+        return _sample_shares(groups, values, seed)
+    method: Method = "exact but for idle switches" if drawn else "exact"
+    shares = subgames.shares(values)
+    return Attribution(active_groups, shares, idle_groups, method, len(values.known))
 
 
-def _alone(active: Sequence[Group], groups: Sequence[Group], values: _Values) -> bool:
-    """Whether these make the gap without the others, and all their coalitions have values."""
-    numbers = range(1 << len(active))
-    joined = [_joined(active, number) for number in numbers]
-    values.fill(joined)
-    everybody = _joined(groups, (1 << len(groups)) - 1)
-    alone, whole = values.of(joined[-1]), values.of(everybody)
-    if alone is None or whole is None or any(values.of(one) is None for one in joined):
-        return False
-    return bool(close(alone, whole))
+class _Subgames(NamedTuple):
+    """The coalitions of the active groups, by number: with all idle groups out, and with all in.
+
+    Idle groups can still change the last bits of a value. Shares are therefore computed from both
+    subgames: swapping the two ends of the game swaps the subgames, so the sign of each share turns
+    and nothing else changes.
+    """
+
+    idle_out: list[frozenset[str]]
+    idle_in: list[frozenset[str]]
+
+    @classmethod
+    def of(cls, active_groups: Sequence[Group], idle_groups: Sequence[Group]) -> _Subgames:
+        """Return both subgames."""
+        idle_players = _players_of(idle_groups, (1 << len(idle_groups)) - 1)
+        joined = [_players_of(active_groups, n) for n in range(1 << len(active_groups))]
+        return cls(joined, [names | idle_players for names in joined])
+
+    def make_the_gap(self, values: _Values) -> bool:
+        """Return whether the active groups make the whole gap and all coalitions have values.
+
+        Idle groups were found in random combinations only. This checks them at both ends.
+        """
+        values.fill([*self.idle_out, *self.idle_in])
+        without, with_idle = (values.by_number(joined) for joined in self)
+        everybody = len(self.idle_out) - 1
+        if not len(without) == len(with_idle) == everybody + 1:
+            return False
+        return all(close(without[number], with_idle[number]) for number in (0, everybody))
+
+    def shares(self, values: _Values) -> Shares:
+        """Return the Shapley values of the active groups, averaged over both subgames."""
+        players = (len(self.idle_out) - 1).bit_length()
+        without, with_idle = (exact(values.by_number(joined), players).share for joined in self)
+        pairs = zip(without, with_idle, strict=True)
+        return Shares(tuple((low + high) / 2 for low, high in pairs))
 
 
-def _sampled(groups: Sequence[Group], values: _Values, seed: int) -> Attribution:
-    """Shares estimated from as many orders as have values throughout."""
+def _sample_shares(groups: Sequence[Group], values: _Values, seed: int) -> Attribution:
+    """Estimate shares from random orders, leaving out pairs with a coalition that has no value."""
     drawn = orders(len(groups), _SAMPLED, seed)
-    values.fill(_joined(groups, number) for number in _passed(drawn))
-    known = _known(groups, values, _passed(drawn))
+    values.fill(_players_of(groups, number) for number in _list_passed_coalitions(drawn))
+    known = _known_values(groups, values, _list_passed_coalitions(drawn))
     pairs = [drawn[n : n + 2] for n in range(0, len(drawn), 2)]
-    whole = [pair for pair in pairs if all(n in known for o in pair for n in coalitions(o))]
-    kept = [order for pair in whole for order in pair]
-    shares = sampled(known, kept)
-    out = set(idle(known, len(groups)))
-    active = [n for n in range(len(groups)) if n not in out]
+    complete = [pair for pair in pairs if all(n in known for o in pair for n in coalitions(o))]
+    kept = [order for pair in complete for order in pair]
+    shares = estimate_shares(known, kept)
+    resting = set(idle(known, len(groups)))
+    active = [n for n in range(len(groups)) if n not in resting]
     error = shares.error or ()
-    some = Shares(tuple(shares.share[n] for n in active), tuple(error[n] for n in active))
+    active_shares = Shares(tuple(shares.share[n] for n in active), tuple(error[n] for n in active))
     return Attribution(
-        tuple(groups[n] for n in active), some, tuple(groups[n] for n in sorted(out)), "sampled",
-        len(values.known), len(kept),
+        tuple(groups[n] for n in active), active_shares, tuple(groups[n] for n in sorted(resting)),
+        "sampled", len(values.known), len(kept),
     )  # fmt: skip
 
 
 @dataclass
 class _Values:
-    """The values of coalitions, each computed once; errors where there is none."""
+    """The value of each coalition, computed once; the error if it has none."""
 
     game: Game
     known: dict[frozenset[str], float | RectitudeError] = field(default_factory=dict)
 
     def fill(self, wanted: Iterable[frozenset[str]]) -> None:
-        """Value coalitions, those judged alike one after the other."""
+        """Compute missing values; coalitions that are judged alike come one after the other."""
         missing = {coalition for coalition in wanted if coalition not in self.known}
         for coalition in sorted(missing, key=self.game.judging):
             self.known[coalition] = _value(self.game, coalition)
 
     def of(self, coalition: frozenset[str]) -> float | None:
-        """A value; None where there is none."""
-        found = self.known[coalition]
-        return found if isinstance(found, float) else None
+        """Return the value of a coalition, or None if it has none."""
+        value = self.known[coalition]
+        return value if isinstance(value, float) else None
+
+    def by_number(self, joined: Sequence[frozenset[str]]) -> dict[int, float]:
+        """Return the values of coalitions by their position; those without a value are left out."""
+        numbered = enumerate(map(self.of, joined))
+        return {number: value for number, value in numbered if value is not None}
 
     def reason(self, coalition: frozenset[str]) -> str:
-        """Why a coalition has no value."""
+        """Return why a coalition has no value."""
         return str(self.known[coalition]).partition("\n")[0]
 
 
@@ -186,30 +219,33 @@ def _value(game: Game, coalition: Coalition) -> float | RectitudeError:
     return UndefinedValue(f"the value is {'NaN' if math.isnan(value) else 'infinite'}.")
 
 
-def _known(groups: Sequence[Group], values: _Values, numbers: Iterable[int]) -> dict[int, float]:
-    found = ((number, values.of(_joined(groups, number))) for number in numbers)
-    return {number: value for number, value in found if value is not None}
+def _known_values(
+    groups: Sequence[Group], values: _Values, numbers: Iterable[int]
+) -> dict[int, float]:
+    numbered = ((number, values.of(_players_of(groups, number))) for number in numbers)
+    return {number: value for number, value in numbered if value is not None}
 
 
-def _joined(groups: Sequence[Group], number: int) -> frozenset[str]:
-    """The players of a coalition of groups."""
-    chosen = (group.names for place, group in enumerate(groups) if number >> place & 1)
+def _players_of(groups: Sequence[Group], number: int) -> frozenset[str]:
+    """Return the players of a coalition of groups."""
+    chosen = (group.names for bit, group in enumerate(groups) if number >> bit & 1)
     return reduce(frozenset.union, chosen, frozenset())
 
 
-def _passed(drawn: Sequence[Order]) -> list[int]:
+def _list_passed_coalitions(drawn: Sequence[Order]) -> list[int]:
     return list(dict.fromkeys(number for order in drawn for number in coalitions(order)))
 
 
-def _screened(drawn: Sequence[Order]) -> list[int]:
-    """What orders pass through, and every group alone and alone missing."""
+def _list_screened_coalitions(drawn: Sequence[Order]) -> list[int]:
+    """Return the coalitions that orders pass through, each group alone, and all but each group."""
     alone = [1 << player for player in drawn[0]]
     everybody = (1 << len(drawn[0])) - 1
-    return list(dict.fromkeys([*_passed(drawn), *alone, *(everybody - one for one in alone)]))
+    all_but_one = (everybody - number for number in alone)
+    return list(dict.fromkeys([*_list_passed_coalitions(drawn), *alone, *all_but_one]))
 
 
 def exact(values: Mapping[int, float], players: int) -> Shares:
-    """The Shapley values of a game of which every coalition is known."""
+    """Return the Shapley values of a game in which the value of every coalition is known."""
     whole = {coalition: units(value) for coalition, value in values.items()}
     weight = [factorial(size) * factorial(players - size - 1) for size in range(players)]
     below = factorial(players) << UNIT_BITS
@@ -222,8 +258,8 @@ def exact(values: Mapping[int, float], players: int) -> Shares:
     return Shares(tuple(shares))
 
 
-def sampled(values: Mapping[int, float], drawn: Sequence[Order]) -> Shares:
-    """Shapley values estimated from pairs of orders; they too add up to the total."""
+def estimate_shares(values: Mapping[int, float], drawn: Sequence[Order]) -> Shares:
+    """Estimate Shapley values from pairs of orders; these estimates add up to the total too."""
     players = len(drawn[0])
     whole = {coalition: units(value) for coalition, value in values.items()}
     added = [[0] * players for _ in range(len(drawn) // 2)]
@@ -232,32 +268,32 @@ def sampled(values: Mapping[int, float], drawn: Sequence[Order]) -> Shares:
             added[number // 2][player] += whole[after] - whole[before]
     below = len(drawn) << UNIT_BITS
     shares = [quotient(sum(column), below) for column in zip(*added, strict=True)]
-    each = np.array([[quotient(one, 2 << UNIT_BITS) for one in row] for row in added])
-    spread = each.std(axis=0, ddof=1) / math.sqrt(len(added))
+    means = np.array([[quotient(both, 2 << UNIT_BITS) for both in row] for row in added])
+    spread = means.std(axis=0, ddof=1) / math.sqrt(len(added))
     return Shares(tuple(shares), tuple(spread.tolist()))
 
 
 def orders(players: int, pairs: int, seed: int) -> list[Order]:
-    """Random orders, each followed by its reverse.
+    """Draw random orders, each followed by its reverse.
 
-    The reverse makes the estimate better, and makes it the negative of itself where the two ends of
-    the game are exchanged.
+    The reverse makes the estimate more precise. It also makes each estimate turn its sign when the
+    two ends of the game are swapped.
     """
-    chance = np.random.default_rng(seed)
-    drawn = [tuple(chance.permutation(players).tolist()) for _ in range(pairs)]
-    return [order for one in drawn for order in (one, one[::-1])]
+    random = np.random.default_rng(seed)
+    drawn = [tuple(random.permutation(players).tolist()) for _ in range(pairs)]
+    return [order for forward in drawn for order in (forward, forward[::-1])]
 
 
 def coalitions(order: Order) -> list[int]:
-    """The coalitions that an order passes through, from nobody to everybody."""
-    found = [0]
+    """Return the coalitions that an order passes through, from nobody to everybody."""
+    passed = [0]
     for player in order:
-        found.append(found[-1] | 1 << player)
-    return found
+        passed.append(passed[-1] | 1 << player)
+    return passed
 
 
 def idle(values: Mapping[int, float], players: int) -> list[int]:
-    """The players who change no known coalition by joining it, but for rounding."""
+    """Return the players that change no known coalition by joining it, except by rounding."""
     return [
         player
         for player in range(players)
@@ -270,18 +306,20 @@ def idle(values: Mapping[int, float], players: int) -> list[int]:
 
 
 def to_merge(valid: Iterable[int], invalid: Iterable[int], players: int) -> tuple[int, int]:
-    """The two players to be joined so that most coalitions without a value are never formed.
+    """Return the two players to merge so that most coalitions without a value are never formed.
 
-    A coalition has no value because somebody in it cannot do without somebody outside; if those two
-    always join together, it is not formed. Among equals, the pair that costs the fewest coalitions
-    with a value, then the nearest neighbours: players come by the stage they act on.
+    A coalition has no value because a player in it needs a player outside. If those two always
+    join together, the coalition is not formed. Among equally good pairs the one that prevents the
+    fewest coalitions with a value wins, then the nearest neighbours: players are sorted by the
+    stage they act on.
     """
-    without, others = list(invalid), list(valid)
+    with_value, without_value = list(valid), list(invalid)
 
-    def parted(found: Sequence[int], one: int, two: int) -> int:
-        return sum((c >> one & 1) != (c >> two & 1) for c in found)
+    def count_separated(numbers: Sequence[int], left: int, right: int) -> int:
+        return sum((c >> left & 1) != (c >> right & 1) for c in numbers)
 
-    return max(
-        combinations(range(players), 2),
-        key=lambda pair: (parted(without, *pair), -parted(others, *pair), pair[0] - pair[1]),
-    )
+    def preference(pair: tuple[int, int]) -> tuple[int, int, int]:
+        prevented = count_separated(without_value, *pair)
+        return prevented, -count_separated(with_value, *pair), pair[0] - pair[1]
+
+    return max(combinations(range(players), 2), key=preference)

@@ -1,7 +1,7 @@
-"""Two evaluations side by side: values, gaps, what their definitions and inputs differ in.
+"""Compare two saved evaluations: values, gaps, definitions and inputs.
 
-This needs nothing but what evaluations record. How much each difference adds to a gap needs the
-predictions and the truth: see `rectitude.explain`.
+This uses only what the evaluations recorded. To say how much each difference adds to a gap, the
+predictions and the truth are needed: see `rectitude.explain`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from rectitude.aggregate.evaluation import Evaluation, Result
 from rectitude.convention import SWITCHES
-from rectitude.errors import BadName
+from rectitude.errors import NotComparable, make_visible
 from rectitude.explanation.explain.result import (
     Change,
     decimals,
+    format_choice,
     formula_change,
     number_change,
-    shown,
     switch_change,
 )
 from rectitude.metrics import METRICS
@@ -28,22 +28,22 @@ from rectitude.render import Grid
 Sameness = Literal["the same", "different", "not comparable"]
 _SIDES = ("predictions", "truth")
 _NAMED = 3
-"""more differences than that are counted in the table, and named below it"""
+"""If there are more differences, the table only counts them; they are named below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedDifference:
-    """A metric in two evaluations; a value is None where it is undefined."""
+    """A metric in two evaluations; a value is None if it is undefined."""
 
     metric: str
     first: float | None
     second: float | None
     changes: tuple[Change, ...]
-    """what the two definitions differ in"""
+    """how the two definitions differ"""
 
     @property
     def gap(self) -> float | None:
-        """The second value less the first."""
+        """The second value minus the first."""
         if self.first is None or self.second is None:
             return None
         return self.second - self.first
@@ -51,7 +51,7 @@ class SavedDifference:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What two evaluations differ in."""
+    """The differences between two evaluations."""
 
     first: str
     second: str
@@ -61,28 +61,30 @@ class Differences:
     only_second: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The differences for JSON."""
+        """Return the differences as a dict for JSON."""
         facts = asdict(self)
-        for one, told in zip(self.metrics, facts["metrics"], strict=True):
-            told["gap"] = one.gap
+        for difference, entry in zip(self.metrics, facts["metrics"], strict=True):
+            entry["gap"] = difference.gap
         return {"format": "rectitude.differences", "version": 1, **facts}
 
     def to_json(self) -> str:
-        """The differences as JSON text."""
+        """Return the differences as JSON text."""
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
     def __str__(self) -> str:
-        return _text(self)
+        return make_visible(_text(self))
 
 
 def differences(first: Evaluation, second: Evaluation) -> Differences:
-    """Compare two evaluations by what they record."""
+    """Compare two evaluations by what they recorded."""
     common = [name for name in first if name in second]
     if not common:
-        raise BadName(
-            f"the evaluations have no metric in common: {', '.join(first) or 'none'}; "
-            f"{', '.join(second) or 'none'}.",
-            "two evaluations with a metric of the same name.",
+        raise NotComparable(
+            "the evaluations have no metric in common: "
+            f"the first has {', '.join(first) or 'none'}, "
+            f"the second has {', '.join(second) or 'none'}.",
+            "at least one metric that they share.",
+            "evaluate both with the same metrics.",
         )
     return Differences(
         str(first.manifest.get("profile", "default")),
@@ -95,13 +97,13 @@ def differences(first: Evaluation, second: Evaluation) -> Differences:
 
 
 def _difference(name: str, first: Result, second: Result) -> SavedDifference:
-    one, two = (None if math.isnan(r.value) else r.value for r in (first, second))
-    return SavedDifference(name, one, two, tuple(_changes(first, second)))
+    before, after = (None if math.isnan(r.value) else r.value for r in (first, second))
+    return SavedDifference(name, before, after, tuple(_changes(first, second)))
 
 
 def _changes(first: Result, second: Result) -> list[Change]:
-    """What two definitions differ in, as far as it can matter."""
-    obeyed = _obeyed(first) | _obeyed(second)
+    """Return the differences between two definitions that can change the value."""
+    obeyed = _switches_obeyed(first) | _switches_obeyed(second)
     changes = []
     if first.metric != second.metric:
         changes.append(formula_change(first.metric, second.metric))
@@ -116,65 +118,67 @@ def _changes(first: Result, second: Result) -> list[Change]:
     return changes
 
 
-def _obeyed(result: Result) -> set[str]:
-    """The metric switches that a metric obeys: all, if nobody knows it here."""
+def _switches_obeyed(result: Result) -> set[str]:
+    """Return the metric switches that a metric obeys; all of them if the metric is unknown here."""
     return set(METRICS[result.metric].obeys if result.metric in METRICS else SWITCHES)
 
 
 def _sameness(first: Evaluation, second: Evaluation, side: str) -> Sameness:
-    """Whether two inputs are the same by their fingerprints, where these can be compared."""
-    one, two = (
+    """Compare the fingerprints of two inputs."""
+    before, after = (
         str(evaluation.manifest.get("inputs", {}).get(side, {}).get("fingerprint", ""))
         for evaluation in (first, second)
     )
-    if not one or one.partition(":")[0] != two.partition(":")[0]:
+    if not before or before.partition(":")[0] != after.partition(":")[0]:
         return "not comparable"
-    return "the same" if one == two else "different"
+    return "the same" if before == after else "different"
 
 
-def _text(found: Differences) -> str:
-    gaps = [one.gap for one in found.metrics if one.gap is not None]
+def _text(differences: Differences) -> str:
+    gaps = [metric.gap for metric in differences.metrics if metric.gap is not None]
     digits = decimals(*gaps)
-    heading, rows = ["metric", "first", "second", "gap", "definitions differ in"], []
-    for one in found.metrics:
-        values = [_number(one.first, digits), _number(one.second, digits)]
-        gap = "" if one.gap is None else f"{one.gap:+.{digits}f}"
-        rows.append([one.metric, *values, gap, _named(one.changes)])
-    lines = [f"first: {found.first}", f"second: {found.second}", Grid(heading, rows).text(), ""]
-    lines += [f"{side}: {same}" for side, same in found.inputs.items()]
-    for which, only in (("first", found.only_first), ("second", found.only_second)):
-        lines += [f"only in the {which}: {', '.join(only)}"] if only else []
-    lines += _sentences(found)
-    return "\n".join([*lines, "", _verdict(found)])
+    heading, rows = ["metric", "first", "second", "gap", "differences in definition"], []
+    for metric in differences.metrics:
+        values = [_number(metric.first, digits), _number(metric.second, digits)]
+        gap = "" if metric.gap is None else f"{metric.gap:+.{digits}f}"
+        rows.append([metric.metric, *values, gap, _name_changes(metric.changes)])
+    lines = [f"first: {differences.first}", f"second: {differences.second}"]
+    lines += [Grid(heading, rows).text(), ""]
+    lines += [f"{side}: {same}" for side, same in differences.inputs.items()]
+    for which in ("first", "second"):
+        names = getattr(differences, f"only_{which}")
+        lines += [f"only in the {which}: {', '.join(names)}"] if names else []
+    lines += _sentences(differences)
+    return "\n".join([*lines, "", _verdict(differences)])
 
 
-def _named(changes: tuple[Change, ...]) -> str:
-    """What differs, by name where that is short."""
+def _name_changes(changes: tuple[Change, ...]) -> str:
+    """Name the differences if there are few, or else count them."""
     if len(changes) > _NAMED:
-        return f"{len(changes)} choices"
-    return ", ".join(change.name for change in changes) or "nothing"
+        return f"{len(changes)} switches or parameters"
+    return ", ".join(change.name for change in changes) or "none"
 
 
-def _sentences(found: Differences) -> list[str]:
-    """Each change once, with the metrics it concerns."""
-    concerned: dict[tuple[str, str, str], list[str]] = {}
+def _sentences(differences: Differences) -> list[str]:
+    """Describe each change once, with the metrics that it affects."""
+    affected: dict[tuple[str, str, str], list[str]] = {}
     changes: dict[tuple[str, str, str], Change] = {}
-    for one in found.metrics:
-        for change in one.changes:
-            key = (change.name, shown(change.first), shown(change.second))
+    for metric in differences.metrics:
+        for change in metric.changes:
+            key = (change.name, format_choice(change.first), format_choice(change.second))
             changes[key] = change
-            concerned.setdefault(key, []).append(one.metric)
+            affected.setdefault(key, []).append(metric.metric)
     lines = []
     for key, change in changes.items():
-        lines += ["", f"{change.name}: {change.about} ({', '.join(concerned[key])})"]
-        lines += [f"  {which}: {change.said(which)}" for which in ("first", "second")]
+        lines += ["", f"{change.name}: {change.about} ({', '.join(affected[key])})"]
+        lines += [f"  {which}: {change.describe(which)}" for which in ("first", "second")]
     return lines
 
 
-def _verdict(found: Differences) -> str:
-    defined_alike = not any(one.changes for one in found.metrics)
-    equal = all(one.first == one.second for one in found.metrics)
-    kinds = set(found.inputs.values())
+def _verdict(differences: Differences) -> str:
+    defined_alike = not any(metric.changes for metric in differences.metrics)
+    equal = all(metric.first == metric.second for metric in differences.metrics)
+    kinds = set(differences.inputs.values())
     if defined_alike and equal:
         return "The definitions are the same, and so are the values."
     if defined_alike:
@@ -184,8 +188,8 @@ def _verdict(found: Differences) -> str:
     elif "different" in kinds:
         why = "Both definitions and inputs differ: the gaps come from both."
     else:
-        why = "Whether the inputs are the same cannot be told."
-    return f"{why} How much each adds takes the predictions and the truth to say."
+        why = "The evaluations do not say whether their inputs are the same."
+    return f"{why} To see how much each difference adds, pass the predictions and the truth."
 
 
 def _number(value: float | None, digits: int) -> str:

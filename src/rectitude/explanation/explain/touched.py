@@ -1,4 +1,4 @@
-"""Whom a change touches: the lists whose value is another after it, and the one most changed."""
+"""Which lists a change affects, and the list that it changes most."""
 
 from __future__ import annotations
 
@@ -16,33 +16,32 @@ from rectitude.explanation.trials import close
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A list before and after a change; None where it does not count."""
+    """The value of a list before and after a change; None if the list does not count."""
 
     list: Any
     user: Any
     before: float | None
     after: float | None
     of: str
-    """the metric whose value it is: that explained, or a part of it if lists have no values of
-    their own"""
+    """the metric of these values; for a derived metric, one of those it is computed from"""
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """What happens when one part alone is changed to the other end's choice."""
+    """What happens if only one part is changed to the choice of the other end."""
 
     value: float
     effect: float
-    """the new value less the old one"""
+    """the new value minus the old one"""
     lists: int | None
-    """how many lists have another value; None if they have none of their own"""
+    """how many lists change their value; None if single lists have no value"""
     users: int | None
-    """how many users have such a list"""
+    """how many users own such a list"""
     example: Example | None
 
 
 class _Lists(NamedTuple):
-    """The lists of one side: keys, users, and a row of values for each metric."""
+    """The lists of one side: keys, users, and one row of values per metric."""
 
     keys: list[Any]
     users: list[Any]
@@ -52,19 +51,20 @@ class _Lists(NamedTuple):
 def flip(game: Game, before: Coalition, after: Coalition) -> Flip:
     """Compare two coalitions, list by list."""
     old, new = game.result(before).value, game.result(after).value
-    ours, theirs = game.values(before), game.values(after)
-    names = [name for name in ours if name in theirs]
+    old_values, new_values = game.values(before), game.values(after)
+    names = [name for name in old_values if name in new_values]
     if not names:
         return Flip(new, new - old, None, None, None)
-    here, there = game.keys(before), game.keys(after)
-    one = _lists(here, np.array([ours[name] for name in names]))
-    two = one._replace(values=np.array([theirs[name] for name in names]))
-    if here.keys is not there.keys:
-        one, two = _aligned(one, _lists(there, two.values))
-    changed = ~close(one.values, two.values)
+    old_keys, new_keys = game.keys(before), game.keys(after)
+    old_lists = _lists(old_keys, np.array([old_values[name] for name in names]))
+    new_lists = old_lists._replace(values=np.array([new_values[name] for name in names]))
+    if old_keys.keys is not new_keys.keys:
+        old_lists, new_lists = _align_lists(old_lists, _lists(new_keys, new_lists.values))
+    changed = ~close(old_lists.values, new_lists.values)
     touched = np.flatnonzero(changed.any(axis=0))
-    users = len({one.users[n] for n in touched})
-    return Flip(new, new - old, len(touched), users, _example(one, two, changed, names))
+    users = len({old_lists.users[n] for n in touched})
+    example = _example(old_lists, new_lists, changed, names)
+    return Flip(new, new - old, len(touched), users, example)
 
 
 def _lists(keys: Keys, values: Floats) -> _Lists:
@@ -72,32 +72,32 @@ def _lists(keys: Keys, values: Floats) -> _Lists:
     return _Lists(keys.keys.to_list(), users.to_list(), values)
 
 
-def _aligned(one: _Lists, two: _Lists) -> tuple[_Lists, _Lists]:
-    """Both sides over the lists of either, in the order of the first."""
-    users = dict(zip(two.keys, two.users, strict=True)) | dict(
-        zip(one.keys, one.users, strict=True)
+def _align_lists(old: _Lists, new: _Lists) -> tuple[_Lists, _Lists]:
+    """Extend both sides to all lists of either, in the order of the first; gaps are NaN."""
+    users = dict(zip(new.keys, new.users, strict=True)) | dict(
+        zip(old.keys, old.users, strict=True)
     )
-    everyone = list(dict.fromkeys([*one.keys, *two.keys]))
-    place = {key: n for n, key in enumerate(everyone)}
+    all_keys = list(dict.fromkeys([*old.keys, *new.keys]))
+    column = {key: n for n, key in enumerate(all_keys)}
     filled = []
-    for keys, _, values in (one, two):
-        rows = np.full((len(values), len(everyone)), np.nan)
-        rows[:, [place[key] for key in keys]] = values
-        filled.append(_Lists(everyone, [users[key] for key in everyone], rows))
+    for keys, _, values in (old, new):
+        rows = np.full((len(values), len(all_keys)), np.nan)
+        rows[:, [column[key] for key in keys]] = values
+        filled.append(_Lists(all_keys, [users[key] for key in all_keys], rows))
     return filled[0], filled[1]
 
 
-def _example(one: _Lists, two: _Lists, changed: Any, names: Sequence[str]) -> Example | None:
-    """The list with the largest change, the first of them; one that does not count is as 0."""
+def _example(old: _Lists, new: _Lists, changed: Any, names: Sequence[str]) -> Example | None:
+    """Return the first list with the largest change; a list that does not count is taken as 0."""
     if not changed.any():
         return None
-    size = np.abs(np.nan_to_num(two.values) - np.nan_to_num(one.values))
+    size = np.abs(np.nan_to_num(new.values) - np.nan_to_num(old.values))
     size = np.where(changed, size, -1.0)
     number = int(np.argmax(size.max(axis=0)))
     name = int(np.argmax(size[:, number]))
-    before, after = (_there(side.values[name, number]) for side in (one, two))
-    return Example(one.keys[number], one.users[number], before, after, names[name])
+    before, after = (_number_or_none(side.values[name, number]) for side in (old, new))
+    return Example(old.keys[number], old.users[number], before, after, names[name])
 
 
-def _there(value: float) -> float | None:
+def _number_or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

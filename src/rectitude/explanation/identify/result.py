@@ -1,19 +1,22 @@
-"""`Identification`: which definitions give a reported value, and how much that says: a match means
-little where many values would fit by chance."""
+"""`Identification`: which definitions give a reported value, and how much a match means.
+
+A match means little if many values would fit by chance.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Floats
-from rectitude.explanation.explain.result import shown
-from rectitude.render import Grid
+from rectitude.explanation.explain.result import format_choice
+from rectitude.render import Grid, Printable, Tabular
 
 FORMAT = "rectitude.identification"
 FORMAT_VERSION = 1
@@ -22,21 +25,21 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Assignments that give one and the same value, by the one with the fewest changes."""
+    """Assignments that give the same value, described by the one with the fewest changes."""
 
     value: float
     start: str
-    """the profile that is changed, or is as it is"""
+    """the profile that the changes apply to"""
     changes: Mapping[str, tuple[Any, Any]]
-    """switch -> what it is in the profile, what it is here"""
+    """switch -> its choice in the profile, its choice here"""
     sentences: Mapping[str, str]
-    """what the changed switches say here"""
+    """what the changed switches mean here"""
     profiles: tuple[str, ...]
-    """the profiles that give this value, but for rounding, as they are"""
+    """the unchanged profiles that give this value, except for rounding"""
     assignments: int
-    """how many of those tried give this value"""
+    """how many of the tried assignments give this value"""
     alike: Mapping[str, tuple[Any, ...]]
-    """choices of single switches that would give this value as well"""
+    """choices of single switches that give this value as well"""
     recipe: Mapping[str, Any]
     """what to pass to `evaluate` as `convention=`"""
     metric: str
@@ -46,14 +49,14 @@ class Match:
 
     @property
     def label(self) -> str:
-        """The profile and the changes, in short."""
-        changed = (f"{switch}={shown(new)}" for switch, (_, new) in self.changes.items())
+        """The profile and its changes in one line."""
+        changed = (f"{switch}={format_choice(new)}" for switch, (_, new) in self.changes.items())
         return ", ".join([self.start, *changed])
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What was tried with at most so many changes."""
+    """What was tried with at most a given number of changes."""
 
     changes: int
     tried: int
@@ -62,12 +65,12 @@ class Level:
     fitting: int
     """how many of these values fit"""
     by_chance: float | None
-    """how many would fit by chance; None if too few values were found to say"""
+    """how many would fit by chance; None if there are too few values to estimate this"""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileValue:
-    """What a profile gives, or why it gives nothing."""
+    """The value of a profile, or the reason why it has none."""
 
     profile: str
     value: float | None
@@ -75,8 +78,8 @@ class ProfileValue:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Identification:
+@dataclass(frozen=True, repr=False)
+class Identification(Printable, Tabular):
     """Which assignments of switches reproduce a reported value.
 
     `matches` are the values that fit, fewest changes first; `by_chance` says how many of the
@@ -89,7 +92,7 @@ class Identification:
     high: float
     tried: int
     undefined: int
-    """how many of those tried give no value"""
+    """how many of the tried assignments give no value"""
     distinct: int
     fitting: int
     """how many assignments fit"""
@@ -97,52 +100,61 @@ class Identification:
     matches: tuple[Match, ...]
     """at most the first hundred values"""
     nearest: Match | None
-    """the nearest value where none fits"""
+    """the nearest value if none fits"""
     profiles: tuple[ProfileValue, ...]
     levels: tuple[Level, ...]
     unvaried: tuple[str, ...]
-    """switches of which no choice changes any list here"""
+    """switches whose choices change no list here"""
+    notes: tuple[str, ...] = ()
+    """what `evaluate` warns about"""
 
     def __bool__(self) -> bool:
         return bool(self.matches)
 
     @property
     def verdict(self) -> str:
-        """What was found, in words."""
+        """The result in one or two sentences."""
         return _verdict(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """The identification for JSON."""
+        """Return the identification as a dict for JSON."""
         facts = asdict(self)
         return {"format": FORMAT, "version": FORMAT_VERSION, "verdict": self.verdict, **facts}
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row per profile: its value, and whether it fits."""
+        return pl.DataFrame(
+            [asdict(profile) for profile in self.profiles], infer_schema_length=None
+        )
+
     def to_json(self) -> str:
-        """The identification as JSON text."""
+        """Return the identification as JSON text."""
         return json.dumps(self.as_dict(), indent=1, allow_nan=False)
 
-    def __str__(self) -> str:
-        low, high = _apart(self.low, self.high)
-        found = f"{self.metric} = {self.value}: from {low} to {high}"
-        lines = [found, self.verdict, "", _levels(self)]
-        lines.append("by chance: how many distinct values would fit one that is not among them")
+    def _shown(self) -> Iterator[str | Grid]:
+        low, high = _format_distinct(self.low, self.high)
+        yield f"{self.metric} = {self.value}: from {low} to {high}"
+        yield from (self.verdict, "", _levels(self))
+        yield "by chance: how many distinct values would fit an unrelated reported value"
         for match in self.matches[:_SHOWN]:
-            lines += ["", *_match(match)]
+            yield from ("", *_match(match))
         more = len(self.matches) - _SHOWN
-        lines += ["", f"... and {more:,} more values that fit"] if more > 0 else []
-        lines += ["", _profiles(self)]
+        yield from ["", f"... and {more:,} more values that fit"] if more > 0 else []
+        yield from ("", *_profiles(self))
         if self.unvaried:
-            lines += ["", f"no choice changes any list here: {', '.join(self.unvaried)}"]
-        return "\n".join(lines)
+            yield from ("", f"switches without effect on these lists: {', '.join(self.unvaried)}")
+        if self.notes:
+            yield from ("", *(f"! {note}" for note in self.notes))
 
 
 def fitting_by_chance(values: Floats, low: float, high: float) -> float | None:
-    """How many of some distinct values would lie from `low` to `high` if nothing had put them
-    there; None where fewer than two lie outside.
+    """Estimate how many distinct values would lie between `low` and `high` by chance.
 
-    The interval itself is left out, as a true match would count for chance. The m values nearest
-    to it, m the root of how many there are, say how dense values are around it: m - 1 of them in
-    the stretch up to the m-th, which for values scattered at random is right on average. So many
-    for each unit of length, times the width of the interval, would fall into it.
+    Values inside the interval are ignored, because a true match must not count as chance. The
+    density around the interval is estimated from the m nearest values outside, where m is the
+    square root of their number: m - 1 of them lie in the range up to the m-th, which is unbiased
+    for values scattered at random. The density times the width of the interval is the estimate.
+    Returns None if fewer than two values lie outside.
     """
     width, middle = high - low, low + (high - low) / 2
     distance = np.sort(np.abs(values[(values < low) | (values > high)] - middle))
@@ -154,115 +166,125 @@ def fitting_by_chance(values: Floats, low: float, high: float) -> float | None:
 
 
 def in_words(expected: float) -> str:
-    """How many that is."""
+    """Format an expected number of values."""
     if expected < 0.01:
         return f"{expected:.1g}"
     return f"{expected:.2f}" if expected < 10 else f"{expected:,.0f}"
 
 
-def _verdict(found: Identification) -> str:
-    if not found.matches:
-        return _nothing(found)
-    best = found.matches[0]
+def _verdict(result: Identification) -> str:
+    if not result.matches:
+        return _describe_no_match(result)
+    best = result.matches[0]
     changes = len(best.changes)
-    first = [match for match in found.matches if len(match.changes) == changes]
-    said = _by_profiles(first) if best.profiles else _by_changes(best, len(first))
-    return f"{said} {_chance(found, changes)}"
+    closest = [match for match in result.matches if len(match.changes) == changes]
+    by_profile = bool(best.profiles)
+    match = _describe_profiles(closest) if by_profile else _describe_changes(best, len(closest))
+    return f"{match} {_describe_chance(result, changes)}"
 
 
-def _nothing(found: Identification) -> str:
-    many = f"{found.tried:,} assignments"
-    if found.nearest is None:
-        return f"none of {many} gives a value."
-    near = found.nearest
+def _describe_no_match(result: Identification) -> str:
+    tried = f"{result.tried:,} definitions"
+    if result.nearest is None:
+        return f"None of {tried} gives a value."
+    nearest = result.nearest
     return (
-        f"none of {many} gives {found.value}; nearest {_near(found, near.value)} with "
-        f"{near.label}. "
-        "The lists, the truth or the metric may be other ones."
+        f"None of {tried} gives {result.value}; the nearest is {_near(result, nearest.value)} "
+        f"with {nearest.label}. "
+        "The value may come from other lists, another truth or another metric."
     )
 
 
-def _by_profiles(first: list[Match]) -> str:
-    names = [name for match in first for name in match.profiles]
+def _describe_profiles(closest: list[Match]) -> str:
+    names = [name for match in closest for name in match.profiles]
     if len(names) == 1:
-        return f"{names[0]} gives it: {_value(first[0].value)}."
-    if len(first) == 1:
+        return f"{names[0]} gives this value: {_value(closest[0].value)}."
+    if len(closest) == 1:
         return (
-            f"{_and(names)} give it and cannot be told apart here: their values are equal, "
-            f"{_value(first[0].value)}."
+            f"{_and(names)} give this value. They cannot be distinguished here, because their "
+            f"values are equal: {_value(closest[0].value)}."
         )
-    groups = "; ".join(f"{_and(list(m.profiles))} {_value(m.value)}" for m in first)
-    return f"{len(names)} profiles give it, by {len(first)} different values: {groups}."
+    groups = "; ".join(f"{_and(list(m.profiles))} {_value(m.value)}" for m in closest)
+    return f"{len(names)} profiles fit, with {len(closest)} different values: {groups}."
 
 
-def _by_changes(best: Match, values: int) -> str:
+def _describe_changes(best: Match, values: int) -> str:
     changes = len(best.changes)
     times = "one change" if changes == 1 else f"{changes} changes"
-    others = f" and {values - 1:,} other values" if values > 1 else ""
-    return f"no profile gives it. With {times} {best.label} does: {_value(best.value)}{others}."
+    others = f"; {values - 1:,} other values fit as well" if values > 1 else ""
+    return (
+        f"No profile gives this value. With {times}, {best.label} does: "
+        f"{_value(best.value)}{others}."
+    )
 
 
-def _chance(found: Identification, changes: int) -> str:
-    level = next(one for one in found.levels if one.changes == changes)
-    what = "profiles" if changes == 0 else f"assignments with at most {changes} changes"
+def _describe_chance(result: Identification, changes: int) -> str:
+    level = next(level for level in result.levels if level.changes == changes)
+    what = "profiles" if changes == 0 else f"definitions with at most {changes} changes"
     what = what.removesuffix("s") if changes == 1 else what
     if level.by_chance is None:
-        return f"The {what} give too few values to say how many would fit by chance."
+        return f"The {what} give too few values to estimate how many would fit by chance."
     expected = level.by_chance
-    meaning = "a match is hardly chance"
+    meaning = "so this match is unlikely to be a coincidence"
     if expected >= 0.05:
-        meaning = "a match may be chance"
+        meaning = "so this match may be a coincidence"
     if expected >= 0.5:
-        meaning = "a match says little, more decimals would tell"
-    number = f"{level.distinct:,} distinct values of {what}"
-    return f"Of the {number}, {in_words(expected)} would fit by chance: {meaning}."
+        meaning = "so this match means little; a value with more decimals would mean more"
+    return (
+        f"The {what} give {level.distinct:,} distinct values; {in_words(expected)} of them would "
+        f"be expected to fit by chance, {meaning}."
+    )
 
 
-def _levels(found: Identification) -> str:
+def _levels(result: Identification) -> Grid:
     rows = []
-    for level in found.levels:
+    for level in result.levels:
         chance = "" if level.by_chance is None else in_words(level.by_chance)
         upto = "none (profiles)" if level.changes == 0 else f"at most {level.changes}"
         rows.append([upto, f"{level.tried:,}", f"{level.distinct:,}", f"{level.fitting:,}", chance])
-    return Grid(["changes", "tried", "distinct values", "fit", "by chance"], rows).text()
+    return Grid(["changes", "tried", "distinct values", "fit", "by chance"], rows)
 
 
 def _match(match: Match) -> list[str]:
     lines = [f"{_value(match.value)}: {match.label}"]
     lines += [
-        f"  {s}: {match.sentences[s]}, not {shown(old)}" for s, (old, _) in match.changes.items()
+        f"  {switch}: {match.sentences[switch]} instead of {format_choice(old)}"
+        for switch, (old, _) in match.changes.items()
     ]
     same = [name for name in match.profiles if name != match.start]
-    lines += [f"  the same value: {', '.join(same)}"] if same else []
-    alike = (f"{one}={' or '.join(map(shown, some))}" for one, some in match.alike.items())
-    return [*lines, f"  the same value with {', '.join(alike)}"] if match.alike else lines
+    lines += [f"  same value: {', '.join(same)}"] if same else []
+    alternatives = (
+        f"{switch}={' or '.join(map(format_choice, choices))}"
+        for switch, choices in match.alike.items()
+    )
+    return [*lines, f"  same value with {', '.join(alternatives)}"] if match.alike else lines
 
 
-def _profiles(found: Identification) -> str:
-    """What the profiles give, nearest first; then those that give nothing."""
-    middle = (found.low + found.high) / 2
-    given = [(abs(one.value - middle), one) for one in found.profiles if one.value is not None]
+def _profiles(result: Identification) -> list[str | Grid]:
+    """List the values of the profiles, nearest first, then the profiles without a value."""
+    middle = (result.low + result.high) / 2
+    distances = [(abs(p.value - middle), p) for p in result.profiles if p.value is not None]
     rows = [
-        [one.profile, _value(one.value or 0.0), "yes" if one.fits else ""]
-        for _, one in sorted(given, key=lambda pair: pair[0])
+        [profile.profile, _value(profile.value or 0.0), "yes" if profile.fits else ""]
+        for _, profile in sorted(distances, key=lambda pair: pair[0])
     ]
-    without = [f"{one.profile}: {one.reason}" for one in found.profiles if one.value is None]
-    return "\n".join([Grid(["profile", "value", "fits"], rows).text(), *without])
+    without = [f"{p.profile}: {p.reason}" for p in result.profiles if p.value is None]
+    return [Grid(["profile", "value", "fits"], rows), *without]
 
 
 def _value(value: float) -> str:
     return f"{value:.8g}"
 
 
-def _apart(one: float, other: float) -> tuple[str, str]:
-    """Two values with as many digits as tell them apart."""
-    short = _value(one), _value(other)
-    return short if one == other or short[0] != short[1] else (repr(one), repr(other))
+def _format_distinct(left: float, right: float) -> tuple[str, str]:
+    """Format two values with enough digits to distinguish them."""
+    short = _value(left), _value(right)
+    return short if left == right or short[0] != short[1] else (repr(left), repr(right))
 
 
-def _near(found: Identification, value: float) -> str:
-    """A value outside the interval, so that it cannot be mistaken for one inside."""
-    return max((_apart(value, end)[0] for end in (found.low, found.high)), key=len)
+def _near(result: Identification, value: float) -> str:
+    """Format a value outside the interval with enough digits to show that it is outside."""
+    return max((_format_distinct(value, end)[0] for end in (result.low, result.high)), key=len)
 
 
 def _and(names: list[str]) -> str:

@@ -29,7 +29,7 @@
   document.addEventListener("pointerdown", show);
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
 
-  // the table of results: sorting, finding, differences
+  // the table of results: sorting, filtering, differences
   const table = $("#results");
   const rows = () => $$("tbody tr", table);
   $$("[data-sort]", table).forEach((button) => button.addEventListener("click", () => {
@@ -37,11 +37,11 @@
     const descending = head.getAttribute("aria-sort") ? head.getAttribute("aria-sort") === "ascending" : column >= 0;
     $$("thead th", table).forEach((th) => th.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    const last = descending ? -Infinity : Infinity;  // what has no value stands below all that have
+    const last = descending ? -Infinity : Infinity;  // rows without a value come last
     const key = (row) => column < 0 ? row.dataset.model : Number($$("td", row)[column].dataset.value ?? last);
     const order = rows().sort((a, b) => {
-      const [one, two] = [key(a), key(b)];
-      return (one < two ? -1 : one > two ? 1 : 0) * (descending ? -1 : 1);
+      const [first, second] = [key(a), key(b)];
+      return (first < second ? -1 : first > second ? 1 : 0) * (descending ? -1 : 1);
     });
     $("tbody", table).append(...order);
   }));
@@ -63,26 +63,26 @@
     if (size === 0 || (size >= 1e-4 && size < 1e4)) return number.toFixed(4);
     return size >= 1e4 && size < 1e9 ? number.toLocaleString("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : String(+number.toPrecision(4));
   };
-  const said = (metric, model, mode, reference) => {
-    const own = value(metric, model), other = value(metric, reference);
-    if (own === null) return "–";
-    if (mode === "value") return digits(own);
+  const cellNumber = (metric, model, mode, reference) => {
+    const current = value(metric, model), other = value(metric, reference);
+    if (current === null) return "–";
+    if (mode === "value") return digits(current);
     if (other === null) return "–";
-    const change = own - other, sign = change > 0 ? "+" : "";
+    const change = current - other, sign = change > 0 ? "+" : "";
     if (mode === "percent") return other === 0 ? "–" : `${sign}${(100 * change / Math.abs(other)).toFixed(1)}%`;
     return bounded(metric) ? `${sign}${(100 * change).toFixed(2)} pp` : sign + digits(change);
   };
   const refresh = () => {
     const mode = $("#mode").value, reference = $("#reference").value;
     rows().forEach((row) => $$("td", row).forEach((cell) => {
-      $(".number", cell).textContent = said(cell.dataset.metric, row.dataset.model, mode, reference);
+      $(".number", cell).textContent = cellNumber(cell.dataset.metric, row.dataset.model, mode, reference);
       const small = $("small", cell);
       if (small) small.hidden = mode !== "value";
     }));
   };
-  if ($("#mode")) [$("#mode"), $("#reference")].forEach((one) => one.addEventListener("change", refresh));
+  if ($("#mode")) [$("#mode"), $("#reference")].forEach((select) => select.addEventListener("change", refresh));
 
-  // one figure of many
+  // choosing one of several figures
   $$("[data-pick]").forEach((pick) => {
     const section = pick.closest("section");
     const choose = () => $$("figure", section).forEach((figure) => {
@@ -94,16 +94,16 @@
     addEventListener("afterprint", choose);
   });
 
-  // the same numbers as tables
-  const element = (name, text) => { const made = document.createElement(name); if (text !== undefined) made.textContent = text; return made; };
+  // the data of a figure as a table
+  const element = (name, text) => { const node = document.createElement(name); if (text !== undefined) node.textContent = text; return node; };
   const cellText = (v) => v === null || v === undefined ? "" : typeof v === "number" && !Number.isInteger(v) ? String(+v.toPrecision(5)) : String(v);
-  $$("[data-table]").forEach((place) => place.closest("details").addEventListener("toggle", () => {
-    if (place.firstChild) return;
-    const own = data[place.dataset.table], names = [...new Set(own.flatMap(Object.keys))];
-    const made = element("table"), head = made.createTHead().insertRow(), body = made.createTBody();
+  $$("[data-table]").forEach((holder) => holder.closest("details").addEventListener("toggle", () => {
+    if (holder.firstChild) return;
+    const records = data[holder.dataset.table], names = [...new Set(records.flatMap(Object.keys))];
+    const grid = element("table"), head = grid.createTHead().insertRow(), body = grid.createTBody();
     names.forEach((name) => { const th = element("th", name); th.scope = "col"; head.append(th); });
-    own.forEach((one) => { const row = body.insertRow(); names.forEach((name) => row.append(element("td", cellText(one[name])))); });
-    place.append(made);
+    records.forEach((record) => { const row = body.insertRow(); names.forEach((name) => row.append(element("td", cellText(record[name])))); });
+    holder.append(grid);
   }));
 
   // saving
@@ -114,10 +114,12 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
-  const quoted = (v) => /[",\n]/.test(String(v ?? "")) ? `"${String(v).replaceAll('"', '""')}"` : String(v ?? "");
-  const csv = (own) => {
-    const names = [...new Set(own.flatMap(Object.keys))];
-    return [names, ...own.map((one) => names.map((name) => one[name]))].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+  // names that a spreadsheet would run as formulas get an apostrophe in front
+  const cell = (v) => typeof v === "string" && /^[=+\-@\t\r＝＋－＠]/.test(v) && isNaN(v) ? `'${v}` : String(v ?? "");
+  const quoted = (v) => /[",\r\n]/.test(cell(v)) ? `"${cell(v).replaceAll('"', '""')}"` : cell(v);
+  const csv = (records) => {
+    const names = [...new Set(records.flatMap(Object.keys))];
+    return [names, ...records.map((record) => names.map((name) => record[name]))].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
   };
   const drawn = (figure) => {
     const copy = $("svg", figure).cloneNode(true), shown = [$("svg", figure), ...$$("svg *", figure)];
@@ -148,7 +150,7 @@
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   }));
   const latex = () => {
-    const clean = (text) => text.replace(/[\\&%$#_{}~^]/g, (c) => ({ "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" }[c] ?? "\\" + c));
+    const clean = (text) => text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ").replace(/[\\&%$#_{}~^]/g, (c) => ({ "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" }[c] ?? "\\" + c));
     const metrics = Object.keys(content.values);
     const body = rows().filter((row) => !row.hidden).map((row) => [clean(row.dataset.model), ...$$("td", row).map((cell) => {
       const number = clean($(".number", cell).textContent);
@@ -158,29 +160,29 @@
   };
   $$("[data-save-table]").forEach((button) => button.addEventListener("click", () => {
     if (button.dataset.saveTable === "latex") return save("results.tex", latex(), "text/plain");
-    const own = Object.keys(content.values).flatMap((metric) => Object.entries(content.values[metric]).map(([model, v]) => ({ model, metric, ...v })));
-    save("results.csv", csv(own), "text/csv");
+    const records = Object.keys(content.values).flatMap((metric) => Object.entries(content.values[metric]).map(([model, v]) => ({ model, metric, ...v })));
+    save("results.csv", csv(records), "text/csv");
   }));
 
   // the same models under other conventions
   const explore = () => {
-    const found = content.robustness, every = [found.base, ...found.standings];
-    const one = every[Number($("#convention").value)], place = $("#standing");
-    const most = Math.max(...Object.values(one.values).map((v) => Math.abs(v ?? 0))) || 1;
-    place.replaceChildren(...one.order.flat().map((model) => {
+    const robustness = content.robustness, every = [robustness.base, ...robustness.standings];
+    const standing = every[Number($("#convention").value)], holder = $("#standing");
+    const most = Math.max(...Object.values(standing.values).map((v) => Math.abs(v ?? 0))) || 1;
+    holder.replaceChildren(...standing.order.flat().map((model) => {
       const row = element("div"), bar = element("div");
-      row.className = "row"; row.dataset.model = model; row.dataset.value = one.values[model];
-      bar.className = "bar"; bar.style.width = `${100 * Math.abs(one.values[model] ?? 0) / most}%`;
-      row.append(element("span", model), bar, element("span", one.values[model] === null ? "–" : digits(one.values[model])));
+      row.className = "row"; row.dataset.model = model; row.dataset.value = standing.values[model];
+      bar.className = "bar"; bar.style.width = `${100 * Math.abs(standing.values[model] ?? 0) / most}%`;
+      row.append(element("span", model), bar, element("span", standing.values[model] === null ? "–" : digits(standing.values[model])));
       return row;
     }));
-    const changed = (one.changed ?? []).map((pair) => pair.join(" and ")).join(", ");
-    const words = one === found.base ? "The convention of this report." : changed ? `The order changes: ${changed}.` : "The order of the models stays as it is.";
-    const line = element("p", words); line.className = "said"; place.append(line);
+    const changed = (standing.changed ?? []).map((pair) => pair.join(" and ")).join(", ");
+    const words = standing === robustness.base ? "The convention of this report." : changed ? `The order changes: ${changed}.` : "The order of the models does not change.";
+    const line = element("p", words); line.className = "said"; holder.append(line);
   };
   if ($("#convention")) { $("#convention").addEventListener("change", explore); explore(); }
 
-  // where the reader is
+  // the section that the reader is in
   const links = new Map($$("nav a").map((link) => [link.hash.slice(1), link]));
   const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;

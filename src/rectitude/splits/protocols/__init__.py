@@ -1,7 +1,7 @@
-"""Named protocols: how other frameworks split, in their own words, as data.
+"""Protocols: how other frameworks split and filter, as data.
 
-A file says for each of a framework's ways of splitting which of ours it is and where the values of
-our parameters come from. `resolve` turns a framework's words into a `SplitPlan`.
+A TOML file maps each way in which a framework splits to one of ours, and its parameters to ours.
+`resolve` turns the parameters of a framework into a `SplitPlan`.
 """
 
 from __future__ import annotations
@@ -15,64 +15,65 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
-from rectitude.errors import BadName, unknown_name
+from rectitude.errors import BadArgument, nearest, unknown_name
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """One of our ways of splitting with its parameters, and what is done after it."""
+    """One of our ways to split with its parameters, and what happens afterwards."""
 
     how: str
     options: Mapping[str, Any]
     unknown: Mapping[str, Any] = field(default_factory=dict)
     validation: Mapping[str, Any] = field(default_factory=dict)
-    """a split of train, or nothing"""
+    """how to split train again; empty for no validation"""
     seed: int | None = None
     fold: int | None = None
-    """which one of a series, from 0"""
+    """the number of one split in a series, from 0"""
 
 
 @cache
 def protocols() -> Mapping[str, Mapping[str, Any]]:
-    """All protocols by name; a framework's releases share one file under several names, or one
-    file is `like` another and says what is otherwise."""
+    """Return all protocols by name.
+
+    One file may serve several releases under several names (`also`), or extend another (`like`).
+    """
     stored = {
         file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8"))
-        for file in sorted(files(__name__).iterdir(), key=lambda one: one.name)
+        for file in sorted(files(__name__).iterdir(), key=lambda path: path.name)
         if file.name.endswith(".toml")
     }
-    found: dict[str, Mapping[str, Any]] = {}
-    for name, one in stored.items():
-        other = stored.get(one.get("like", ""), {})
-        whole = {**other, **one, "split": [*one["split"], *other.get("split", ())]}
-        found |= dict.fromkeys([name, *one["also"]], whole)
-    return found
+    by_name: dict[str, Mapping[str, Any]] = {}
+    for name, content in stored.items():
+        base = stored.get(content.get("like", ""), {})
+        whole = {**base, **content, "split": [*content["split"], *base.get("split", ())]}
+        by_name |= dict.fromkeys([name, *content["also"]], whole)
+    return by_name
 
 
 def protocol(name: str) -> Mapping[str, Any]:
-    """A protocol by name."""
+    """Return a protocol by name."""
     if name not in protocols():
         raise unknown_name("protocol", name, protocols())
     return protocols()[name]
 
 
 def resolve(name: str, words: Mapping[str, Any]) -> SplitPlan:
-    """What a framework's words for a split mean here."""
+    """Translate the parameters that a framework takes for a split."""
     return _plan(protocol(name), name, words)
 
 
 def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> SplitPlan:
-    words = _given(words)
+    words = _drop_none(words)
     entry = entry_of(stored["split"], name, words)
     given = {**entry.get("defaults", {}), **words}
     require_known(entry, name, given)
     options: dict[str, Any] = deepcopy(dict(entry.get("set", {})))
-    options["unknown"] = {**stored.get("unknown", {}), **options.get("unknown", {})}
     require_given(entry, name, given)
     for target, source in entry.get("take", {}).items():
         found = _present(source, given)
         if found is not None:
-            _put(options, target.split("."), taken(stored, name, found, given))
+            _put(options, target.split("."), take_parameter(stored, name, found, given))
     unknown, seed, fold = (options.pop(key, None) for key in ("unknown", "seed", "fold"))
     validation: Mapping[str, Any] = {}
     if isinstance(options.get("validation"), dict):
@@ -81,31 +82,33 @@ def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Spl
     return SplitPlan(entry["how"], options, unknown or {}, validation, seed, fold)
 
 
-def _given(words: Mapping[str, Any]) -> dict[str, Any]:
-    """The words that say something: None is how frameworks write that nothing was given."""
+def _drop_none(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop parameters that are None, which frameworks use for "not given"."""
     return {key: value for key, value in words.items() if value is not None}
 
 
 def _present(source: str | list[str], given: Mapping[str, Any]) -> str | None:
-    """The first of the words for a value that is given, with its converters."""
+    """Return the first source of a value that was given, with its converters."""
     names = [source] if isinstance(source, str) else source
-    return next((one for one in names if one.partition("|")[0] in given), None)
+    return next((name for name in names if name.partition("|")[0] in given), None)
 
 
 def require_given(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
-    """Refuse words that lack one of the values that the framework has no default for (`must`), or
-    give one that is not `allowed`."""
+    """Raise an error if a parameter without a default (`must`) is missing, or a value is not
+    `allowed`."""
     for target in entry.get("must", ()):
         source = entry["take"][target]
         if _present(source, given) is None:
             words = [source] if isinstance(source, str) else source
-            asked = " or ".join(one.partition("|")[0] for one in words)
-            raise BadName(
-                f"protocol {name!r}, {_shown(entry)}, was given no {asked}.", "a value for it."
+            missing = " or ".join(word.partition("|")[0] for word in words)
+            raise BadArgument(
+                f"protocol {name!r}, {_show_entry(entry)}, has no value for {missing}.", "a value."
             )
     for word, allowed in entry.get("allowed", {}).items():
-        if word in given and not any(_same(given[word], one) for one in allowed):
-            raise BadName(f"{word} is {given[word]!r}.", f"one of: {', '.join(map(str, allowed))}.")
+        if word in given and not any(_same(given[word], choice) for choice in allowed):
+            raise BadArgument(
+                f"{word} is {given[word]!r}.", f"one of: {', '.join(map(str, allowed))}."
+            )
 
 
 def _put(tree: dict[str, Any], path: list[str], value: object) -> None:
@@ -118,14 +121,22 @@ def _put(tree: dict[str, Any], path: list[str], value: object) -> None:
 def entry_of(
     entries: list[Mapping[str, Any]], name: str, words: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The first entry whose `match`, `needs` and `kinds` fit a framework's words."""
+    """Return the first entry whose `match`, `needs` and `kinds` fit the given parameters."""
     for entry in entries:
         given = {**entry.get("defaults", {}), **words}
         if _fits(entry, given, words):
             return entry
-    ways = sorted({_shown(entry) for entry in entries})
-    raise BadName(
-        f"protocol {name!r} has nothing for {dict(words)!r}.", f"one of: {'; '.join(ways)}."
+    ways = sorted({_show_entry(entry) for entry in entries})
+    asked = ", ".join(f"{key}={value!r}" for key, value in words.items())
+    known = {key for entry in entries for key in {*entry.get("match", {}), *entry.get("needs", ())}}
+    near = {key: nearest(key, known) for key in words if key not in known}
+    hints = [f"did you mean {meant} instead of {key!r}?" for key, meant in near.items() if meant]
+    raise BadArgument(
+        f"protocol {name!r} does not support {asked}."
+        if asked
+        else f"protocol {name!r} was given without parameters.",
+        f"one of: {'; '.join(ways)}.",
+        " ".join(hints),
     )
 
 
@@ -143,28 +154,29 @@ def _same(given: object, pattern: object) -> bool:
     return given == pattern
 
 
-def _shown(entry: Mapping[str, Any]) -> str:
+def _show_entry(entry: Mapping[str, Any]) -> str:
     words = [*(f"{key}={value!r}" for key, value in entry.get("match", {}).items())]
     return ", ".join([*words, *entry.get("needs", ())])
 
 
 def require_known(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
-    """Refuse words that the entry does not know: nothing is ignored silently."""
-    sources = [
-        one for s in entry.get("take", {}).values() for one in ([s] if isinstance(s, str) else s)
-    ]
+    """Raise an error for unknown parameters: nothing is ignored silently."""
+    takes = entry.get("take", {}).values()
+    sources = [name for take in takes for name in ([take] if isinstance(take, str) else take)]
     known = {*entry.get("match", {}), *entry.get("defaults", {}), *entry.get("ignore", ())}
-    known |= {one.partition("|")[0] for one in sources} | set(entry.get("needs", ()))
+    known |= {source.partition("|")[0] for source in sources} | set(entry.get("needs", ()))
     known |= set(protocol(name).get("ignore", ()))
     for key in given:
         if key not in known:
             raise unknown_name(
-                "parameter", key, known, where=f"protocol {name!r}, {_shown(entry)},"
+                "parameter", key, known, where=f"protocol {name!r}, {_show_entry(entry)},"
             )
 
 
-def taken(stored: Mapping[str, Any], name: str, source: str, given: Mapping[str, Any]) -> Any:
-    """The value of `parameter|converter|converter` among a framework's words."""
+def take_parameter(
+    stored: Mapping[str, Any], name: str, source: str, given: Mapping[str, Any]
+) -> Any:
+    """Return the value of a source such as `parameter|converter|converter`."""
     key, *converters = source.split("|")
     value = given[key]
     for converter in converters:
@@ -173,7 +185,7 @@ def taken(stored: Mapping[str, Any], name: str, source: str, given: Mapping[str,
             seeded = {} if plan.seed is None else {"seed": plan.seed}
             value = {"how": plan.how, **plan.options, **seeded}
         elif converter in CONVERTERS:
-            value = _converted(converter, key, value)
+            value = _convert(converter, key, value)
         else:
             value = _word(stored, name, converter, value)
     return value
@@ -181,33 +193,33 @@ def taken(stored: Mapping[str, Any], name: str, source: str, given: Mapping[str,
 
 def _as_table(key: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BadName(f"{key} is {value!r}.", "a table of words that names a way of splitting.")
+        raise BadArgument(f"{key} is {value!r}.", "a dict that names a way to split.")
     return value
 
 
-def _converted(converter: str, key: str, value: Any) -> Any:
-    """A word's value by one of the converters, or an error that names the word."""
+def _convert(converter: str, key: str, value: Any) -> Any:
+    """Convert the value of a parameter; an error names the parameter."""
     try:
         return CONVERTERS[converter](value)
-    except BadName:
+    except BadArgument:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise BadName(f"{key} is {value!r}.", "a value as the framework takes it.") from error
+        raise BadArgument(f"{key} is {value!r}.", "a value that the framework accepts.") from error
 
 
 def steps(name: str, words: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a framework's words for a filter mean here: a recipe of steps.
+    """Translate the parameters that a framework takes for a filter into a recipe.
 
-    Each entry lists steps; a step is taken where its `match` and `needs` fit the words.
+    Each entry lists steps; a step applies if its `match` and `needs` fit the parameters.
     """
     stored = protocol(name)
     if "steps" in words:  # a chain of filters
-        return [step for one in words["steps"] for step in steps(name, one)]
-    words = _given(words)
+        return [step for part in words["steps"] for step in steps(name, part)]
+    words = _drop_none(words)
     entry = entry_of(stored.get("filter", []), name, words)
     given = {**entry.get("defaults", {}), **words}
     fitting = [step for step in entry["steps"] if _fits(step, given, words)]
-    takes = {key: one for step in entry["steps"] for key, one in _takes(step).items()}
+    takes = {key: take for step in entry["steps"] for key, take in _takes(step).items()}
     matched = {key: "" for step in entry["steps"] for key in step.get("match", {})}
     known = {**entry, "take": takes, "match": {**matched, **entry.get("match", {})}}
     require_known(known, name, given)
@@ -219,16 +231,16 @@ def _step(
     stored: Mapping[str, Any], name: str, step: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
     require_given(step, name, given)
-    found: dict[str, Any] = {"step": step["step"], **step.get("set", {})}
+    recipe_step: dict[str, Any] = {"step": step["step"], **step.get("set", {})}
     for key, source in step.get("take", {}).items():
         word = _present(source, given)
         if word is not None:
-            found[key] = taken(stored, name, word, given)
-    return found
+            recipe_step[key] = take_parameter(stored, name, word, given)
+    return recipe_step
 
 
 def _takes(step: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{step['step']}.{key}": one for key, one in step.get("take", {}).items()}
+    return {f"{step['step']}.{key}": source for key, source in step.get("take", {}).items()}
 
 
 def _word(stored: Mapping[str, Any], name: str, table: str, value: object) -> Any:
@@ -240,27 +252,29 @@ def _word(stored: Mapping[str, Any], name: str, table: str, value: object) -> An
 
 
 def _ratios(method: str) -> list[float]:
-    """The shares in a name such as RS_811_user or RS_80_10_10_user."""
+    """Read the shares from a name such as RS_811_user or RS_80_10_10_user."""
     parts = [part for part in method.split("_") if part.isdigit()]
-    numbers = [int(one) for one in (parts[0] if len(parts) == 1 else parts)]
+    numbers = [int(digits) for digits in (parts[0] if len(parts) == 1 else parts)]
     if len(numbers) != len(("train", "validation", "test")):
-        raise BadName(f"method is {method!r}.", "three shares, as in RS_811_user.")
-    shares = [one / sum(numbers) for one in numbers]
-    # The framework is given shares, and divides them by their sum, which may not be 1.
-    return [one / sum(shares) for one in shares]
+        raise BadArgument(f"method is {method!r}.", "three shares, as in RS_811_user.")
+    shares = [number / sum(numbers) for number in numbers]
+    # The framework divides these shares by their sum again, which may not be exactly 1.
+    return [share / sum(shares) for share in shares]
 
 
 def _first_of_rest(ratios: list[float]) -> float | None:
-    """The first share among the first two; None if the second is empty."""
+    """Return the first share relative to the first two; None if the second is 0."""
     share = ratios[0] / (1 - ratios[2])
     return share if share < 1 else None
 
 
 def _values(intervals: Mapping[str, Any], column: str) -> Any:
-    """The intervals of the values of a column, where there are some."""
+    """Return the intervals given for a column, if any."""
     for other in intervals:
         if other not in ("rating", "timestamp"):
-            raise BadName(f"intervals are given for {other!r}.", "some for rating or timestamp.")
+            raise BadArgument(
+                f"there are intervals for {other!r}.", "intervals for rating or timestamp."
+            )
     return intervals.get(column)
 
 
@@ -274,7 +288,7 @@ CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "latest": lambda n: None if n < 0 else n,
     "earliest": lambda n: max(-n, 0),
     "whole": int,
-    "number": lambda text: int("".join(one for one in text if one.isdigit())),
+    "number": lambda text: int("".join(filter(str.isdigit, text))),
     "text": str,
     **{column: partial(_values, column=column) for column in ("rating", "timestamp")},
 }

@@ -1,4 +1,4 @@
-"""Metrics written as torch classes: accumulators, an `update` for batches, a `compute`.
+"""Metrics written as torch classes: accumulators, an `update` for batches, and a `compute`.
 
     from rectitude.torch.metrics import UserAverageTopKMetric, metric_registry
 
@@ -9,9 +9,9 @@
 
 A registered class works in `evaluate`, on the command line and in reports as `FirstHalf@10`.
 
-In a training loop: `base` and `kinds` are what classes inherit, `blocks` what they share, `checks`
-what they refuse. `registry` gives a class a name and feeds several of them together; `bridge` makes
-tensors of judged lists and a function of the class, which `evaluate` calls.
+Modules: classes inherit from `base` and `kinds`; `blocks` holds what they compute together, and
+`checks` refuses incomplete classes and bad batches. `registry` gives classes names and updates
+several of them together. `bridge` lets `evaluate` use a class: it converts judged lists to tensors.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""A class of a metric as a metric of `rectitude`: judged lists in, a value per list out.
+"""Use a metric class as a metric of `rectitude`: judged lists in, a value per list out.
 
-Each list is a user of its own here. What is relevant, how ties are broken, which lists count and
-how they are averaged is settled before and after by the convention, as for every other metric.
+Each list is treated as a user of its own. The convention decides, before and after, what is
+relevant, how ties are broken, which lists count and how they are averaged, as for every metric.
 
-After judging there are ranks, not scores. A list becomes a row of tensors with a column for each
-place, best first, whose score falls from place to place, and after them a column for each judged
-item that stands in none. Places without an item and items without a place are masked by a score of
-minus infinity. A block of rows is made at a time.
+After judging there are ranks but no scores. A list becomes a row of tensors. Its first columns are
+its ranks, best first, with scores that decrease from rank to rank. Columns for judged items without
+a rank follow. Ranks without an item and items without a rank are masked by a score of minus
+infinity. Rows are made in blocks to limit memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ import torch
 from torch import Tensor
 
 from rectitude.arrays import Floats, Integers
-from rectitude.errors import BadGrades, BadName, DuplicateTruth, MetricFailed, MissingNeed
+from rectitude.errors import (
+    BadArgument,
+    BadGrades,
+    BadName,
+    DuplicateTruth,
+    MetricFailed,
+    MissingNeed,
+)
 from rectitude.judge.judged import Judged
 from rectitude.metrics.registry import Ratio
 from rectitude.torch.metrics.base import BaseMetric
@@ -31,237 +38,242 @@ from rectitude.torch.metrics.kinds import RatingMetric, TopKMetric
 
 Reach = Literal["cutoff", "list"]
 CELLS = 1 << 21
-"""how many scores a block of rows holds at most, unless a single row has more"""
+"""how many scores a block of rows holds at most; a single row may exceed it"""
 _SHARED = ("k", "num_users", "num_items")
-"""what every metric may ask for"""
+"""the arguments that are passed to every constructor that takes them"""
 
 
 def as_function(cls: type[BaseMetric], name: str, reach: Reach) -> Callable[..., Ratio]:
-    """The function of judged lists that a class stands for."""
+    """Return a class as a function of judged lists."""
 
     def function(lists: Judged, k: int | None, **numbers: float) -> Ratio:
         _require_cutoff(cls, k, name)
         _require_ranks(cls, name)
-        return _ratio(_values(cls, lists, k, reach, _typed(cls, numbers)))
+        return _as_ratio(_compute_values(cls, lists, k, reach, _cast_numbers(cls, numbers)))
 
     update_wrapper(function, cls, updated=())
-    function.__signature__ = _signature(function, _numbers_of(cls))  # type: ignore[attr-defined]
+    function.__signature__ = _make_signature(function, _numbers_of(cls))  # type: ignore[attr-defined]
     return function
 
 
-def _signature(function: Callable[..., Any], numbers: Mapping[str, float]) -> inspect.Signature:
-    """Lists, cutoff, and the numbers of the class, which a name can set."""
-    own = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
+def _make_signature(
+    function: Callable[..., Any], numbers: Mapping[str, float]
+) -> inspect.Signature:
+    """Return a signature of lists, cutoff, and the numbers of the class, which a name can set."""
+    parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())[:2]
     named = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
         for name, value in numbers.items()
     ]
-    return inspect.Signature([*own, *named])
+    return inspect.Signature([*parameters, *named])
 
 
 def _require_cutoff(cls: type[BaseMetric], k: int | None, name: str) -> None:
-    """An error if a metric of the first k places was asked for without a cutoff."""
+    """Raise an error if a metric of the first k ranks has no cutoff."""
     if k is None and issubclass(cls, TopKMetric):
-        raise BadName(f"{name!r} looks at the first places.", f"a cutoff: {name}@10.")
+        raise BadName(f"{name!r} has no cutoff.", f"the cutoff in the name, such as {name}@10.")
 
 
 def _require_ranks(cls: type[BaseMetric], name: str) -> None:
-    """Refuse a metric of predicted ratings: judged lists have ranks only."""
+    """Refuse a metric of predicted ratings, because judged lists only have ranks."""
     if issubclass(cls, RatingMetric):
         raise MissingNeed(
-            f"metric {name!r} needs predicted ratings, and judged lists have ranks.",
-            advice="update it with the scores themselves: rectitude.torch.metrics.MetricSet.",
+            f"metric {name!r} needs predicted ratings, but judged lists only have ranks.",
+            advice="update it with the scores directly: rectitude.torch.metrics.MetricSet.",
         )
 
 
-def _values(
+def _compute_values(
     cls: type[BaseMetric], lists: Judged, k: int | None, reach: Reach, numbers: Mapping[str, float]
 ) -> Floats:
-    """(lists,) the values, NaN where the class gives none."""
-    places = max(k or 0, 1)
+    """Return (lists,) the values, NaN where the class has none."""
+    ranks = max(k or 0, 1)
     if reach == "list" or k is None:
-        places = max(places, places_of(lists))
+        ranks = max(ranks, longest_list(lists))
     values = np.full(lists.size, np.nan)
-    for here, rows in blocks_of(lists, places):
-        values[here] = _of_block(cls, rows, {"k": k, **numbers})
+    for here, rows in blocks_of(lists, ranks):
+        values[here] = _compute_block(cls, rows, {"k": k, **numbers})
     return values
 
 
-def _of_block(cls: type[BaseMetric], rows: TensorRows, given: Mapping[str, Any]) -> Floats:
+def _compute_block(cls: type[BaseMetric], rows: TensorRows, arguments: Mapping[str, Any]) -> Floats:
     size, width = rows.preds.shape
-    # A user more than there are: torchmetrics makes a plain number of the values of a single one.
-    metric = made(cls, {**given, "num_users": size + 1, "num_items": width})
+    # One user more than needed: torchmetrics turns the value of a single user into a plain number.
+    metric = make_metric(cls, {**arguments, "num_users": size + 1, "num_items": width})
     metric._to_sync = False  # each process evaluates its own lists
     with sharing() as shared:
-        rows.known(shared, given["k"])
+        rows.keep_known_blocks(shared, arguments["k"])
         metric.update(rows.preds, user_indices=rows.lists, ground=rows.ground)
-    return _per_list(cls, metric.compute(), size)
+    return _read_values(cls, metric.compute(), size)
 
 
-def _per_list(cls: type[BaseMetric], found: object, size: int) -> Floats:
-    """The one value per list that a class returned."""
-    values = list(found.values()) if isinstance(found, Mapping) else [found]
+def _read_values(cls: type[BaseMetric], result: object, size: int) -> Floats:
+    """Return the value per list from the result of `compute`."""
+    values = list(result.values()) if isinstance(result, Mapping) else [result]
     if len(values) != 1 or not isinstance(values[0], Tensor):
         raise MetricFailed(
-            f"compute of {cls.__name__} returned {type(found).__name__} of {len(values)} values.",
+            f"compute of {cls.__name__} returned {len(values)} values in an object of type "
+            f"{type(result).__name__}.",
             "a dict with one tensor: {self.name: values}.",
         )
     if values[0].shape != (size + 1,):
         raise MetricFailed(
             f"compute of {cls.__name__} returned the shape {tuple(values[0].shape)} for "
             f"num_users={size + 1}.",
-            "a value for each user.",
-            "a metric of all users at once works in a loop of your own: MetricSet.",
+            "one value per user.",
+            "use MetricSet in your own loop for a metric over all users at once.",
         )
     array: Floats = values[0][:size].double().numpy()
     return array
 
 
-def _ratio(values: Floats) -> Ratio:
-    """Values over 1; 0/0 for lists without one."""
-    there = ~np.isnan(values)
-    return Ratio(np.where(there, values, 0.0), there.astype(np.float64))
+def _as_ratio(values: Floats) -> Ratio:
+    """Return values divided by 1; 0/0 for lists without a value."""
+    defined = ~np.isnan(values)
+    return Ratio(np.where(defined, values, 0.0), defined.astype(np.float64))
 
 
-def made(cls: type[BaseMetric], given: Mapping[str, Any]) -> BaseMetric:
-    """A metric of a class, handed what its constructor takes of what there is."""
+def make_metric(cls: type[BaseMetric], available: Mapping[str, Any]) -> BaseMetric:
+    """Construct a metric with those of the available arguments that its constructor takes."""
     takes = _parameters(cls)
-    everything = any(one.kind is one.VAR_KEYWORD for one in takes.values())
-    chosen = {n: v for n, v in given.items() if n in takes or (everything and n not in _SHARED)}
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values())
+    chosen = {n: v for n, v in available.items() if n in takes or (takes_all and n not in _SHARED)}
     missing = [
         name
-        for name, one in takes.items()
-        if one.default is one.empty and name not in chosen and one.kind is not one.VAR_KEYWORD
+        for name, parameter in takes.items()
+        if parameter.default is parameter.empty
+        and name not in chosen
+        and parameter.kind is not parameter.VAR_KEYWORD
     ]
     if missing:
         raise MissingNeed(
             f"metric class {cls.__name__} needs {', '.join(missing)}.",
-            f"nothing beyond {', '.join(sorted(given))}.",
-            "give the parameter a default, or make the metric yourself.",
+            f"no required arguments other than {', '.join(sorted(available))}.",
+            "give the parameter a default, or construct the metric yourself.",
         )
     return cls(**chosen)
 
 
-def _typed(cls: type[BaseMetric], numbers: Mapping[str, float]) -> dict[str, float]:
-    """Numbers as the constructor wants them: whole ones where its defaults are whole."""
+def _cast_numbers(cls: type[BaseMetric], numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers of the constructor's types: integers for defaults that are integers."""
     takes = _parameters(cls)
     for name, value in numbers.items():
         if isinstance(takes[name].default, int) and not float(value).is_integer():
-            raise BadName(f"{name} of {cls.__name__} cannot be {value:g}.", "a whole number.")
+            raise BadArgument(f"{name} of {cls.__name__} is {value:g}.", "a whole number.")
     return {name: type(takes[name].default)(value) for name, value in numbers.items()}
 
 
 def _numbers_of(cls: type[BaseMetric]) -> dict[str, float]:
-    """The constructor's own numbers: parameters with a number as their default."""
+    """Return the constructor's parameters that have a number as their default."""
     return {
-        name: float(one.default)
-        for name, one in _parameters(cls).items()
-        if isinstance(one.default, int | float)
-        and not isinstance(one.default, bool)
+        name: float(parameter.default)
+        for name, parameter in _parameters(cls).items()
+        if isinstance(parameter.default, int | float)
+        and not isinstance(parameter.default, bool)
         and name not in _SHARED
     }
 
 
 def _parameters(cls: type[BaseMetric]) -> dict[str, inspect.Parameter]:
-    """The parameters of the constructor that can be given by name."""
+    """Return the parameters of the constructor that can be passed by name."""
     return {
-        name: one
-        for name, one in inspect.signature(cls).parameters.items()
-        if one.kind is not one.VAR_POSITIONAL
+        name: parameter
+        for name, parameter in inspect.signature(cls).parameters.items()
+        if parameter.kind is not parameter.VAR_POSITIONAL
     }
 
 
 class TensorRows(NamedTuple):
-    """Some lists as rows."""
+    """Some lists as rows of tensors."""
 
     preds: Tensor
     ground: Tensor
     lists: Tensor
     """(rows,) their numbers within the block, from 0"""
-    places: int
-    """columns that are places, in order"""
+    ranks: int
+    """how many columns are ranks, in order"""
 
-    def known(self, blocks: Blocks, k: int | None) -> None:
-        """Tell what needs no search: the best columns are the first ones, and all is sound."""
-        depth = self.places if k is None else min(k, self.places)
+    def keep_known_blocks(self, blocks: Blocks, k: int | None) -> None:
+        """Store blocks that are known without computation: the best columns are the first ones."""
+        depth = self.ranks if k is None else min(k, self.ranks)
         columns = torch.arange(depth).expand(len(self.preds), -1)
         scores = self.preds[:, :depth]
         blocks.largest = depth
         blocks.keep(f"top_{depth}", (self.preds,), Best(columns, scores, scores > -torch.inf))
-        sound = BatchFacts(nan=0, infinite=0, lowest=0, highest=len(self.preds) - 1)
-        blocks.keep("checks", (self.preds, self.ground, self.lists), sound)
+        facts = BatchFacts(nan=0, infinite=0, lowest=0, highest=len(self.preds) - 1)
+        blocks.keep("checks", (self.preds, self.ground, self.lists), facts)
 
 
-def blocks_of(lists: Judged, places: int) -> Iterator[tuple[slice, TensorRows]]:
-    """The lists in blocks, and where each block is; items below the places count as not ranked."""
-    _require_plain(lists)
-    rest = _outside(lists, places)
+def blocks_of(lists: Judged, ranks: int) -> Iterator[tuple[slice, TensorRows]]:
+    """Return the lists in blocks and the slice of each; items below `ranks` count as unranked."""
+    _require_representable(lists)
+    rest = _find_unranked(lists, ranks)
     spare = np.bincount(rest.list, minlength=lists.size)
-    width = places + int(spare.max(initial=0))
+    width = ranks + int(spare.max(initial=0))
     step = max(1, CELLS // max(width, 1))
     for first in range(0, lists.size, step):
         here = slice(first, min(first + step, lists.size))
-        yield here, _rows(lists, rest, here, places, places + int(spare[here].max(initial=0)))
+        yield here, _make_rows(lists, rest, here, ranks, ranks + int(spare[here].max(initial=0)))
 
 
-def places_of(lists: Judged) -> int:
-    """How many places the longest list has."""
+def longest_list(lists: Judged) -> int:
+    """Return the number of ranks of the longest list."""
     return int(max(lists.returned.max(initial=0), lists.rank.max(initial=0)))
 
 
-class _Outside(NamedTuple):
-    """Judged items that stand in no place, by list: their rows in the truth."""
+class _Unranked(NamedTuple):
+    """Judged items without a rank, by list, as rows of the truth."""
 
     list: Integers
     row: Integers
     nth: Integers
-    """how many of the list come before"""
+    """how many unranked items of the same list come before"""
 
 
-def _outside(lists: Judged, places: int) -> _Outside:
-    inside = lists.rank <= places
-    placed = np.zeros(len(lists.truth.values), bool)
-    placed[lists.truth.offsets[lists.list[inside]] + lists.place[inside]] = True
-    row = np.flatnonzero(~placed)
+def _find_unranked(lists: Judged, ranks: int) -> _Unranked:
+    inside = lists.rank <= ranks
+    ranked = np.zeros(len(lists.truth.values), bool)
+    ranked[lists.truth.offsets[lists.list[inside]] + lists.place[inside]] = True
+    row = np.flatnonzero(~ranked)
     owner = lists.truth.rows()[row]
-    return _Outside(owner, row, np.arange(len(row)) - np.searchsorted(owner, owner))
+    return _Unranked(owner, row, np.arange(len(row)) - np.searchsorted(owner, owner))
 
 
-def _rows(lists: Judged, rest: _Outside, here: slice, places: int, width: int) -> TensorRows:
+def _make_rows(lists: Judged, rest: _Unranked, here: slice, ranks: int, width: int) -> TensorRows:
     size = here.stop - here.start
     preds = np.full((size, width), -np.inf)
-    returned = lists.returned[here, None] > np.arange(places)
-    preds[:, :places] = np.where(returned, np.arange(places, 0, -1.0), -np.inf)
+    returned = lists.returned[here, None] > np.arange(ranks)
+    preds[:, :ranks] = np.where(returned, np.arange(ranks, 0, -1.0), -np.inf)
     ground = np.zeros((size, width))
     first, last = np.searchsorted(lists.list, (here.start, here.stop))
-    own, rank = lists.list[first:last] - here.start, lists.rank[first:last] - 1
-    inside = rank < places
-    ground[own[inside], rank[inside]] = _relevant(lists, lists.grade[first:last])[inside]
+    row, rank = lists.list[first:last] - here.start, lists.rank[first:last] - 1
+    inside = rank < ranks
+    ground[row[inside], rank[inside]] = _relevant_grades(lists, lists.grade[first:last])[inside]
     first, last = np.searchsorted(rest.list, (here.start, here.stop))
-    own, column = rest.list[first:last] - here.start, places + rest.nth[first:last]
-    ground[own, column] = _relevant(lists, lists.truth.values[rest.row[first:last]])
-    return TensorRows(torch.from_numpy(preds), torch.from_numpy(ground), torch.arange(size), places)
+    row, column = rest.list[first:last] - here.start, ranks + rest.nth[first:last]
+    ground[row, column] = _relevant_grades(lists, lists.truth.values[rest.row[first:last]])
+    return TensorRows(torch.from_numpy(preds), torch.from_numpy(ground), torch.arange(size), ranks)
 
 
-def _relevant(lists: Judged, grades: Floats) -> Floats:
-    """The grades of relevant items, 0 for the others: what is above 0 is relevant in a tensor."""
+def _relevant_grades(lists: Judged, grades: Floats) -> Floats:
+    """Return the grades of relevant items and 0 for others: above 0 means relevant in a tensor."""
     return np.where(lists.is_relevant(grades), grades, 0.0)
 
 
-def _require_plain(lists: Judged) -> None:
-    """Refuse lists that rows cannot hold."""
+def _require_representable(lists: Judged) -> None:
+    """Refuse lists that rows of tensors cannot represent."""
     grades = lists.truth.values
     lost = lists.is_relevant(grades) & (grades <= 0)
     if lost.any():
         raise BadGrades(
             f"{int(lost.sum())} relevant items have a grade of 0 or below.",
-            "grades above 0 for relevant items, as metrics on tensors tell them by that.",
+            "grades above 0 for relevant items, because metric classes recognise them by that.",
             "choose relevant_from above 0.",
         )
     same = (np.diff(lists.list) == 0) & (np.diff(lists.rank) == 0)
     if same.any():
         raise DuplicateTruth(
-            f"{int(same.sum())} places hold an item that the truth counts twice.",
-            "each item once, as a tensor has one grade for it.",
+            f"{int(same.sum())} items of lists occur twice in the truth.",
+            "each item once, because a tensor has one grade per item.",
             "set duplicate_truth='once'.",
         )

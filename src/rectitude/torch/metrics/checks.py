@@ -1,5 +1,5 @@
-"""What is refused: classes that are not complete, and batches that cannot be what was meant, before
-anything is added."""
+"""Refuse metric classes that are incomplete, and batches that cannot be right, before anything is
+added."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rectitude.errors import BadGrades, BadIds, BadName, BadScores, BadTruth, RectitudeError
+from rectitude.errors import (
+    BadArgument,
+    BadExtension,
+    BadGrades,
+    BadIds,
+    BadScores,
+    BadTruth,
+    RectitudeError,
+)
 from rectitude.torch.metrics.blocks import Blocks
 
 if TYPE_CHECKING:
@@ -17,69 +25,69 @@ if TYPE_CHECKING:
 
 
 def unwritten(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a formula that every metric must write, if its `update` calls it."""
+    """Mark a formula that a metric must write if its `update` calls it."""
     method.is_unwritten = True  # type: ignore[attr-defined]
     return method
 
 
 def is_unwritten(value: object) -> bool:
-    """Whether something in a class is left for its heirs to write."""
+    """Return whether a member of a class is left for subclasses to write."""
     return getattr(value, "__isabstractmethod__", False) or getattr(value, "is_unwritten", False)
 
 
 def require_complete(cls: type[BaseMetric]) -> None:
-    """An error if a class lacks a method that is called."""
+    """Raise an error if a class lacks a method that will be called."""
     formula = getattr(cls.update, "calls", None)
     needed = ["update", "compute", *([formula] if formula else [])]
     missing = [name for name in needed if is_unwritten(getattr(cls, name))]
     if missing:
-        raise BadName(
+        raise BadExtension(
             f"metric class {cls.__name__} has no {' and no '.join(missing)}.",
             "update, which adds a batch to the accumulators, and compute, which returns their "
             "values by name.",
-            "write it; mark it with abc.abstractmethod in a class that others complete.",
+            "write the method, or mark it with abc.abstractmethod if subclasses write it.",
         )
 
 
 class BatchFacts(NamedTuple):
-    """What one look at a batch says, brought to the host at once."""
+    """What a batch contains, copied to the host in one step."""
 
     nan: float
-    """scores that are NaN"""
+    """number of scores that are NaN"""
     infinite: float
-    """grades that are NaN or infinite"""
+    """number of grades that are NaN or infinite"""
     lowest: float
     highest: float
-    """user indices"""
+    """range of the user indices"""
 
 
 def require_batch(
     metric: BaseMetric, preds: object, given: Mapping[str, object], blocks: Blocks
 ) -> None:
-    """An error if a metric cannot take the batch; the look at its values is shared by metrics."""
-    scores = _matrix(metric, preds)
+    """Raise an error if a metric cannot use the batch; metrics share the check of its values."""
+    scores = _require_matrix(metric, preds)
     for name in (*metric.requires, *(["ground"] if metric.blocks else [])):
-        one = given.get(name)
-        if not isinstance(one, Tensor):
-            found = f"no {name}=" if one is None else f"{type(one).__name__} as {name}="
-            raise BadName(f"{metric.name}.update was given {found}.", "a tensor.")
+        value = given.get(name)
+        if not isinstance(value, Tensor):
+            found = f"no {name}=" if value is None else f"{type(value).__name__} as {name}="
+            raise BadArgument(f"{metric.name}.update was given {found}.", f"a tensor as {name}=.")
     tensors = {n: t for n in ("ground", "user_indices") if isinstance(t := given.get(n), Tensor)}
     for name, tensor in {"preds": scores, **tensors}.items():
         _require_device(metric, name, tensor)
         if tensor.layout != torch.strided:
-            found = f"{name} is a tensor with the layout {tensor.layout}."
-            raise BadScores(found, "a dense one.", f"{name}.to_dense()")
+            found = f"{name} is a tensor with layout {tensor.layout}."
+            raise BadScores(found, "a dense tensor.", f"{name}.to_dense()")
     ground, users = tensors.get("ground"), tensors.get("user_indices")
     _require_shapes(scores, ground, users)
     if scores.shape[0]:
-        looked = tuple(tensor for tensor in (scores, ground, users) if tensor is not None)
-        facts = blocks.once("checks", looked, lambda: _facts(scores, ground, users))
+        checked = tuple(tensor for tensor in (scores, ground, users) if tensor is not None)
+        facts = blocks.once("checks", checked, lambda: _count_bad(scores, ground, users))
         _require_values(metric, facts, scores, ground)
         if ground is not None:
             metric.require(scores, ground)
 
 
-def _matrix(metric: BaseMetric, preds: object) -> Tensor:
+def _require_matrix(metric: BaseMetric, preds: object) -> Tensor:
     if not isinstance(preds, Tensor) or preds.dim() != 2 or not preds.is_floating_point():
         found = type(preds).__name__
         if isinstance(preds, Tensor):
@@ -90,8 +98,9 @@ def _matrix(metric: BaseMetric, preds: object) -> Tensor:
         )
     if metric.k is not None and metric.k > preds.shape[1]:
         raise BadScores(
-            f"{metric.name} looks at the first {metric.k} items, and rows have {preds.shape[1]}.",
-            f"k up to {preds.shape[1]}, or scores of all items.",
+            f"{metric.name} needs {metric.k} items per list, but preds has {preds.shape[1]} "
+            "columns.",
+            f"a cutoff of at most {preds.shape[1]}, or scores for all items.",
         )
     return preds
 
@@ -99,8 +108,8 @@ def _matrix(metric: BaseMetric, preds: object) -> Tensor:
 def _require_device(metric: BaseMetric, name: str, tensor: Tensor) -> None:
     if tensor.device != metric.device:
         raise BadScores(
-            f"{name} is on {tensor.device}, and {metric.name} on {metric.device}.",
-            "one device.",
+            f"{name} is on {tensor.device}, but {metric.name} is on {metric.device}.",
+            "the same device for both.",
             f"move the metric once: metric.to({str(tensor.device)!r}).",
         )
 
@@ -108,22 +117,22 @@ def _require_device(metric: BaseMetric, name: str, tensor: Tensor) -> None:
 def _require_shapes(preds: Tensor, ground: Tensor | None, users: Tensor | None) -> None:
     if ground is not None and ground.shape != preds.shape:
         raise BadTruth(
-            f"ground has the shape {tuple(ground.shape)}, and preds {tuple(preds.shape)}.",
-            "a grade for every score.",
+            f"ground has the shape {tuple(ground.shape)}, but preds has {tuple(preds.shape)}.",
+            "one grade per score.",
         )
     if users is None:
         return
     if users.shape != preds.shape[:1] or users.dtype not in (torch.int64, torch.int32):
         raise BadIds(
-            f"user_indices has the shape {tuple(users.shape)} and type {users.dtype}, and preds "
+            f"user_indices has the shape {tuple(users.shape)} and type {users.dtype}; preds has "
             f"{preds.shape[0]} rows.",
-            "a whole number of 64 or 32 bits for every row.",
+            "one integer of 32 or 64 bits per row.",
         )
 
 
-def _facts(preds: Tensor, ground: Tensor | None, users: Tensor | None) -> BatchFacts:
-    nothing = torch.zeros((), dtype=torch.float64, device=preds.device)
-    counts = [preds.isnan().sum(), nothing, nothing, nothing]
+def _count_bad(preds: Tensor, ground: Tensor | None, users: Tensor | None) -> BatchFacts:
+    zero = torch.zeros((), dtype=torch.float64, device=preds.device)
+    counts = [preds.isnan().sum(), zero, zero, zero]
     if ground is not None:
         counts[1] = (~ground.isfinite()).sum()
     if users is not None:
@@ -135,9 +144,11 @@ def _require_values(
     metric: BaseMetric, facts: BatchFacts, preds: Tensor, ground: Tensor | None
 ) -> None:
     if facts.nan:
-        raise _first(BadScores, facts.nan, preds.isnan(), "scores are NaN", "a number everywhere.")
+        raise _error_with_first(
+            BadScores, facts.nan, preds.isnan(), "scores are NaN", "numbers only."
+        )
     if facts.infinite and ground is not None:
-        raise _first(
+        raise _error_with_first(
             BadGrades, facts.infinite, ~ground.isfinite(), "grades in ground are NaN or infinite",
             "finite grades.",
         )  # fmt: skip
@@ -145,12 +156,12 @@ def _require_values(
     if users is not None and (facts.lowest < 0 or facts.highest >= users):
         wrong = facts.lowest if facts.lowest < 0 else facts.highest
         raise BadIds(
-            f"user_indices holds {int(wrong)}, and {metric.name} was made for num_users={users}.",
-            f"whole numbers from 0 to {users - 1}.",
+            f"user_indices contains {int(wrong)}, but {metric.name} has num_users={users}.",
+            f"integers from 0 to {users - 1}.",
         )
 
 
-def _first(
+def _error_with_first(
     error: type[RectitudeError], count: float, wrong: Tensor, what: str, expected: str
 ) -> RectitudeError:
     row, column = wrong.nonzero()[0].tolist()

@@ -1,0 +1,55 @@
+"""Zip archives from any source: a damaged one raises one kind of error, and members are read only
+if they fit in memory."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from lzma import LZMAError
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from rectitude.errors import RectitudeError, UnreadableFile
+from rectitude.memory import read_within, require_expansion
+
+DAMAGED = (
+    BadZipFile, EOFError, KeyError, LZMAError, OSError, OverflowError, RuntimeError, ValueError,
+    struct.error, zlib.error,
+)  # fmt: skip
+"""What `zipfile` raises for archives that are damaged, encrypted or of an unknown version."""
+
+
+@contextmanager
+def open_archive(path: str | os.PathLike[str], expected: str, advice: str) -> Iterator[ZipFile]:
+    """Open an archive; whatever is wrong with it is one kind of error."""
+    try:
+        with ZipFile(path) as archive:
+            yield archive
+    except RectitudeError:
+        raise
+    except (FileNotFoundError, PermissionError) as error:
+        raise UnreadableFile(
+            f"{os.fspath(path)} cannot be read: {error.strerror}.", expected
+        ) from error
+    except DAMAGED as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise UnreadableFile(
+            f"{os.fspath(path)} is truncated or damaged: {reason}.", expected, advice
+        ) from error
+
+
+def read_member(archive: ZipFile, name: str) -> bytes:
+    """Return the content of a member, if it does not expand to too much."""
+    size = Path(str(archive.filename)).stat().st_size
+    with archive.open(name) as member:  # never gives more than the size that the archive states
+        return read_within(member, size, f"{name} in {archive.filename}")
+
+
+def require_members(archive: ZipFile, names: Iterable[str]) -> None:
+    """Raise an error if members would together expand to too much."""
+    need = sum(archive.getinfo(name).file_size for name in names)
+    size = Path(str(archive.filename)).stat().st_size
+    require_expansion(need, size, str(archive.filename))

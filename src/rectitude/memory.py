@@ -1,0 +1,163 @@
+"""How much memory one input or result may take: a quarter of the machine, or what the user sets.
+
+A file of a few kilobytes can ask for terabytes: zeros that were compressed, a header with an absurd
+shape, a count with too many zeros. So the need is compared with this limit before anything is
+allocated. Set the environment variable `RECTITUDE_MEMORY`, such as `8GB`, to change the limit.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from rectitude.errors import BadSetting, TooLarge
+
+SETTING = "RECTITUDE_MEMORY"
+_SHARE = 4
+"""One part in this many of the machine's memory is the default limit."""
+_UNITS = {
+    "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
+}  # fmt: skip
+_UNKNOWN = 16 * 2**30
+"""The memory of a machine that does not tell."""
+_HARMLESS, _GROWTH = 256 * 10**6, 200
+_PIECE = 1 << 20
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where a container states its limit, new and old."""
+
+
+class Readable(Protocol):
+    """What can be read piece by piece."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return at most that many bytes, and none at the end."""
+
+
+def memory_limit() -> int:
+    """Return how many bytes one input or result may take."""
+    setting = os.environ.get(SETTING, "")
+    return _parse_size(setting) if setting else machine_memory() // _SHARE
+
+
+def expansion_limit(size: int) -> int:
+    """Return how many bytes the content of a file of this size may expand to.
+
+    Tables shrink 5 to 50 times when they are compressed. Unless the user sets the limit, a file
+    that grows more than 200 times may therefore not take more than 256 MB.
+    """
+    limit = memory_limit()
+    return limit if os.environ.get(SETTING) else min(limit, max(_HARMLESS, _GROWTH * size))
+
+
+def require_memory(need: int, what: str, advice: str = "") -> None:
+    """Raise an error if something would take more bytes than the limit; `what` is its subject."""
+    if need > memory_limit():
+        raise _too_large(f"{what} would take {in_units(need)} of memory.", need, None, advice)
+
+
+def require_expansion(need: int, size: int, what: str) -> None:
+    """Raise an error if a file of this size would expand to too many bytes."""
+    if need > expansion_limit(size):
+        found = f"{what} has {in_units(size)} and would expand to {in_units(need)}."
+        raise _too_large(found, need, size)
+
+
+def require_growth(need: int, size: int, what: str) -> None:
+    """Raise an error if a file of this size would grow suspiciously.
+
+    This is for tables with types, which are large in themselves: in proportion to their file, they
+    may take more than a quarter of the machine.
+    """
+    if need > max(_HARMLESS, _GROWTH * size):
+        require_expansion(need, size, what)
+
+
+def read_within(stream: Readable, size: int, what: str) -> bytes:
+    """Read all of a stream that expands a file of this size; raise an error if it is too much."""
+    limit, content = expansion_limit(size), io.BytesIO()
+    while piece := stream.read(_PIECE):
+        content.write(piece)
+        if content.tell() > limit:
+            content.close()  # the error keeps this frame
+            found = f"{what} has {in_units(size)} and expands to more than {in_units(limit)}."
+            raise _too_large(found, 2 * limit, size)
+    return content.getvalue()
+
+
+def _too_large(found: str, need: int, size: int | None, advice: str = "") -> TooLarge:
+    """Return the error for a need; `size` is that of the file, if a file expands."""
+    limit = memory_limit() if size is None else expansion_limit(size)
+    whose = "a quarter of the machine"
+    if limit < memory_limit():
+        whose = f"{_GROWTH} times the size of the file, but at least {in_units(_HARMLESS)}"
+    whose = f"as set in {SETTING}" if os.environ.get(SETTING) else whose
+    trust = "if you trust the file and the machine has the memory" if size is not None else (
+        "if the machine has the memory"
+    )  # fmt: skip
+    return TooLarge(
+        found,
+        f"at most {in_units(limit)} ({whose}).",
+        f"{advice + '; or, ' if advice else ''}{trust}, allow more in the environment:"
+        f" {SETTING}={in_units(need, up=True)}",
+    )
+
+
+def in_units(size: int, up: bool = False) -> str:
+    """Write a number of bytes in the largest unit below it, such as 1.5GB; `up` rounds it up."""
+    unit = next((u for u in ("TB", "GB", "MB", "KB") if size >= _UNITS[u]), "B")
+    tenths = (size * 10 + (_UNITS[unit] - 1 if up else _UNITS[unit] // 2)) // _UNITS[unit]
+    return f"{tenths // 10}{f'.{tenths % 10}' if tenths % 10 else ''}{unit}"
+
+
+def _parse_size(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)\s*", text.upper())
+    unit = match[2] if match else "?"
+    factor = _UNITS.get(unit, _UNITS.get(f"{unit}B"))
+    if match is None or factor is None:
+        raise BadSetting(
+            f"{SETTING} is {text!r}.", "a number of bytes with a unit, such as 8GB or 500MB."
+        )
+    return int(float(match[1]) * factor)
+
+
+@cache
+def machine_memory() -> int:
+    """Return the bytes of memory of the machine, or of a container or process with a limit."""
+    names = getattr(os, "sysconf_names", {})
+    known = {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= {*names}
+    pages = os.sysconf("SC_PHYS_PAGES") if known else 0
+    machine = pages * os.sysconf("SC_PAGE_SIZE") if pages > 0 else _UNKNOWN
+    return min([machine, *_container_limits(), *_process_limits()])
+
+
+def _container_limits() -> list[int]:
+    texts = [Path(name).read_text("utf-8").strip() for name in _LIMITS if Path(name).exists()]
+    return [int(text) for text in texts if text.isdecimal() and int(text) > 0]
+
+
+def _process_limits() -> list[int]:
+    if sys.platform == "win32":
+        return []
+    import resource  # noqa: PLC0415  (Windows has none)
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return [] if soft == resource.RLIM_INFINITY else [soft]
+
+
+def free_memory() -> int:
+    """Return the bytes that can still be used, of the machine or of a container with a limit."""
+    bounds = []
+    info = Path("/proc/meminfo")
+    if info.exists():
+        fields = dict(line.split(":", 1) for line in info.read_text("utf-8").splitlines())
+        bounds.append(int(fields.get("MemAvailable", "0").split()[0]) * 1024)
+    limit, used = (Path(f"/sys/fs/cgroup/memory.{name}") for name in ("max", "current"))
+    if limit.exists() and used.exists() and limit.read_text("utf-8").strip().isdigit():
+        bounds.append(int(limit.read_text("utf-8")) - int(used.read_text("utf-8")))
+    return max(min(bounds, default=machine_memory() // 2), 0)

@@ -1,6 +1,0 @@
-"""Preparing: steps that remove interactions, each with an account of what it removed."""
-
-from rectitude.prepare.recipe import prepare, read_recipe
-from rectitude.prepare.steps import STEPS
-
-__all__ = ["STEPS", "prepare", "read_recipe"]
