@@ -48,6 +48,16 @@ def keep_on(*_):
         time.sleep(600)
 evaluation.align_inputs = keep_on
 """
+IN_DESTRUCTOR = """
+import rectitude.evaluation.evaluate as evaluation
+class Resource:
+    def __del__(self):
+        interrupt()
+def drop(*_):
+    Resource()
+    time.sleep(600)
+evaluation.align_inputs = drop
+"""
 END = """
 from rectitude.cli import main
 sys.exit(main())
@@ -62,8 +72,9 @@ sys.exit(main())
         AT_IMPORT.format(module="rectitude.data.formats.separated"),
         IN_NATIVE_CODE,
         IGNORED,
+        IN_DESTRUCTOR,
     ],
-    ids=["imports", "heavy imports", "reading", "native code", "a model that goes on"],
+    ids=["imports", "heavy imports", "reading", "native code", "a stubborn model", "destructor"],
 )
 def test_ctrl_c_ends_a_command_at_once_with_one_line(moment: str, tmp_path: Path) -> None:
     for name in ("lists.csv", "truth.csv"):

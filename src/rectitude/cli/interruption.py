@@ -44,7 +44,12 @@ def report() -> int:
 
 def _interrupt(*_: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.unraisablehook = _ignore  # an interrupt inside a destructor is not worth a traceback
     raise KeyboardInterrupt
+
+
+def _ignore(_: Any) -> None:
+    pass
 
 
 def _wait_for_signal(reading: int) -> None:

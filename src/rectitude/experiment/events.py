@@ -42,6 +42,8 @@ class Watch:
         start = time.monotonic()
         try:
             yield partial(self._progress, stage)
+        except GeneratorExit:  # interrupted before the stage began: the log may be closed by now
+            raise
         except BaseException as error:
             kind = type(error).__name__
             seconds = round(time.monotonic() - start, 3)
