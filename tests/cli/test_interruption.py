@@ -58,6 +58,10 @@ def drop(*_):
     time.sleep(600)
 evaluation.align_inputs = drop
 """
+IN_EXEC = """
+import rectitude.evaluation.evaluate as evaluation
+evaluation.align_inputs = lambda *_: exec("interrupt()", {"interrupt": interrupt})
+"""
 END = """
 from rectitude.cli import main
 sys.exit(main())
@@ -73,8 +77,9 @@ sys.exit(main())
         IN_NATIVE_CODE,
         IGNORED,
         IN_DESTRUCTOR,
+        IN_EXEC,
     ],
-    ids=["imports", "heavy imports", "reading", "native code", "a stubborn model", "destructor"],
+    ids=["imports", "heavy imports", "reading", "native code", "stubborn", "destructor", "exec"],
 )
 def test_ctrl_c_ends_a_command_at_once_with_one_line(moment: str, tmp_path: Path) -> None:
     for name in ("lists.csv", "truth.csv"):
@@ -97,3 +102,14 @@ def test_a_command_in_the_background_goes_on(tmp_path: Path) -> None:
         check=False, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_after_the_last_line_of_a_command_changes_nothing(tmp_path: Path) -> None:
+    for name in ("lists.csv", "truth.csv"):
+        (tmp_path / name).write_text("user,item\n1,2\n")
+    late = "import atexit\natexit.register(interrupt)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + late + END],
+        cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; without `argv`, the command of this process."""
     try:
-        if argv is None:
-            from rectitude.cli.interruption import end_soon
+        from rectitude.cli.interruption import end_soon, ignore_from_now_on
 
+        if argv is None:
             end_soon()
         from rectitude.cli.app import main as run
 
-        return run(argv)
+        code = run(argv)
+        ignore_from_now_on()
     except KeyboardInterrupt:
         from rectitude.cli.interruption import report
 
-        return report()
+        code = report()
+    return code

@@ -33,8 +33,15 @@ def end_soon() -> None:
     signal.signal(signal.SIGINT, _interrupt)
 
 
+def ignore_from_now_on() -> None:
+    """From now on, ignore Ctrl-C: the command is done, and Python only has to end."""
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def report() -> int:
     """Say that the command was interrupted, once, and return the exit code."""
+    exec("")  # noqa: S102  an interrupted `exec` (of dataclasses) makes Python end by the signal
     if not _reported.is_set():
         _reported.set()
         sys.stderr.write(f"{_SHOW_CURSOR if sys.stderr.isatty() else ''}interrupted\n")
