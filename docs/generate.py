@@ -60,7 +60,8 @@ def metrics_page() -> str:
         "for the whole list: `mrr`. Names of other frameworks work, too, in any case: `HR@10`, "
         "`ndcg_cut_10`, `Success@1`; the ledger says which metric each is. Switches and "
         "parameters can be set in brackets: "
-        "`ndcg[gain=exp2]@10`, `rbp[persistence=0.5]`. In the formulas, `<gain>` is the "
+        "`ndcg[gain=exp2]@10`, `ndcg[gains={1: 3, 2: 7}]@10`, `rbp[persistence=0.5]`. "
+        "In the formulas, `<gain>` is the "
         "current choice of a [switch](conventions.md), or a parameter of the metric; "
         "`Evaluation.definition` prints the formula with these values filled in. A metric may "
         "need: lists, in any form; additional tables (`items=`, `users=`, `train=`), with the "
@@ -164,6 +165,7 @@ def switch_entry(switch: Switch) -> str:
     if not switch.choices:
         heading, rows = ["number", *heading[2:]], [[row[0], *row[2:]] for row in rows]
     lines = [f"### {switch.name}", "", switch.about, "", *table(heading, rows)]
+    lines += ["", f"Or {switch.table}."] if switch.table else []
     lines += ["", f"Example: {example_in_words(EXAMPLES[switch.name])}."]
     for other in MORE.get(switch.name, ()):
         found = ", ".join(

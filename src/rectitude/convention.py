@@ -20,9 +20,11 @@ from rectitude.errors import BadArgument, nearest, unknown_name
 Stage = Literal["truth", "order", "judge", "metrics", "aggregate", "present"]
 
 
-def switch(stage: Stage, default: str, about: str, **choices: str) -> Any:
-    """Declare a switch with named choices, each explained in one sentence."""
-    return field(default=default, metadata={"stage": stage, "about": about, "choices": choices})
+def switch(stage: Stage, default: str, about: str, *, table: str = "", **choices: str) -> Any:
+    """Declare a switch with named choices, each explained in one sentence; also what a table of
+    numbers by grade means, if one is valid in place of a choice."""
+    texts = {"stage": stage, "about": about, "choices": choices, "table": table}
+    return field(default=default, metadata=texts)
 
 
 def number(stage: Stage, default: float | None, about: str, least: float | None) -> Any:
@@ -40,6 +42,12 @@ class Switch:
     default: str | float | None
     choices: Mapping[str, str]
     least: float | None = None
+    table: str = ""
+    """what a table of numbers by grade means, if one can be set in place of a choice"""
+
+    def explain(self, choice: str) -> str:
+        """Return the sentence that explains a choice."""
+        return self.table if self.table and is_table(choice) else self.choices[choice]
 
 
 def switches_of(declared: type) -> dict[str, Switch]:
@@ -57,6 +65,8 @@ def check_value(switch: Switch, value: Any) -> Any:
         return _check_number(switch, value)
     if isinstance(value, str) and value in switch.choices:
         return value
+    if switch.table and is_table(value):
+        return format_gains(value)
     note = "" if nearest(str(value), switch.choices) else switch.about
     where = f"switch {switch.name!r}"
     raise unknown_name("choice", str(value), switch.choices, where=where, note=note)
@@ -218,6 +228,8 @@ class Convention:
         "metrics",
         "binary",
         "How the gain of an item follows from its grade.",
+        table="the gain of each grade, from a table such as {1: 3, 2: 7}; of a grade that is not "
+        "in the table, the grade",
         binary="1 for any grade",
         linear="the grade",
         exp2="2^grade - 1",
@@ -425,3 +437,58 @@ def parse_value(name: str, text: str) -> str | float | None:
     except ValueError:
         found = f"switch {name!r} is {text!r}."
         raise BadArgument(found, "a number or 'none'.", switch.about) from None
+
+
+def is_table(value: object) -> bool:
+    """Return whether a value is meant as a table of gains: a dict, or text in braces."""
+    return isinstance(value, Mapping) or (isinstance(value, str) and value.startswith("{"))
+
+
+def format_gains(table: str | Mapping[object, object]) -> str:
+    """Return a table of gains as text, the lowest grade first.
+
+    >>> format_gains({2: 7, 1: 3.5})
+    '{1:3.5,2:7}'
+    """
+    pairs = _split_table(table) if isinstance(table, str) else list(table.items())
+    gains = {_read_finite(grade, table): _read_finite(gain, table) for grade, gain in pairs}
+    if not gains or len(gains) < len(pairs) or min(gains.values()) < 0:
+        raise _bad_table(table)
+    return (
+        "{"
+        + ",".join(f"{_show_number(grade)}:{_show_number(gains[grade])}" for grade in sorted(gains))
+        + "}"
+    )
+
+
+def read_gains(text: str) -> dict[float, float]:
+    """Return the gain of each grade from the text of a table."""
+    return {
+        _read_finite(grade, text): _read_finite(gain, text) for grade, gain in _split_table(text)
+    }
+
+
+def _split_table(text: str) -> list[tuple[str, str]]:
+    parts = [part.partition(":") for part in text.strip("{} ").split(",")]
+    return [(grade, gain) for grade, _, gain in parts]
+
+
+def _read_finite(value: object, table: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise _bad_table(table) from None
+    if not math.isfinite(number):
+        raise _bad_table(table)
+    return number + 0.0  # -0 is 0
+
+
+def _show_number(number: float) -> str:
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def _bad_table(table: object) -> BadArgument:
+    return BadArgument(
+        f"the gains by grade are {table!r}.",
+        "each grade once, with a gain of at least 0, such as {1: 3, 2: 7}.",
+    )

@@ -20,6 +20,8 @@ AT_K = {
     "map": "AP", "map[rel=2]": "AP(rel=2)", "map[judged_only,rel=2]": "AP(judged_only=True,rel=2)",
     "mrr": "RR", "mrr[rel=2]": "RR(rel=2)", "mrr[judged_only]": "RR(judged_only=True)",
     "ndcg": "nDCG", "ndcg[judged_only]": "nDCG(judged_only=True)",
+    "ndcg[gains={1:3,2:7}]": "nDCG(gains={1:3,2:7})",
+    "ndcg[gains={0:1,3:0}]": "nDCG(gains={0:1,3:0})",
     "ndcg[exp]": "nDCG(dcg='exp-log2')",
     "ndcg[exp,judged_only]": "nDCG(dcg='exp-log2',judged_only=True)",
     "hit": "Success", "hit[rel=2]": "Success(rel=2)", "judged": "Judged", "err": "ERR",

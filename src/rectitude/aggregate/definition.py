@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 
-from rectitude.convention import SWITCHES, Convention
+from rectitude.convention import SWITCHES, Convention, is_table
 from rectitude.metrics import Metric
 from rectitude.metrics.registry import format_parameter
 from rectitude.profiles import Asked
@@ -73,13 +73,15 @@ def choice_in_words(switch: str, convention: Convention) -> str:
     value = getattr(convention, switch)
     facts = SWITCHES[switch]
     if facts.choices:
-        return f"{value} ({facts.choices[value]})"
+        return f"{value} ({facts.explain(value)})"
     return f"{'none' if value is None else format(value, 'g')} ({facts.about})"
 
 
 def _summarise_choice(switch: str, convention: Convention) -> str:
-    sentence = SWITCHES[switch].choices[getattr(convention, switch)]
-    return re.split(r"[;:,](?![^()]*\))", sentence)[0]
+    value = getattr(convention, switch)
+    if is_table(value):
+        return f"by grade {value}"
+    return re.split(r"[;:,](?![^()]*\))", SWITCHES[switch].choices[value])[0]
 
 
 def fingerprint(asked: Asked) -> str:

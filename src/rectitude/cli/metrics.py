@@ -136,6 +136,7 @@ def _list_choices(request: Asked) -> list[str]:
         for choice, words in SWITCHES[switch].choices.items():
             mark = "*" if getattr(request.convention, switch) == choice else " "
             lines.append(f"   {mark} {choice}: {words}")
+        lines += [f"     or {SWITCHES[switch].table}"] if SWITCHES[switch].table else []
     return lines
 
 

@@ -166,8 +166,10 @@ def _profiles_in(values: Sequence[str]) -> list[str]:
 
 
 def _split_commas(values: Sequence[str]) -> list[str]:
-    """Return words that are separated by spaces or commas."""
-    return [word for value in values for word in value.split(",") if word]
+    """Return words that are separated by spaces or commas; a table of gains is one word."""
+    from rectitude.metrics.names import split_outside
+
+    return [word for value in values for word in split_outside(value, ",") if word]
 
 
 def hint_at_switch(option: str, words: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ from rectitude.evaluation.plan import Plan
 from rectitude.judge.attributes import Groups
 from rectitude.judge.judge import Ties, Verdict
 from rectitude.judge.judged import Judged
-from rectitude.metrics.choices import CHOICES
+from rectitude.metrics.choices import find_choice
 from rectitude.metrics.predicted import ByScore
 from rectitude.metrics.registry import (
     BadReturn,
@@ -323,7 +323,7 @@ def arguments_for(asked: Asked, facts: Facts) -> dict[str, Any]:
 
 
 def _choices(asked: Asked) -> dict[str, Any]:
-    choices = {s: CHOICES[s][getattr(asked.convention, s)] for s in asked.metric.switches}
+    choices = {s: find_choice(s, getattr(asked.convention, s)) for s in asked.metric.switches}
     return {**choices, **asked.numbers}
 
 

@@ -8,11 +8,13 @@ and switches match.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, running_count, sum_by_group
+from rectitude.convention import is_table, read_gains
 from rectitude.errors import BadArgument, BadGrades
 from rectitude.judge.judged import Judged
 
@@ -72,6 +74,22 @@ def exp2(grades: Floats, gaining: Flags, threshold: float) -> Floats:
 def exp2_above(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     """Return 2^(grade - threshold + 1) - 1."""
     return np.exp2(np.where(gaining, grades - threshold + 1.0, 0.0)) - 1.0
+
+
+@cache
+def gain_from_table(text: str) -> Gain:
+    """Return the gains that a table names for its grades, and the grade itself for others.
+
+    A grade in the table has its gain whether or not it is relevant.
+    """
+    table = read_gains(text)
+    known, gains = np.array(sorted(table)), np.array([table[grade] for grade in sorted(table)])
+
+    def by_table(grades: Floats, gaining: Flags, threshold: float) -> Floats:
+        place = np.minimum(np.searchsorted(known, grades), len(known) - 1)
+        return np.where(known[place] == grades, gains[place], linear(grades, gaining, threshold))
+
+    return by_table
 
 
 def only_relevant(lists: Judged, grades: Floats) -> Flags:
@@ -308,3 +326,8 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "f1_without_hits": {"zero": no_hits_zero, "undefined": no_hits_undefined},
     "class_average": {"present": present, "all": every_class},
 }
+
+
+def find_choice(switch: str, choice: str) -> Callable[..., Any]:
+    """Return the function behind the choice of a switch; for a table of gains, its own."""
+    return gain_from_table(choice) if is_table(choice) else CHOICES[switch][choice]

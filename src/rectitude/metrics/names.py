@@ -1,4 +1,5 @@
-"""Metric names: `ndcg@10`, `recall@{5,10,20}`, `mrr`, `ndcg[gain=exp2]@10`, `iprec@0.1`.
+"""Metric names: `ndcg@10`, `recall@{5,10,20}`, `mrr`, `ndcg[gain=exp2]@10`, `iprec@0.1`,
+`ndcg[gains={1: 3, 2: 7}]@10`.
 
 A variant may also be a formula, such as `ndcg[log2(rank+1)]@10`, for frameworks that have no name
 for it. Variants may stand in parentheses, too, and a name may be one of another framework, such as
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rectitude.convention import format_gains, is_table
 from rectitude.errors import BadName
 
 Names = str | Iterable[str] | Mapping[str, object]
@@ -23,7 +25,8 @@ _NAME = re.compile(
     rf"(?P<base>{_BASE})(\[(?P<variants>[^\[\]]*)\]|\((?P<options>[^@]*)\))?(@(?P<at>.+))?\Z"
 )
 _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
-_VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>[^=,\s]+(\([^()]*\))?))?\Z")
+_VALUE = r"[^=,{}\s]+(\([^()]*\))?|\{[^{}]*\}"
+_VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>{_VALUE}))?\Z")
 
 
 @lru_cache
@@ -150,14 +153,30 @@ def split_names(text: str) -> list[str]:
             f"metric name {text!r} is of type {type(text).__name__}.", "text such as 'ndcg@10'."
         )
     names: list[str] = []
-    for part in re.split(r"[,\s]+(?![^\[({]*[\])}])", text.strip()):
+    for part in split_outside(text, ", \t\n\r"):
         before = re.fullmatch(r"(.+[@.])\d+", names[-1]) if names and part.isdecimal() else None
         names += [f"{before[1]}{part}" if before else part] if part else []
     return names
 
 
+def split_outside(text: str, separators: str) -> list[str]:
+    """Split a text at separators that are not inside brackets, parentheses or braces.
+
+    >>> split_outside("exp,gains={1:3,2:7}", ",")
+    ['exp', 'gains={1:3,2:7}']
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth = max(0, depth + (letter in "[({") - (letter in "])}"))
+        if depth == 0 and letter in separators:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
 def _split(inside: str | None) -> list[str]:
-    return [part.strip() for part in inside.split(",")] if inside else []
+    return [part.strip() for part in split_outside(inside, ",")] if inside else []
 
 
 def _parse_variant(part: str, text: str) -> tuple[str, str | None]:
@@ -167,7 +186,8 @@ def _parse_variant(part: str, text: str) -> tuple[str, str | None]:
             f"{part!r} in metric name {text!r} is not a valid variant.",
             "a switch and its value, such as 'ndcg[gain=exp2]@10'.",
         )
-    return match["key"], match["value"]
+    value = match["value"]
+    return match["key"], format_gains(value) if is_table(value) else value
 
 
 def _parse_cutoffs(at: str | None, text: str) -> list[str | None]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rectitude.convention import SWITCHES, Convention, parse_value
+from rectitude.convention import SWITCHES, Convention, format_gains, is_table, parse_value
 from rectitude.errors import (
     BadArgument,
     BadName,
@@ -34,6 +34,8 @@ from rectitude.metrics.registry import call_metric, require_choice
 from rectitude.render import Grid, Printable
 
 Variants = tuple[tuple[str, str | None], ...]
+_SYNONYMS = {"gains": "gain"}
+"""other words for switches in names: ndcg[gains={1: 3, 2: 7}]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ class Profile:
             for name, entry in self.metrics.items()
         }
         convention = self.convention.replace(**changes)
-        all_changes = {**self.changes, **changes}
+        tables = {key: format_gains(given) for key, given in changes.items() if is_table(given)}
+        all_changes = {**self.changes, **changes, **tables}
         return replace(self, convention=convention, metrics=metrics, changes=all_changes)
 
     def translate(self, name: Name) -> Name:
@@ -176,7 +179,7 @@ class Profile:
         """Return the switches and numbers that variants set; later variants override earlier."""
         settings: dict[str, Any] = {}
         for variant, value in variants:
-            meaning = self.variants.get(variant, variant)
+            meaning = self.variants.get(variant, _SYNONYMS.get(variant, variant))
             if isinstance(meaning, Mapping):
                 settings |= meaning
             elif value is None:

@@ -18,7 +18,7 @@ import numpy as np
 from rectitude.arrays import Integers, Ragged
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Counts
-from rectitude.metrics.choices import CHOICES
+from rectitude.metrics.choices import find_choice
 from rectitude.metrics.names import parse
 from rectitude.profiles import Asked, profile_of
 from rectitude.render import Grid, number
@@ -100,7 +100,7 @@ def of_classes(name: str, support: Sequence[int], correct: Sequence[int]) -> flo
 
 
 def _choices(request: Asked) -> dict[str, Any]:
-    return {s: CHOICES[s][getattr(request.convention, s)] for s in request.metric.switches}
+    return {s: find_choice(s, getattr(request.convention, s)) for s in request.metric.switches}
 
 
 def _ranks() -> Section:
