@@ -154,8 +154,8 @@ def conventions_page() -> str:
 def switch_entry(switch: Switch) -> str:
     """One switch."""
     setters, outcomes = who_sets(switch.name), outcomes_of(EXAMPLES[switch.name], switch.name)
-    numbers = sorted({*outcomes, *setters} - {None}) if not switch.choices else []
-    means = switch.choices or dict.fromkeys([None, *numbers], "")
+    numbers = sorted({*outcomes, *setters} - {None, *switch.words}) if not switch.choices else []
+    means = switch.choices or dict.fromkeys([None, *numbers, *switch.words], "")
     heading = ["choice", "means", "example", "set by"]
     rows = []
     for choice, sentence in means.items():

@@ -40,9 +40,9 @@ COLUMNS = {"user": ["u", "u"], "item": ["a", "x"], "rank": [2, 1], "score": [2.0
 SECOND, THIRD, FOURTH = 1 / log2(3), 1 / log2(4), 1 / log2(5)
 
 EXAMPLES = {
-    "relevant_from": Example({"u": ["a"]}, {"u": {"a": 1, "b": 2}}, "recall",
-                             {None: 1 / 2, 2.0: 0 / 1},
-                             says="a (grade 1) is in the list, b (grade 2) is not"),
+    "relevant_from": Example({"u": ["a"]}, {"u": {"a": 1, "b": 2, "c": 0}}, "recall",
+                             {None: 1 / 2, 2.0: 0 / 1, "any": 1 / 3},
+                             says="a (grade 1) is listed; b (grade 2) and c (grade 0) are not"),
     "negative_grades": Example({"u": ["n", "a"]}, {"u": {"a": 1, "n": -1}}, "bpref",
                                {"nonrelevant": 0.0, "unjudged": 1.0, "sampled": 0.0},
                                says="n ranks above a, which costs something if n was judged"),

@@ -18,6 +18,8 @@ from typing import Any, Literal, cast
 from rectitude.errors import BadArgument, nearest, unknown_name
 
 Stage = Literal["truth", "order", "judge", "metrics", "aggregate", "present"]
+Threshold = float | Literal["any"] | None
+"""What makes a grade relevant: to reach a number, to be there at all, or (None) to be above 0."""
 
 
 def switch(stage: Stage, default: str, about: str, *, table: str = "", **choices: str) -> Any:
@@ -27,9 +29,12 @@ def switch(stage: Stage, default: str, about: str, *, table: str = "", **choices
     return field(default=default, metadata=texts)
 
 
-def number(stage: Stage, default: float | None, about: str, least: float | None) -> Any:
-    """Declare a switch whose value is a number or None."""
-    return field(default=default, metadata={"stage": stage, "about": about, "least": least})
+def number(
+    stage: Stage, default: float | None, about: str, least: float | None, **words: str
+) -> Any:
+    """Declare a switch whose value is a number, None or one of some words, each explained."""
+    facts = {"stage": stage, "about": about, "least": least, "words": words}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Switch:
     least: float | None = None
     table: str = ""
     """what a table of numbers by grade means, if one can be set in place of a choice"""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """what may stand in place of a number"""
 
     def explain(self, choice: str) -> str:
         """Return the sentence that explains a choice."""
@@ -62,7 +69,8 @@ def switches_of(declared: type) -> dict[str, Switch]:
 def check_value(switch: Switch, value: Any) -> Any:
     """Return a valid value of a switch, or raise an error that lists its choices."""
     if not switch.choices:
-        return _check_number(switch, value)
+        is_word = isinstance(value, str) and value in switch.words
+        return value if is_word else _check_number(switch, value)
     if isinstance(value, str) and value in switch.choices:
         return value
     if switch.table and is_table(value):
@@ -81,8 +89,9 @@ def _check_number(switch: Switch, value: Any) -> float | int | None:
     if not real or value < low or (whole and value != int(value)):
         least = f" of at least {switch.least:g}" if switch.least is not None else ""
         kind = "a whole number" if whole else "a finite number"
+        words = "".join(f", {word!r}" for word in switch.words)
         raise BadArgument(
-            f"switch {switch.name!r} is {value!r}.", f"{kind}{least}, or None.", switch.about
+            f"switch {switch.name!r} is {value!r}.", f"{kind}{least}{words}, or None.", switch.about
         )
     return int(value) if whole else float(value)
 
@@ -91,8 +100,12 @@ def _check_number(switch: Switch, value: Any) -> float | int | None:
 class Convention:
     """What a number means: a value for every switch, with the default that rectitude uses."""
 
-    relevant_from: float | None = number(
-        "truth", None, "The lowest grade that is relevant; none means every grade above 0.", None
+    relevant_from: float | Literal["any"] | None = number(
+        "truth",
+        None,
+        "The lowest grade that is relevant; none means every grade above 0, any means every grade.",
+        None,
+        any="every row of the truth is relevant, even with a grade of 0 or below",
     )
     negative_grades: Literal["nonrelevant", "unjudged", "sampled"] = switch(
         "truth",
@@ -432,11 +445,14 @@ def parse_value(name: str, text: str) -> str | float | None:
         return text
     if text.lower() == "none":
         return None
+    if text in switch.words:
+        return text
     try:
         return float(text)
     except ValueError:
         found = f"switch {name!r} is {text!r}."
-        raise BadArgument(found, "a number or 'none'.", switch.about) from None
+        words = ", ".join(["a number", *map(repr, switch.words)])
+        raise BadArgument(found, f"{words} or 'none'.", switch.about) from None
 
 
 def is_table(value: object) -> bool:

@@ -142,3 +142,31 @@ def test_lists_without_any_hit_ask_about_the_ids() -> None:
     assert evaluator.compute().ledger["without_any_hit"] == 2
     evaluator.update({3: [1]}, {3: [1]})
     assert "without_any_hit" not in evaluator.compute().ledger
+
+
+LOW = {"u": {"a": 1, "b": 0, "c": -2}}
+
+
+@pytest.mark.parametrize("metric", ["recall@2", "ndcg@2"])
+def test_rows_with_grades_of_0_or_below_are_counted_and_the_ledger_says_how_to_change_that(metric):
+    evaluation = rt.evaluate({"u": ["a", "b"]}, LOW, metric)
+    line = str(evaluation.ledger.entries["truth_low_grades"])
+    assert line == (
+        "2 of 3 truth rows have a grade of 0 or below: they do not count as relevant; "
+        "convention={'relevant_from': 'any'} counts every row (command line: --convention "
+        "relevant_from=any) (first: list 'u', item 'b')"
+    )
+    assert evaluation[metric] == 1 / 1
+
+
+@pytest.mark.parametrize("threshold", ["any", 1])
+def test_no_advice_is_given_on_low_grades_if_the_threshold_is_set(threshold):
+    evaluation = rt.evaluate({"u": ["a", "b"]}, LOW, "recall@2", {"relevant_from": threshold})
+    entry = evaluation.ledger.entries["truth_low_grades"]
+    assert str(entry).startswith("2 of 3 truth rows have a grade of 0 or below (first")
+    assert entry.weight == "fact"
+
+
+def test_any_grade_is_relevant_if_the_convention_says_so():
+    evaluation = rt.evaluate({"u": ["a", "b"]}, LOW, ["recall@2", "map@2"], {"relevant_from": "any"})
+    assert evaluation.values() == {"recall@2": 2 / 3, "map@2": (1 / 1 + 2 / 2) / 3}

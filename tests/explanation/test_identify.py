@@ -156,7 +156,7 @@ def test_choices_that_give_the_same_value_are_named() -> None:
 def test_the_verdict_says_that_profiles_have_equal_values() -> None:
     result = found("hit@5", value("hit@5"), tolerance=0)
     assert len(result.matches) == 1
-    assert {"default", "rectools", "comirec"} <= set(result.matches[0].profiles)
+    assert {"default", "comirec"} <= set(result.matches[0].profiles)
     assert "cannot be distinguished here" in result.verdict
 
 

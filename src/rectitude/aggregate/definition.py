@@ -74,6 +74,8 @@ def choice_in_words(switch: str, convention: Convention) -> str:
     facts = SWITCHES[switch]
     if facts.choices:
         return f"{value} ({facts.explain(value)})"
+    if value in facts.words:
+        return f"{value} ({facts.words[value]})"
     return f"{'none' if value is None else format(value, 'g')} ({facts.about})"
 
 

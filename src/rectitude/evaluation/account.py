@@ -36,8 +36,9 @@ from rectitude.judge.judge import Verdict
 from rectitude.judge.judged import Judged, is_relevant
 from rectitude.judge.match import Stretch, share, stretches
 from rectitude.judge.seen import account_for_seen
+from rectitude.judge.truth import LOW_GRADES
 from rectitude.kernels import HASH, freeze, kernel, should_compile
-from rectitude.metrics.registry import RELEVANCE_LAWS
+from rectitude.metrics.registry import RELEVANCE_LAWS, Metric
 from rectitude.parallel import Task
 from rectitude.profiles import PROFILES, Asked, Profile
 
@@ -305,7 +306,8 @@ def account_for_attributes(verdicts: Iterable[Verdict], ledger: Ledger) -> None:
 
 def account_for_grades(asked: Sequence[Asked], manifest: Mapping[str, Any], ledger: Ledger) -> None:
     """Say that differences between grades are ignored, if all grades count as relevant and a metric
-    only asks whether an item is relevant."""
+    only asks whether an item is relevant; and that low grades are not relevant by default."""
+    _account_for_low_grades(asked, ledger)
     low, high = range_of_grades(manifest) or (0.0, 0.0)
     binary = [request for request in asked if _ignores_grades(request, low)]
     if low == high or not binary or "truth_rows" not in ledger:  # slices have no ledger
@@ -326,6 +328,21 @@ def account_for_grades(asked: Sequence[Asked], manifest: Mapping[str, Any], ledg
     )  # fmt: skip
 
 
+def _account_for_low_grades(asked: Sequence[Asked], ledger: Ledger) -> None:
+    by_default = [
+        request
+        for request in asked
+        if _uses_relevance(request.metric) and request.convention.relevant_from is None
+    ]
+    if by_default and "truth_low_grades" in ledger:
+        entry = ledger.entries["truth_low_grades"]
+        about = (
+            f"{LOW_GRADES}: they do not count as relevant; convention={{'relevant_from': 'any'}} "
+            "counts every row (command line: --convention relevant_from=any)"
+        )
+        ledger.count(entry.name, entry.count, about, entry.of, entry.example, "notice")
+
+
 def range_of_grades(manifest: Mapping[str, Any]) -> tuple[float, float] | None:
     """Return the lowest and highest grade of the truth; None if it has no grades."""
     low, high = manifest.get("inputs", {}).get("truth", {}).get("grades", (None, None))
@@ -335,11 +352,16 @@ def range_of_grades(manifest: Mapping[str, Any]) -> tuple[float, float] | None:
 def _ignores_grades(asked: Asked, lowest: float) -> bool:
     """Return whether a metric treats all items with at least this grade alike."""
     metric, convention = asked.metric, asked.convention
-    uses_relevance = metric.kind != "counts" and not {*RELEVANCE_LAWS} <= {*metric.breaks}
     binary = convention.gain == "binary" or "gain" not in metric.obeys
     return (
-        uses_relevance and binary and bool(is_relevant(np.array(lowest), convention.relevant_from))
+        _uses_relevance(metric)
+        and binary
+        and bool(is_relevant(np.array(lowest), convention.relevant_from))
     )
+
+
+def _uses_relevance(metric: Metric) -> bool:
+    return metric.kind != "counts" and not {*RELEVANCE_LAWS} <= {*metric.breaks}
 
 
 def manifest_of(sides: Aligned, profile: Profile, prints: Mapping[str, str]) -> dict[str, Any]:

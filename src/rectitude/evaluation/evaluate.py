@@ -352,7 +352,7 @@ def _require_relevant_grade(asked: Asked, manifest: Mapping[str, Any]) -> None:
     grades, threshold = range_of_grades(manifest), asked.convention.relevant_from
     if grades is None or is_relevant(np.array(grades[1]), threshold):
         return
-    needed = "above 0" if threshold is None else f"of {threshold:g} or more"
+    needed = f"of {threshold:g} or more" if isinstance(threshold, float) else "above 0"
     raise NothingToEvaluate(
         f"no item of the truth has a grade {needed} (highest: {grades[1]:g}), so nothing is "
         f"relevant for {str(asked.name)!r}.",

@@ -15,7 +15,7 @@ import numpy as np
 
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.arrays import Floats
-from rectitude.convention import SWITCHES, Convention, Switch, parse_value
+from rectitude.convention import SWITCHES, Convention, Switch, Threshold, parse_value
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs
 from rectitude.errors import BadName, RectitudeError
@@ -252,8 +252,9 @@ def _choices(switch: Switch, grades: Floats) -> list[Any]:
     return [choice for choice in switch.choices if choice != "error"]
 
 
-def thresholds(grades: Floats) -> list[float]:
-    """Return grades to try as `relevant_from`: all but the lowest above 0, which is the default.
+def thresholds(grades: Floats) -> list[Threshold]:
+    """Return grades to try as `relevant_from`: all but the lowest above 0, which is the default,
+    and `any` if some are not above 0.
 
     If there are many different grades, whole numbers are tried instead.
     """
@@ -261,7 +262,7 @@ def thresholds(grades: Floats) -> list[float]:
     if len(levels) > _THRESHOLDS:
         whole = np.arange(1, _THRESHOLDS + 1)
         levels = whole[(whole >= levels[0]) & (whole <= levels[-1])]
-    return [float(level) for level in levels]
+    return [*(["any"] if (grades <= 0).any() else []), *map(float, levels)]
 
 
 def _flip(start: End, switch: str, choice: Any) -> Iterator[End]:

@@ -24,6 +24,7 @@ from rectitude.arrays import (
     running_count,
     sum_by_group,
 )
+from rectitude.convention import Threshold
 from rectitude.errors import MissingNeed
 from rectitude.judge.items import People, Stock
 from rectitude.judge.places import Places, lengths, up_to
@@ -40,8 +41,10 @@ _BY_LIST, _BY_ROW, _BY_TRUTH, _NESTED, _REBUILT = (
 """What a field has entries for; a field without such a mark applies to all lists."""
 
 
-def is_relevant(grades: Floats, relevant_from: float | None) -> Flags:
-    """Flag the relevant grades: those at or above the threshold, or all above 0."""
+def is_relevant(grades: Floats, relevant_from: Threshold) -> Flags:
+    """Flag the relevant grades: those at or above the threshold, all above 0, or any."""
+    if relevant_from == "any":
+        return np.ones(np.shape(grades), bool)
     return grades > 0 if relevant_from is None else grades >= relevant_from
 
 
@@ -182,7 +185,7 @@ class Judged:
     """(lists,) whether the predictions contain the list, even if it is empty"""
     in_truth: Flags = field(metadata=_BY_LIST)
     """(lists,) whether the truth has rows for the list, even if only of unjudged items"""
-    relevant_from: float | None = None
+    relevant_from: Threshold = None
     last: Integers | None = field(default=None, metadata=_BY_ROW)
     """(matches,) the last rank that a tied item can take, `rank` being the first; None unless ties
     are averaged"""
@@ -237,7 +240,7 @@ class Judged:
     people = Need("the users of the lists", _ITEMS, lambda extras: extras.people)
     owner = Need("the users of the lists", _ITEMS, lambda extras: extras.owner)
 
-    def at_threshold(self, relevant_from: float | None) -> Judged:
+    def at_threshold(self, relevant_from: Threshold) -> Judged:
         """Return the same ranks under another relevance threshold."""
         same = relevant_from == self.relevant_from
         return self if same else replace(self, relevant_from=relevant_from)
@@ -323,6 +326,11 @@ class Judged:
     def is_relevant(self, grades: Floats) -> Flags:
         """Flag the relevant grades."""
         return is_relevant(grades, self.relevant_from)
+
+    @property
+    def threshold(self) -> float:
+        """The lowest relevant grade if it was set as a number, else 0."""
+        return self.relevant_from if isinstance(self.relevant_from, float) else 0.0
 
     @cached_property
     def where(self) -> Integers:

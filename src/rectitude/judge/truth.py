@@ -14,6 +14,9 @@ from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, Unkno
 from rectitude.judge.align import Aligned, Collision
 from rectitude.judge.match import repeat_flags, repeats
 
+LOW_GRADES = "truth rows have a grade of 0 or below"
+"""What the ledger says of such rows; what they count as depends on the metric."""
+
 
 class Truth(NamedTuple):
     """The rows of the truth by list, packed, with their item codes and grades."""
@@ -41,6 +44,7 @@ def truth_under(sides: Aligned, convention: Convention, ledger: Ledger) -> Truth
     rows = sides.judgements if allowed.all() else sides.judgements.only(allowed)
     rows = _keep_allowed_rows(sides, rows.pack(), grades, convention, ledger)
     rows = _remove_duplicates(sides, rows, codes, grades, convention, ledger)
+    _count_low_grades(sides, rows, grades, ledger)
     return Truth(
         rows,
         _take_by_position(rows, codes),
@@ -74,6 +78,19 @@ def _keep_allowed_rows(
         ledger.count("truth_negative", int(negative.sum()), about, len(truth_rows), weight="notice")
         keep = keep & ~negative
     return rows if keep.all() else rows.keep(lists[keep], positions[keep])
+
+
+def _count_low_grades(sides: Aligned, rows: Grouped, grades: Floats, ledger: Ledger) -> None:
+    """Count the rows that are relevant only if any grade is."""
+    if not (grades <= 0).any():
+        return
+    lists, positions = rows.expand()
+    truth_rows = rows.rows(positions)
+    low = np.flatnonzero(grades[truth_rows] <= 0)
+    if len(low):
+        item = sides.items.label("truth", truth_rows[low[0]])
+        first = f"list {sides.label(lists[low[0]])}, item {item!r}"
+        ledger.count("truth_low_grades", len(low), LOW_GRADES, len(lists), first)
 
 
 def _read_grades(sides: Aligned) -> Floats:

@@ -109,7 +109,7 @@ def expected_reciprocal_rank(
     """Expected reciprocal rank at which a user stops, if items with higher grades are more likely
     to satisfy the user."""
     gain_of = gain_function(lists, gain, gain_from)
-    max_gain = float(gain(np.array([max_grade]), np.ones(1, bool), lists.relevant_from or 0.0)[0])
+    max_gain = float(gain(np.array([max_grade]), np.ones(1, bool), lists.threshold)[0])
     _require_gains_up_to(gain_of(lists.truth.values), max_gain, lists.truth.values, max_grade)
     stop = gain_of(lists.grade) / (max_gain + 1)
     return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))

@@ -107,7 +107,7 @@ def gain_function(lists: Judged, gain: Gain, gain_from: GainFrom) -> GainOf:
     negative."""
 
     def gain_of(grades: Floats) -> Floats:
-        return gain(grades, gain_from(lists, grades), lists.relevant_from or 0.0)
+        return gain(grades, gain_from(lists, grades), lists.threshold)
 
     grades = lists.truth.values
     least = lists.once(("least", gain, gain_from), lambda: gain_of(grades).min(initial=0.0))
@@ -264,7 +264,7 @@ def ideal_k(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> 
 
 def _smallest_gain(lists: Judged, gain_of: GainOf) -> Floats:
     """Return the gain of a barely relevant item."""
-    return gain_of(np.array([max(1.0, lists.relevant_from or 1.0)]))
+    return gain_of(np.array([max(1.0, lists.threshold)]))
 
 
 def _running_sum(depth: int, gain: Floats, weights: Weights) -> Floats:
