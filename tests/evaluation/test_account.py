@@ -168,5 +168,6 @@ def test_no_advice_is_given_on_low_grades_if_the_threshold_is_set(threshold):
 
 
 def test_any_grade_is_relevant_if_the_convention_says_so():
-    evaluation = rt.evaluate({"u": ["a", "b"]}, LOW, ["recall@2", "map@2"], {"relevant_from": "any"})
+    any_grade = {"relevant_from": "any"}
+    evaluation = rt.evaluate({"u": ["a", "b"]}, LOW, ["recall@2", "map@2"], any_grade)
     assert evaluation.values() == {"recall@2": 2 / 3, "map@2": (1 / 1 + 2 / 2) / 3}
