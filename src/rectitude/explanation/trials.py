@@ -262,7 +262,8 @@ def thresholds(grades: Floats) -> list[Threshold]:
     if len(levels) > _THRESHOLDS:
         whole = np.arange(1, _THRESHOLDS + 1)
         levels = whole[(whole >= levels[0]) & (whole <= levels[-1])]
-    return [*(["any"] if (grades <= 0).any() else []), *map(float, levels)]
+    numbers: list[Threshold] = [float(level) for level in levels]
+    return ["any", *numbers] if (grades <= 0).any() else numbers
 
 
 def _flip(start: End, switch: str, choice: Any) -> Iterator[End]:
