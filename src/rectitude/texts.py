@@ -128,7 +128,20 @@ def parse_yaml(text: str, label: str, expected: str) -> tuple[Any, Any]:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         _require_small(root, label)
-        return None if root is None else loader.construct_document(root), root
+        return None if root is None else _construct(loader, root, label), root
+
+
+def _construct(loader: Any, root: Any, label: str) -> Any:
+    """Return the values of a YAML text. PyYAML raises what it happens to meet in a value that does
+    not have the form of its tag, such as `!!timestamp soon`."""
+    try:
+        return loader.construct_document(root)
+    except (AttributeError, LookupError, TypeError) as error:
+        raise UnreadableFile(
+            f"{label} has a value that does not have the form of its tag, such as !!int or "
+            "!!timestamp.",
+            "values without tags, or in the form that their tags name.",
+        ) from error
 
 
 def _require_small(root: Any, label: str) -> None:

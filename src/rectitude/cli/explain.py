@@ -63,6 +63,7 @@ def run(
     saved = [file for file in paths or () if file.endswith(".json")]
     lists = [*(file for file in paths or () if file not in saved), *(predictions or ())]
     if saved and not (lists or files.scores or files.logits):
+        _require_saved_only(first, second, other)
         files.deliver(_compare_saved(saved))
         return 0
     sides = _load_sides(saved, first, second, other)
@@ -112,11 +113,8 @@ def _load_sides(
     other: str | None,
 ) -> tuple[object, object]:
     """Return the convention or the saved evaluation behind each of the two values."""
-    if saved and (first or second):
-        raise BadArgument(
-            "saved evaluations and --first or --second were both given.", "only one of them."
-        )
     if saved:
+        _require_saved_only(first, second)
         return _load_both(saved)
     if not (first or second or other):
         raise BadArgument(
@@ -124,6 +122,19 @@ def _load_sides(
             "different conventions as --first and --second, or other predictions as --other.",
         )
     return _load_side(first or (), "--first"), _load_side(second or (), "--second")
+
+
+def _require_saved_only(
+    first: Sequence[str] | None, second: Sequence[str] | None, other: str | None = None
+) -> None:
+    """Raise an error for options that would be ignored beside saved evaluations."""
+    options = {"--first": first, "--second": second, "--other": other}
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise BadArgument(
+            f"saved evaluations and {' and '.join(given)} were both given.",
+            "only one of them: a saved evaluation has its convention and predictions.",
+        )
 
 
 def _load_side(values: Sequence[str], option: str) -> object:

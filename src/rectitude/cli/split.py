@@ -12,6 +12,7 @@ import typer
 from rectitude.cli.inputs import Columns
 from rectitude.cli.options import Json, roles, split_format, value, value_after, values
 from rectitude.cli.output import say
+from rectitude.errors import BadArgument
 
 if TYPE_CHECKING:
     from rectitude.splits.split import Split
@@ -66,13 +67,13 @@ def run(
         typer.Option(metavar="DIR", help="Write parts, ledger and fingerprint to this folder."),
     ] = None,
     form: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--format",
             metavar="NAME",
-            help="File format: parquet, csv, recbole, elliot, warprec or recpack.",
+            help="File format: parquet (default), csv, recbole, elliot, warprec or recpack.",
         ),
-    ] = "parquet",
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Split interactions into training data and ground truth.
@@ -83,6 +84,10 @@ def run(
     from rectitude.splits.files import describe_split, write
     from rectitude.splits.run import split
 
+    if form is not None and output is None:
+        raise BadArgument(
+            f"--format {form} was given without --output.", "a folder to write to: --output DIR."
+        )
     column_names = roles(columns or ())
     options: dict[str, Any] = {
         "protocol": protocol, "recipe": recipe, "seed": seed,
@@ -95,7 +100,7 @@ def run(
     if column_names or source_form:
         log = Interactions(file, **column_names, format=source_form)
     result = split(log, how, **options)
-    notes = () if output is None else write(result, output, form)  # type: ignore[arg-type]
+    notes = () if output is None else write(result, output, form or "parquet")  # type: ignore[arg-type]
     splits = result if isinstance(result, list) else [result]
     facts = [describe_split(single) for single in splits]
     stored = facts if isinstance(result, list) else facts[0]

@@ -350,6 +350,12 @@ def _require_consistent(dense: Dense, given: RawInputs, convention: Convention) 
             "list_key= with the column of the truth that contains the keys of lists.",
             "for example: list_key='session'.",
         )
+    if dense.kind == "logits" and given.list_key != "user":
+        raise BadArgument(
+            f"list_key={given.list_key!r} is given, but the predictions are logits, whose rows are "
+            "the lists.",
+            "rt.Logits without list_key=.",
+        )
     if given.inputs["candidates"] is None:
         return
     if given.ranking is not None:

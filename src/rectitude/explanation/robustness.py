@@ -145,11 +145,17 @@ def _choose_conventions(
 
 
 def _values(arguments: RawInputs, ends: Sequence[End]) -> dict[str, float | str]:
-    """Return the value of a model under each convention, or the reason why there is none."""
+    """Return the value of a model under each convention, or the reason why there is none.
+
+    The first convention is the base. If the model has no value under it, no other is tried.
+    """
     deepest = [asked for end in ends for asked in expand([end.asked], end.profile).values()]
     opened = Opened(arguments, deepest)
-    values: dict[str, float | str] = {}
-    for end in sorted(ends, key=lambda end: str(Judging.of(end.asked.convention).switches)):
+    base, *others = ends
+    values = {base.label: _value(opened.trials(base.profile), base)}
+    if isinstance(values[base.label], str):
+        return values
+    for end in sorted(others, key=lambda end: str(Judging.of(end.asked.convention).switches)):
         trials = opened.trials(end.profile)
         trials.forget()
         values[end.label] = _value(trials, end)

@@ -131,7 +131,7 @@ def read_cutoffs(cutoffs: object) -> tuple[int, ...]:
     if cutoffs is None:
         return ()
     if isinstance(cutoffs, str):
-        cutoffs = [part for part in re.split(r"[,\s]+", cutoffs.strip("{} ")) if part]
+        cutoffs = re.split(r"\s*,\s*|\s+", cutoffs.strip("{} "))
     given = list(cutoffs) if isinstance(cutoffs, Iterable) else [cutoffs]
     numbers = [_whole_number(str(cutoff)) for cutoff in given]
     wrong = [cutoff for cutoff, number in zip(given, numbers, strict=True) if not number]

@@ -123,7 +123,7 @@ def _check_shapes(file: _File, stored: Mapping[str, Any]) -> None:
 def _first_wrong(key: str, value: object) -> tuple[str, ...]:
     """Return the path to the first wrong value: an entry of a table, or the key itself."""
     fits, _ = SHAPES[key]
-    if isinstance(value, dict):
+    if isinstance(value, dict) and fits({}):
         return next((key, name) for name, entry in value.items() if not fits({name: entry}))
     return (key,)
 
