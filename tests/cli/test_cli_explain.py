@@ -159,7 +159,7 @@ def test_conventions_with_saved_evaluations_are_refused(saved: tuple[str, str], 
         "explain", *saved, "--predictions", "good.csv", "--truth", "truth.csv", "--first", "ranx"
     )
     assert said.code == 2
-    assert "saved evaluations and --first or --second" in said.err
+    assert "saved evaluations and --first were both given" in said.err
 
 
 def test_evaluations_without_a_common_metric_are_refused(shop: Path, run: Run) -> None:
