@@ -55,6 +55,9 @@ def test_scores_are_evaluated_with_what_was_seen_masked(run: Run, files: Path) -
     common = ("evaluate", "--scores", "scores.npy", "--truth", "truth.csv", "--metrics", "mrr")
     assert values(run(*common, "--json")) == {"mrr": (1 / 2 + 1 / 4) / 2}
     assert values(run(*common, "--json", "--train", "train.csv")) == {"mrr": (1 + 1 / 3) / 2}
+    assert values(run(*common, "--json", "--seen", "train.csv")) == {"mrr": (1 + 1 / 3) / 2}
+    both = (*common, "--json", "--train", "lists.csv", "--seen", "train.csv")
+    assert values(run(*both)) == {"mrr": (1 + 1 / 3) / 2}
     seen = (*common, "--json", "--train", "train.csv", "--convention", "seen=kept")
     assert values(run(*seen)) == {"mrr": (1 / 2 + 1 / 4) / 2}
     table = run(*common, "--train", "train.csv")

@@ -22,7 +22,7 @@ Examples:
   rectitude audit --logits logits.npy --targets targets.npy"""
 
 
-_UNUSED_FILES = ("candidates", "ranking")
+_UNUSED_FILES = ("seen", "candidates", "ranking")
 """Options for files that an audit does not use."""
 
 

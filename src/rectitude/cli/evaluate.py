@@ -95,6 +95,7 @@ def run(  # noqa: PLR0913  one parameter per option
         ),
     ] = None,
     train: inputs.Train = None,
+    seen: inputs.Seen = None,
     candidates: inputs.CandidateFile = None,
     ranking: inputs.Ranking = None,
     score_users: inputs.ScoreUsers = None,
@@ -185,6 +186,7 @@ def run(  # noqa: PLR0913  one parameter per option
     settings: dict[str, Any] = {
         "metrics": names, "cutoffs": cutoffs_of(cutoffs),
         "convention": conventions_of(convention or ()), "train": source(train),
+        "seen": source(seen),
         "items": source(items), "users": source(users), "weights": source(weights),
         "list_key": list_key,
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,

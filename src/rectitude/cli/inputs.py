@@ -48,6 +48,10 @@ Targets = Annotated[str | None, file_option("The target class of each row of log
 Train = Annotated[
     str | None, file_option("Training data; a user's training items are masked in dense scores.")
 ]
+Seen = Annotated[
+    str | None,
+    file_option("What users have seen, if not just the training data: masked instead of it."),
+]
 CandidateFile = Annotated[
     str | None, file_option("Candidate items: user, item; or a file from rectitude candidates.")
 ]
@@ -74,6 +78,7 @@ class Files:
     logits: LogitFiles = None
     targets: Targets = None
     train: Train = None
+    seen: Seen = None
     candidates: CandidateFile = None
     ranking: Ranking = None
     score_users: ScoreUsers = None
@@ -106,7 +111,8 @@ class Files:
     def as_arguments(self) -> dict[str, Any]:
         """Return the other files as arguments of `evaluate`."""
         return {
-            "train": source(self.train), "items": source(self.items), "users": source(self.users),
+            "train": source(self.train), "seen": source(self.seen), "items": source(self.items),
+            "users": source(self.users),
             "weights": source(self.weights), "list_key": self.list_key,
             "columns": pairs(self.columns or (), "--columns", "user=visitor"),
             "candidates": source(self.candidates), "ranking": source(self.ranking),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rectitude.reports.trec import Gains, TrecLine
 
 PROFILE = "trec_eval-10"
-_OTHER_INPUTS = ("train", "items", "users", "weights", "candidates")
+_OTHER_INPUTS = ("train", "seen", "items", "users", "weights", "candidates")
 
 
 def _option(*names: str, metavar: str | None = None, words: str) -> Any:

@@ -77,6 +77,7 @@ POSITIONS: Mapping[What, tuple[str, ...]] = {
     "predictions": ("list", "item", "score"),
     "truth": ("list", "item", "grade"),
     "train": ("list", "item", "grade"),
+    "seen": ("list", "item", "grade"),
     "items": ("item",),
     "users": ("list",),
     "weights": ("list", "weight"),
@@ -87,6 +88,7 @@ NEEDED: Mapping[What, tuple[str, ...]] = {
     "predictions": ("item",),
     "truth": ("item",),
     "train": ("item",),
+    "seen": ("item",),
     "items": ("item",),
     "users": (),
     "weights": ("weight",),
@@ -97,6 +99,7 @@ WELCOME: Mapping[What, tuple[str, ...]] = {
     "predictions": ("score", "rank"),
     "truth": ("grade",),
     "train": ("grade",),
+    "seen": ("grade",),
     "items": (),
     "users": (),
     "weights": (),
@@ -104,7 +107,11 @@ WELCOME: Mapping[What, tuple[str, ...]] = {
     "log": ("grade", "timestamp"),
 }
 KEPT_WHOLE: tuple[What, ...] = ("items", "users")
-NAMED_ONLY: Mapping[What, tuple[str, ...]] = {"truth": ("timestamp",), "train": ("timestamp",)}
+NAMED_ONLY: Mapping[What, tuple[str, ...]] = {
+    "truth": ("timestamp",),
+    "train": ("timestamp",),
+    "seen": ("timestamp",),
+}
 
 TYPED = re.compile(r":(token|float)(_seq)?$")
 """RecBole's suffix of a column name: the type of the column."""
@@ -207,7 +214,7 @@ def want_columns(
     for role in named:
         if role not in ROLES:
             raise unknown_name("role", role, {*ROLES, list_key}, where="columns=")
-    if what in ("train", "log", "items", "users"):
+    if what in ("train", "seen", "log", "items", "users"):
         # The key of these tables is always the user, even if lists have another key.
         key = named.pop("list", None)
         if key is not None:

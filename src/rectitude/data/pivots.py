@@ -29,7 +29,7 @@ from rectitude.data.table import Source, What
 from rectitude.errors import BadTable
 
 _BY_NAME = WantedColumns("predictions", {})
-_NUMBER = {"predictions": "score", "truth": "grade", "train": "grade"}
+_NUMBER = {"predictions": "score", "truth": "grade", "train": "grade", "seen": "grade"}
 """The number in each cell, by kind of table."""
 _LONG_ROLES = ("item", "score", "rank", "grade", "timestamp")
 """Roles of columns in a table with one row per user and item, which is not a pivot frame."""

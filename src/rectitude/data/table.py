@@ -23,7 +23,9 @@ ROW_NUMBER = "row number"
 """The name of an id column that only contains row numbers."""
 ATTRIBUTE = "attribute:"
 """The prefix of extra columns that are kept because slices need them."""
-What = Literal["predictions", "truth", "train", "items", "users", "weights", "candidates", "log"]
+What = Literal[
+    "predictions", "truth", "train", "seen", "items", "users", "weights", "candidates", "log"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +158,8 @@ class Inputs:
     predictions: Table
     truth: Table
     train: Table | None = None
+    seen: Table | None = None
+    """what users have seen, if that is not the training data"""
     items: Table | None = None
     users: Table | None = None
     weights: Table | None = None
@@ -164,8 +168,10 @@ class Inputs:
     is and mask nothing"""
     dense: Dense | None = None
     """dense scores, if any; `predictions` then has one row per row of scores"""
-    seen: Ragged | None = None
-    """the cells of the scores whose user and item are in the training data"""
+    seen_cells: Ragged | None = None
+    """the cells of the scores whose item the user has seen"""
+    seen_in: Literal["train", "seen"] = "train"
+    """the input that says which items users have seen"""
     recorded: Integers | None = None
     """(rows, ranks) the columns in a recorded order that replaces the order of the logits"""
     beside: Callable[[], Floats] | None = None
@@ -180,6 +186,17 @@ class Inputs:
     """what was counted while the tables were read"""
     left: Literal["all", "batch", "some"] = "all"
     """whether these are all lists, a batch of them, or a subset of lists that were judged before"""
+
+    @property
+    def seen_table(self) -> Table | None:
+        """The table of what users have seen: `seen`, or else the training data."""
+        return self.train if self.seen_in == "train" else self.seen
+
+    @property
+    def trained_cells(self) -> Ragged | None:
+        """The cells of the scores whose user and item are in the training data; None if it is a
+        table, or if there is none."""
+        return self.seen_cells if self.seen_in == "train" and self.train is None else None
 
     def may_lack_truth(self, convention: Convention) -> bool:
         """Return whether no list needs truth: in a batch, if lists without truth count."""

@@ -89,8 +89,8 @@ def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger)
     _count_unknown_items(sides, ledger)
     if dense is None:
         _suspect_swap(sides, judged, deepest, ledger)
-    if sides.training is not None and dense is None:
-        account_for_seen(sides, sides.training, ledger)
+    if sides.seen is not None and dense is None:
+        account_for_seen(sides, sides.seen, ledger)
     if deepest is not None:
         short = handed & (returned > 0) & (returned < deepest)
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")

@@ -624,12 +624,12 @@ def train_of(sources: Inputs) -> Table:
         return sources.train
     if _has_targets(sources):
         return _require_train_targets(sources)
-    if sources.seen is None or sources.dense is None:
+    cells, dense = sources.trained_cells, sources.dense
+    if cells is None or dense is None:
         raise MissingNeed(
             "train= is missing, so known users and items cannot be determined.",
             "train= with the training data (as a table if candidates= is given).",
         )
-    cells, dense = sources.seen, sources.dense
     ids = names_of(dense, *cells.pairs())
     return make_table({"list": ids.get("user", ids["list"]), "item": ids["item"]}, "train")
 

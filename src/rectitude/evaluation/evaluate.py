@@ -113,6 +113,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     *,
     cutoffs: object = None,
     train: object = None,
+    seen: object = None,
     items: object = None,
     users: object = None,
     candidates: object = None,
@@ -133,17 +134,17 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     cutoff beside `cutoffs=[5, 10]`. `convention` is the name of a profile, a `Convention`, or a
     dict of switches to change; a list of these returns `Evaluations`, one for each.
 
-    `train` is the training data; its items are masked in dense scores. With `candidates`, a table
-    or a `Candidates` value, only these items are ranked. `ranking` is an order that replaces the
-    order of the scores. `slices` are attributes to slice by, such as "gender" or "activity:4".
-    `progress=True` shows a bar; a function is called with the number of rows that are done and the
-    total.
+    `train` is the training data; its items are masked in dense scores, unless `seen` names others.
+    With `candidates`, a table or a `Candidates` value, only these items are ranked. `ranking` is an
+    order that replaces the order of the scores. `slices` are attributes to slice by, such as
+    "gender" or "activity:4". `progress=True` shows a bar; a function is called with the number of
+    rows that are done and the total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
     """
     options: Arguments = {
-        "train": train, "items": items, "users": users, "candidates": candidates,
+        "train": train, "seen": seen, "items": items, "users": users, "candidates": candidates,
         "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)

@@ -70,6 +70,7 @@ class Arguments(TypedDict, total=False):
     """Optional inputs besides predictions and truth, with the names that `evaluate` uses."""
 
     train: object
+    seen: object
     items: object
     users: object
     candidates: object
@@ -134,7 +135,7 @@ def gather_arguments(
         raise unknown_name("argument", name, Arguments.__annotations__)
     ranking, columns = options.pop("ranking", None), options.pop("columns", None)
     list_key = options.pop("list_key", "user")
-    tables = dict.fromkeys(("train", "items", "users", "weights", "candidates"))
+    tables = dict.fromkeys(("train", "seen", "items", "users", "weights", "candidates"))
     tables |= {name: collect_rows(given) for name, given in options.items()}
     given = RawInputs(tables, ranking, list_key, columns, padding=padding)
     return with_sides(given, predictions, truth)
@@ -213,7 +214,7 @@ def _open(given: RawInputs, reach: Reach, convention: Convention) -> Inputs:
         )
     tables = _read_tables(given, {})
     offered = _take_candidates(given, tables)
-    sources = Inputs(**tables, key=given.list_key)
+    sources = Inputs(**tables, key=given.list_key, seen_in=_where_seen(given))
     if has_names_of_other_side(sources.predictions, sources.truth):
         found = look_for_swap(given.inputs, given.columns, sources.tables())
         sources = replace(sources, ledger=sources.ledger + found)
@@ -261,17 +262,11 @@ def _open_dense(
 ) -> Inputs:
     dense = _open_rows(given, predictions, reach)
     _require_consistent(dense, given, convention)
-    inputs = dict(given.inputs)
-    ready = {"predictions": dense.table}
-    if dense.kind == "logits":
-        ready["truth"] = _read_targets(dense, inputs["truth"])
-        _reject(inputs, ("train", "candidates"))
-    elif are_cells(inputs["truth"]):
-        ready["truth"] = _sparse_truth(dense, inputs["truth"])
-    train, cells_offered, seen = inputs["train"], None, None
-    if are_cells(train):
-        seen = cells(dense, relevant_cells(train, convention), "train")
-        inputs["train"] = None
+    inputs, where = dict(given.inputs), _where_seen(given)
+    ready, cells_offered, seen = _open_positions(dense, inputs, where), None, None
+    if are_cells(inputs.get(where)):
+        seen = cells(dense, relevant_cells(inputs[where], convention), where)
+        inputs[where] = None
     if are_cells(inputs["candidates"]):
         cells_offered = cells(dense, inputs.pop("candidates"), "candidates")
     given = replace(given, inputs=inputs)
@@ -280,22 +275,52 @@ def _open_dense(
         ledger = require_positions(dense, tables["truth"], inputs)
         dense = _fit_names(dense, tables["truth"])
     offered = _take_candidates(given, tables) or cells_offered
-    if train is not None and seen is None and dense.kind == "scores":
-        seen = from_table(dense, relevant_rows(tables["train"], convention), "train")
+    if where in tables and dense.kind == "scores":
+        seen = from_table(dense, relevant_rows(tables[where], convention), where)
     seen = _filter_seen(dense, seen, tables["truth"], convention)
     if given.ranking is not None and dense.kind == "scores":
         tables["predictions"] = _lists_from_ranking(dense, given)
         masked = None if convention.seen == "kept" else seen
         add_scores = partial(scores_of_rows, dense, masked, tables["predictions"])
-        return Inputs(**tables, key=given.list_key, beside=add_scores, ledger=ledger)
-    sources = Inputs(**tables, key=given.list_key, dense=dense, seen=seen, ledger=ledger)
+        facts = {"key": given.list_key, "seen_in": where, "ledger": ledger}
+        return Inputs(**tables, **facts, beside=add_scores)
+    sources = Inputs(
+        **tables, key=given.list_key, dense=dense, seen_cells=seen, seen_in=where, ledger=ledger
+    )
     if offered is not None:
         return restrict_scores(sources, offered, convention)
     if dense.kind == "scores":
         dense = with_unknown(dense, tables["truth"], tables.get("train"), convention)
-        sources = replace(sources, predictions=dense.table, seen=_extend(seen, dense.rows))
+        sources = replace(sources, predictions=dense.table, seen_cells=_extend(seen, dense.rows))
     recorded = None if given.ranking is None else _read_ranking(dense, given.ranking)
     return replace(sources, dense=dense, recorded=recorded)
+
+
+def _open_positions(dense: Dense, inputs: Mapping[str, Any], where: str) -> dict[str, Table]:
+    """Return the tables that are not read: those of scores, of targets, and of sparse matrices."""
+    ready = {"predictions": dense.table}
+    if dense.kind == "logits":
+        ready["truth"] = _read_targets(dense, inputs["truth"])
+        _reject(inputs, ("train", "seen", "candidates"))
+    elif are_cells(inputs["truth"]):
+        ready["truth"] = _sparse_truth(dense, inputs["truth"])
+    if where == "seen" and are_cells(inputs["train"]):
+        ready["train"] = _sparse_train(dense, inputs["train"])
+    return ready
+
+
+def _where_seen(given: RawInputs) -> Literal["train", "seen"]:
+    """Return the input that says which items users have seen."""
+    return "train" if given.inputs.get("seen") is None else "seen"
+
+
+def _sparse_train(dense: Dense, given: Any) -> Table:
+    """Return training data that was given as a sparse matrix as a table, for all but masks."""
+    cells = by_position(dense, given, "train")
+    ids = name_cells(dense, *cells.columns.pairs())
+    users = ids.get("user", ids["list"])
+    columns = {"list": users, "item": ids["item"], "grade": cells.grades()}
+    return make_table(columns, cells.source)
 
 
 def _extend(seen: Ragged | None, rows: int) -> Ragged | None:

@@ -21,7 +21,7 @@ from rectitude.data.ids import Column, codes_of, count_ids, locate, number_ids
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadTable, NothingToEvaluate
-from rectitude.judge.seen import TRUTH_IN_TRAIN
+from rectitude.judge.seen import describe_overlap
 from rectitude.predictions.masks import (
     columns_of,
     from_table,
@@ -312,7 +312,7 @@ def outside(dense: Dense, given: Ragged, table: Table) -> Ragged:
 def restrict_scores(sources: Inputs, offered: Offered | Ragged, convention: Convention) -> Inputs:
     """Restrict scores to candidates: to some of the columns if all users have the same candidates,
     otherwise to lists of the scores of their candidates."""
-    dense, seen, truth, ledger = sources.dense, sources.seen, sources.truth, Ledger()
+    dense, seen, truth, ledger = sources.dense, sources.seen_cells, sources.truth, Ledger()
     if dense is None:
         return sources
     offer = offered if isinstance(offered, Offered) else None
@@ -327,7 +327,7 @@ def restrict_scores(sources: Inputs, offered: Offered | Ragged, convention: Conv
     if offer is not None and offer.shared and not adds:
         dense, seen = narrow_scores(dense, seen, _columns_for_all(dense, offer, ledger))
         account_for_cells(dense, None, truth, ledger, adds)
-        return replace(restricted, dense=dense, seen=seen)
+        return replace(restricted, dense=dense, seen_cells=seen)
     cells = offered if isinstance(offered, Ragged) else cells_of_candidates(dense, offered, ledger)
     account_for_cells(dense, cells, truth, ledger, adds)
     chosen = cells_to_rank(dense, cells, truth, seen, convention, adds)
@@ -337,12 +337,13 @@ def restrict_scores(sources: Inputs, offered: Offered | Ragged, convention: Conv
             "candidates for the users of the scores.",
             "check that both use the same ids.",
         )
-    if seen is not None and sources.train is None:  # a table is compared with the lists later
+    if seen is not None and sources.seen_table is None:  # a table is compared with the lists later
         wanted = cells_of_table(dense, truth)
         known = int((positions_in(keys_of(dense, seen), wanted) >= 0).sum())
-        ledger.count("truth_in_train", known, TRUTH_IN_TRAIN, len(wanted), weight="warning")
+        about = describe_overlap(sources)
+        ledger.count("truth_in_train", known, about, len(wanted), weight="warning")
     lists = lists_from_cells(dense, chosen)
-    return replace(restricted, predictions=lists, dense=None, seen=None, lists="complete")
+    return replace(restricted, predictions=lists, dense=None, seen_cells=None, lists="complete")
 
 
 def _describe_cells(cells: Ragged) -> dict[str, Any]:

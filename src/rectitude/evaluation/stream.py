@@ -138,6 +138,7 @@ class Evaluator:
         truth: object,
         *,
         train: object = None,
+        seen: object = None,
         items: object = None,
         users: object = None,
         candidates: object = None,
@@ -150,7 +151,8 @@ class Evaluator:
         """Add a batch; the arguments are those of `evaluate`. A batch that cannot be judged raises
         an error and changes nothing."""
         options: Arguments = {
-            "train": train, "items": items, "users": users, "candidates": candidates,
+            "train": train, "seen": seen, "items": items, "users": users,
+            "candidates": candidates,
             "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
         }  # fmt: skip
         given = gather_arguments(predictions, truth, options, self.profile.padding)

@@ -154,8 +154,8 @@ class Aligned:
     """the number of predicted rows or scores with an unknown item; None if no input defines them"""
     listless: pl.Series | None
     """users without a list, if the truth has no list keys; None if it has"""
-    training: Grouped | None = None
-    """the rows of the training data of each list's user; None without a table of training data"""
+    seen: Grouped | None = None
+    """the rows of what each list's user has seen; None without a table of it"""
     placed: dict[str, Pieces] = field(default_factory=dict)
     """columns of the predictions by position, filled when first needed"""
     readings: dict[tuple[object, ...], Any] = field(default_factory=dict)
@@ -225,7 +225,7 @@ def _align_ids(runs: dict[str, KeyRuns], what: str) -> _Space:
 
 _LISTED = ("predictions", "truth", "weights")
 _EVALUATED = ("predictions", "truth", "handed")
-_PEOPLE = ("train", "users")
+_PEOPLE = ("train", "seen", "users")
 
 
 def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
@@ -272,11 +272,12 @@ def _align_by_number(sources: Inputs) -> Aligned | None:
     dense = sources.dense
     if dense is None or not _has_numbers(sources, dense):
         return None
-    is_known = known_columns(dense.columns, None if sources.seen is None else sources.seen.values)
+    trained = sources.trained_cells
+    is_known = known_columns(dense.columns, None if trained is None else trained.values)
     return align_numbers(
         sources,
         numbers_from_0(dense.rows, "id"),
-        None if sources.seen is None else sources.seen.lengths > 0,
+        None if trained is None else trained.lengths > 0,
         are_known(is_known, sources.truth.frame["item"].to_numpy()),
         int((~is_known[:-1]).sum()) * dense.rows,
     )
@@ -334,7 +335,7 @@ def align_numbers(
 def _has_numbers(sources: Inputs, dense: Dense) -> bool:
     truth, other_tables = (
         sources.truth,
-        (sources.train, sources.items, sources.users, sources.weights),
+        (sources.train, sources.seen, sources.items, sources.users, sources.weights),
     )
     if dense.named or sources.key != "user" or any(table is not None for table in other_tables):
         return False
@@ -367,13 +368,13 @@ def _align_by_code(sources: Inputs, space: _Space, users: _Space, exact_items: b
         truth = space.group_rows(universe, "truth")
     else:
         truth = users.group_rows(people, "truth").repeat_lists(owners)
-    used_owners = distinct(owners)
-    keys = space.ids.labels(universe)
+    used_owners, keys = distinct(owners), space.ids.labels(universe)
     weights = space.group_rows(universe, "weights") if "weights" in space.runs else None
     items, known_items, foreign = _align_items(sources, exact_items)
-    training = None
-    if "train" in users.runs:
-        training = users.group_rows(people, "train").repeat_lists(owners)
+    training, seen = (
+        users.group_rows(people, side).repeat_lists(owners) if side in users.runs else None
+        for side in ("train", sources.seen_in)
+    )
     return Aligned(
         sources=sources,
         keys=keys,
@@ -392,7 +393,7 @@ def _align_by_code(sources: Inputs, space: _Space, users: _Space, exact_items: b
         listless=None
         if "truth" in space.runs
         else users.ids.labels(np.delete(people, used_owners)),
-        training=training,
+        seen=seen,
     )
 
 
@@ -410,11 +411,12 @@ def _flag_known_users(training: Grouped | None, sources: Inputs, lists: Grouped)
     """Flag the lists whose user is in the training data: a table, or masked cells of scores."""
     if training is not None:
         return training.length > 0
-    if sources.seen is None:
+    trained = sources.trained_cells
+    if trained is None:
         return None
     is_known = lists.length > 0
     rows = lists.rows(lists.start[is_known])
-    is_known[is_known] = sources.seen.lengths[rows] > 0
+    is_known[is_known] = trained.lengths[rows] > 0
     return is_known
 
 
@@ -459,7 +461,7 @@ def _align_items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int |
         hint = "name the columns with items= (--score-items), using the type of the other side."
         sides["predictions"] = Column(sources.dense.items, sources.dense.source, hint=hint)
     # Distinct ids are enough to check membership; only lists are compared with rows of train.
-    for side in ("items",) if sources.dense is None else ("train", "items"):
+    for side in ("items",) if sources.dense is None else ("train", "seen", "items"):
         if side in sides:
             ids = sides[side].ids
             distinct_ids = ids if kind_of(ids) == "object" else ids.unique()
@@ -473,9 +475,10 @@ def _align_items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int |
         known_ids = items.columns[reference].unique().implode()
         unknown = ~items.columns["predictions"].is_in(known_ids)
         return items, items.columns["truth"].is_in(known_ids).to_numpy(), int(unknown.sum())
-    if reference == "predictions" and sources.seen is not None:
+    trained = sources.trained_cells
+    if reference == "predictions" and trained is not None:
         known_codes = items.codes[reference].whole
-        known_codes = np.sort(known_codes[occurring(sources.seen.values, len(known_codes))])
+        known_codes = np.sort(known_codes[occurring(trained.values, len(known_codes))])
     else:
         known_codes = np.sort(distinct_codes(items.codes[reference]))
     foreign = sum(

@@ -22,7 +22,7 @@ from rectitude.errors import BadArgument, BadIds
 from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
-from rectitude.judge.seen import TRUTH_IN_TRAIN
+from rectitude.judge.seen import describe_overlap, describe_seen
 from rectitude.judge.truth import Truth
 from rectitude.predictions.masks import (
     keys_of,
@@ -153,12 +153,13 @@ def _account_for_scores(
         return
     fate = {"last": "ranked last", "kept": "ranked like all other items"}
     seen = fate.get(convention.seen, "not ranked")
-    about = f"scores belong to items in the user's training data: {seen}"
+    where = describe_seen(sides.sources)
+    about = f"scores belong to items in {where}: {seen}"
     ledger.count("scores_seen", standings.seen, about)
-    about = "truth rows have an item from the user's training data: masked, so they are misses"
+    about = f"truth rows have an item from {where}: masked, so they are misses"
     ledger.count("truth_masked", standings.hidden, about, standings.pairs, weight="warning")
     if convention.seen != "removed":
-        about = TRUTH_IN_TRAIN
+        about = describe_overlap(sides.sources)
         ledger.count("truth_in_train", standings.trained, about, standings.pairs, weight="warning")
 
 
@@ -265,7 +266,7 @@ def _read_scores(
     sides: Aligned, dense: Dense, key: ReadingKey, known_counts: CountedCells | None
 ) -> Reading:
     row, owner, truth_rows, wanted = _find_pairs(sides, dense)
-    seen = None if key.seen == "kept" else sides.sources.seen
+    seen = None if key.seen == "kept" else sides.sources.seen_cells
     masked = with_padding(dense, seen)
     scan = _Scan(dense, wanted, masked, key.precision)
     if key.by_item:
@@ -289,7 +290,7 @@ def _read_scores(
     result = _make_reading(wanted, scan.standings, kept)
     truth = result.truth if truth_rows is None else truth_rows[kept]
     score = None if scan.score is None else scan.score[kept]
-    seen, seen_cells, trained = sides.sources.seen, None, 0
+    seen, seen_cells, trained = sides.sources.seen_cells, None, 0
     if seen is not None:
         seen_cells = len(seen.values)
         trained = 0 if key.seen == "removed" else count_seen(wanted, seen, dense.columns)

@@ -261,7 +261,7 @@ def count_in_training(sides: Aligned, rows: Integers) -> Integers | None:
 
 
 def unseen_items(sides: Aligned) -> Integers | None:
-    """Count, for each list, the catalogue items that are not in the user's training data.
+    """Count, for each list, the catalogue items that the user has not seen.
 
     The catalogue comes from `items=`, else from the columns of dense scores, else from the training
     data. Returns None if there is none of these.
@@ -274,16 +274,16 @@ def unseen_items(sides: Aligned) -> Integers | None:
 
 
 def _count_seen(sides: Aligned) -> Integers:
-    """Count, for each list, the distinct items in the user's training data."""
-    seen, train = sides.sources.seen, sides.sources.train
+    """Count, for each list, the distinct items that the user has seen."""
+    seen, table = sides.sources.seen_cells, sides.sources.seen_table
     counts = np.zeros(len(sides.keys), np.int64)
     if seen is not None:
         has_row = sides.lists.length > 0
         counts[has_row] = seen.lengths[sides.lists.rows(sides.lists.start[has_row])]
-    if seen is not None or train is None:
+    if seen is not None or table is None:
         return counts
-    owner = locate(*codes_of(Column(sides.users, "lists"), train, "list"))
-    item = number_ids({"train": Column.of(train, "item")}, "item").numbers["train"]
+    owner = locate(*codes_of(Column(sides.users, "lists"), table, "list"))
+    item = number_ids({"seen": Column.of(table, "item")}, "item").numbers["seen"]
     width = int(item.max(initial=0)) + 1
     pairs = distinct((owner * width + item)[owner >= 0])
     return np.bincount(pairs // width, minlength=len(sides.users))[sides.owners]

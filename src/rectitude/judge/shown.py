@@ -75,7 +75,7 @@ def show_scores(
     standings, matches = reading(sides, dense, convention), ranked.matches
     if sides.sources.recorded is not None:
         return Shown(_take_recorded(sides.sources.recorded[:, :k], standings.row, k))
-    seen = None if convention.seen == "kept" else sides.sources.seen
+    seen = None if convention.seen == "kept" else sides.sources.seen_cells
     judged = standings.row[matches.list] * dense.columns + matches.position
     order = _tie_order(sides, convention)
     masked = with_padding(dense, seen)
@@ -346,8 +346,8 @@ def score_scores(sides: Aligned, dense: Dense, shown: Integers, convention: Conv
     """
     row = reading(sides, dense, convention).row[:, None]
     scores = dense.at(row, shown)
-    if convention.seen == "last" and sides.sources.seen is not None:
-        masked = keys_of(dense, sides.sources.seen)
+    if convention.seen == "last" and sides.sources.seen_cells is not None:
+        masked = keys_of(dense, sides.sources.seen_cells)
         scores[np.isin(row * dense.columns + shown, masked) & ~np.isnan(scores)] = -np.inf
     return scores
 

@@ -75,7 +75,7 @@ def must_move(
     """Return whether the whole batch must be judged on the CPU."""
     if not isinstance(predictions, (Scores, Logits, Embeddings)) or shape_of(predictions) is None:
         return True
-    restrictions = ("candidates", "ranking")
+    restrictions = ("seen", "candidates", "ranking")
     if plan.shown or any(more.get(what) is not None for what in restrictions):
         return True
     if any(_exceeds_device(tensor) for tensor in tensors_of(predictions).values()):

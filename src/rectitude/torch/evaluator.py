@@ -92,6 +92,7 @@ class Evaluator:
         truth: object,
         *,
         train: object = None,
+        seen: object = None,
         items: object = None,
         users: object = None,
         candidates: object = None,
@@ -103,13 +104,14 @@ class Evaluator:
     ) -> None:
         """Add a batch.
 
-        `truth` and `train` are tables or tensors. A tensor holds one column index per row, (rows,
-        any) column indices with -1 for empty positions, or a value for every score with 0 for none;
-        it may be sparse. `ids` name the rows of a plain tensor or of logits. The other arguments
-        are those of `evaluate`.
+        `truth`, `train` and `seen` are tables or tensors. A tensor holds one column index per row,
+        (rows, any) column indices with -1 for empty positions, or a value for every score with 0
+        for none; it may be sparse. `ids` name the rows of a plain tensor or of logits. The other
+        arguments are those of `evaluate`.
         """
         more = {
-            "train": train, "items": items, "users": users, "candidates": candidates,
+            "train": train, "seen": seen, "items": items, "users": users,
+            "candidates": candidates,
             "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
         }  # fmt: skip
         _without_compiler(Evaluator._add_batch)(self, predictions, truth, more, ids)
@@ -121,7 +123,7 @@ class Evaluator:
         self._queue.advance()
         recognised = recognise(predictions, truth, more["users"], ids)
         scores = tensors_of(recognised)
-        masks = {what: more[what] for what in ("train", "candidates")}
+        masks = {what: more[what] for what in ("train", "seen", "candidates")}
         every = {**scores, "truth": truth, **masks, "ids": ids}
         device = device_of(every) if scores else torch.device("cpu")
         if self._stays(device):

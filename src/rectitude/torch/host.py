@@ -28,13 +28,16 @@ from rectitude.torch.tensors import (
 Batch = tuple[object, object, dict[str, Any]]
 """Predictions, truth, and the other arguments, as `evaluate` takes them."""
 
+_CELLS = ("train", "seen", "candidates")
+"""Arguments that may be tensors of columns."""
+
 
 def inputs_on_host(predictions: object, truth: object, more: Mapping[str, Any]) -> Batch:
     """Return the batch without tensors."""
     if isinstance(predictions, Ranked):
         return open_ranked(predictions, truth, more)
     shape = shape_of(predictions)
-    masks = {what: _open_cells(more.get(what), shape, what) for what in ("train", "candidates")}
+    masks = {what: _open_cells(more.get(what), shape, what) for what in _CELLS}
     rest = {what: to_plain(value) for what, value in more.items()}
     if isinstance(predictions, Logits) and isinstance(truth, Tensor) and shape is not None:
         truth = read_targets(truth, shape)
@@ -135,7 +138,7 @@ def ids_of_rows(ids: object | None, rows: int, what: str) -> pl.Series:
 
 
 def _open_argument(value: object, what: str) -> object:
-    if isinstance(value, Tensor) and what in ("train", "candidates"):
+    if isinstance(value, Tensor) and what in _CELLS:
         raise BadArgument(
             f"{what} is a tensor, which refers to columns of scores, but predictions are lists.",
             "a table with the columns user and item.",

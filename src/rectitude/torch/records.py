@@ -32,7 +32,7 @@ from rectitude.judge.dense import Reading, keep_scores, reading
 from rectitude.rowkernels.standings import Chances
 from rectitude.torch.scored import raise_not_kept
 
-_TABLES = ("train", "items", "users")
+_TABLES = ("train", "seen", "items", "users")
 _CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
@@ -176,7 +176,7 @@ def _keep_reading(result: Reading, dense: Dense) -> CountedCells:
 
 
 def _pack_batch(sources: Inputs, keys: pl.Series) -> bytes:
-    batch = replace(sources, train=None, items=None, users=None)
+    batch = replace(sources, train=None, seen=None, items=None, users=None)
     if batch.dense is not None:
         batch = replace(batch, dense=replace(batch.dense, items=batch.dense.items[:0]))
     return pack((batch, keys))
@@ -218,10 +218,10 @@ def _without(sources: Inputs, keys: pl.Series) -> Inputs:
         key: counts.of_rows(rows, dense.columns) for key, counts in (dense.known or {}).items()
     }
     table = replace(dense.table, frame=dense.table.frame[rows])
-    seen = None if sources.seen is None else sources.seen.of(rows)
+    seen = None if sources.seen_cells is None else sources.seen_cells.of(rows)
     recorded = None if sources.recorded is None else sources.recorded[rows]
     left = replace(dense, rows=len(rows), table=table, known=known)
-    return replace(sources, **tables, dense=left, seen=seen, recorded=recorded, left="some")
+    return replace(sources, **tables, dense=left, seen_cells=seen, recorded=recorded, left="some")
 
 
 def _table_without(table: Table | None, keys: pl.Series) -> Table | None:

@@ -128,9 +128,9 @@ def _one_row(sources: Inputs, dense: Dense, lists: Grouped) -> tuple[Inputs, Gro
     single = replace(
         dense, rows=1, blocks=lambda: iter([block]), table=table, depth=None, progress=None
     )
-    seen = None if sources.seen is None else sources.seen.block(row, row + 1)
+    seen = None if sources.seen_cells is None else sources.seen_cells.block(row, row + 1)
     recorded = None if sources.recorded is None else sources.recorded[row : row + 1]
-    narrowed = replace(sources, predictions=table, dense=single, seen=seen, recorded=recorded)
+    narrowed = replace(sources, predictions=table, dense=single, seen_cells=seen, recorded=recorded)
     return narrowed, Grouped(np.zeros(len(has_row), np.int64), has_row.astype(np.int64))
 
 
