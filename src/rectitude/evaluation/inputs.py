@@ -282,8 +282,7 @@ def _open_dense(
         tables["predictions"] = _lists_from_ranking(dense, given)
         masked = None if convention.seen == "kept" else seen
         add_scores = partial(scores_of_rows, dense, masked, tables["predictions"])
-        facts = {"key": given.list_key, "seen_in": where, "ledger": ledger}
-        return Inputs(**tables, **facts, beside=add_scores)
+        return Inputs(**tables, key=given.list_key, seen_in=where, beside=add_scores, ledger=ledger)
     sources = Inputs(
         **tables, key=given.list_key, dense=dense, seen_cells=seen, seen_in=where, ledger=ledger
     )
