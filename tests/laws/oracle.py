@@ -302,14 +302,21 @@ def pauc(one: One, k: int | None) -> Fraction:
 
 
 def pauc_strict(one: One, k: int | None) -> Fraction:
-    misses, found = len(one.items) - one.hits(None), one.hits(None)
-    short = misses < _misses_wanted(one, k) and found < len(one.relevant)
-    return (0.0, 0.0) if short else pauc(one, k)
+    return (0.0, 0.0) if _ends_early(one, k) else pauc(one, k)
 
 
 def pap(one: One, k: int | None) -> Fraction:
     wanted = _misses_wanted(one, k)
     return _pairs_won(one, k, wanted), min(len(one.relevant), wanted) * wanted
+
+
+def pap_strict(one: One, k: int | None) -> Fraction:
+    return (0.0, 0.0) if _ends_early(one, k) else pap(one, k)
+
+
+def _ends_early(one: One, k: int | None) -> bool:
+    misses, found = len(one.items) - one.hits(None), one.hits(None)
+    return misses < _misses_wanted(one, k) and found < len(one.relevant)
 
 
 def _misses_wanted(one: One, k: int | None) -> int:
@@ -521,7 +528,7 @@ FRACTIONS = {
     "mean_prefix_precision": mean_prefix_precision, "mean_prefix_recall": mean_prefix_recall,
     "dcg": dcg, "ndcg": ndcg, "rprec": rprec, "rbp": rbp, "err": err,
     "bpref": bpref, "bpref_strict": bpref_strict, "rmrr": rmrr,
-    "list_auc": list_auc, "pauc": pauc, "pauc_strict": pauc_strict, "pap": pap,
+    "list_auc": list_auc, "pauc": pauc, "pauc_strict": pauc_strict, "pap": pap, "pap_strict": pap_strict,
     "deep_precision": deep_precision, "rprec_found": rprec_found,
     "iprec": iprec, "iprec_mean": iprec_mean, "gm_map": gm_map, "gm_bpref": gm_bpref,
     "bing": bing, "g": g, "ndcg_at_hits": ndcg_at_hits, "rndcg": rndcg, "infap": infap,

@@ -127,6 +127,8 @@ def test_a_list_that_ends_too_early_has_no_strict_partial_auc() -> None:
     assert value("pauc_strict@2") == value("pauc@2") == 2 / (2 * 2)
     assert np.isnan(value("pauc_strict@3", undefined="nan"))
     assert value("pauc@3") == 3 / (3 * 2)
+    assert value("pap_strict@2") == value("pap@2") == 2 / (2 * 2)
+    assert np.isnan(value("pap_strict@3", undefined="nan"))
     # all relevant items are listed: the other misses are below them
     assert value("pauc_strict@3", {"u": ["a", "x"]}) == 1
 

@@ -9,7 +9,7 @@ import pytest
 import rectitude as rt
 from rectitude.errors import RectitudeError, UndefinedValue
 
-NEED_A_HIT = {"list_auc_strict", "pauc_strict", "rprec_found"}  # 0/0 without one
+NEED_A_HIT = {"list_auc_strict", "pauc_strict", "pap_strict", "rprec_found"}  # 0/0 without one
 # the length of a list, with or without hits
 OF_ANY_ITEM = {"list_length", "filled_share", "full_list_share", "covered_share"}
 OF_MISSES = {"unlike_reference"}  # higher, the less a list shares with the truth
@@ -26,6 +26,14 @@ RISING = [
 
 def value(lists: object, truth: object, name: str, convention: object = None) -> float:
     return rt.evaluate(lists, truth, name, convention)[name]
+
+
+def test_f_unsquared_takes_beta_as_the_weight_of_recall() -> None:
+    # P = 1/4, R = 1/2: 3 PR / (2P + R) = (3/8) / 1
+    lists, truth = {"u": ["a", "x", "y", "z"]}, {"u": ["a", "b"]}
+    assert value(lists, truth, "f_unsquared[beta=2]") == 3 / 8
+    assert value(lists, truth, "set_f[beta=2]", "ir_measures") == 3 / 8
+    assert value(lists, truth, "f_unsquared") == value(lists, truth, "f1")
 
 
 def test_bpref_counts_the_negatives_above_each_hit() -> None:

@@ -20,15 +20,15 @@ TRUTH = {"u": ["a", "x", "y"], "v": ["c", "d"], "w": ["q"]}
 # precision@2 and recall@2: u 1/2 and 1/3, v 1 and 1, w 0 and 0
 BY_HAND = {
     "hypervolume[precision,recall]@2": [1 / 6, 1.0, 0.0],
-    "hypervolume[precision=0.25,recall]@2": [1 / 12, 0.75, 0.0],
-    "hypervolume[precision=0.6,recall]@2": [0.0, 0.4, 0.0],
+    "hypervolume[recall,precision=0.25]@2": [1 / 12, 0.75, 0.0],
+    "hypervolume[recall,precision=0.6]@2": [0.0, 0.4, 0.0],
     "hypervolume[precision=-1,recall=-1]@2": [2.0, 4.0, 1.0],
     "euc_distance[precision,recall]@2": [sqrt(1 / 4 + 4 / 9), 0.0, sqrt(2)],
-    "euc_distance[precision=0.5,recall]@2": [2 / 3, 0.5, sqrt(1.25)],
+    "euc_distance[recall,precision=0.5]@2": [2 / 3, 0.5, sqrt(1.25)],
     "euc_distance[precision,recall,reference=worst]@2": [sqrt(1 / 4 + 1 / 9), sqrt(2), 0.0],
     "hypervolume[precision,recall,reference=best]@2": [0.0, 0.0, 0.0],
     "hypervolume[precision]@2": [0.5, 1.0, 0.0],
-    "hypervolume[precision,recall,hit]@2": [1 / 6, 1.0, 0.0],
+    "hypervolume[hit,precision,recall]@2": [1 / 6, 1.0, 0.0],
 }
 
 
@@ -41,7 +41,7 @@ def test_a_list_has_the_value_found_by_hand(name: str) -> None:
 
 def test_lower_values_count_as_better_for_components_with_best_low() -> None:
     scores = rt.Scores(np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]))
-    name = "hypervolume[mean_rank=3,mrr]"
+    name = "hypervolume[mrr,mean_rank=3]"
     found = rt.evaluate(scores, {0: [0], 1: [1]}, name).per_list()[name].to_list()
     assert found == pytest.approx([2.0, 1 * 0.5])
 

@@ -34,7 +34,7 @@ FORTY = [
     ("NDCGK_2", "streamsight", "ndcg@2"),
     ("nDCGRendle2020@2", "elliot", "ndcg[binary]@2"),
     ("nDCG(dcg='exp-log2')@2", "ir_measures", "ndcg[exp]@2"),
-    ("NDCG(divide_by_achievable=True)@2", "rectools", "ndcg[divide_by_achievable=True]@2"),
+    ("NDCG(divide_by_achievable=True)@2", "rectools", "ndcg[divide_by_achievable]@2"),
     ("ndcg_burges@2", "ranx", "ndcg[burges]@2"),
     ("ndcg@2-l1", "ranx", "ndcg[relevant_from=1]@2"),
     ("HR@2", None, "hit@2"),

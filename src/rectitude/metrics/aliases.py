@@ -11,13 +11,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from rectitude.errors import BadName, UnknownName
-from rectitude.metrics.names import Name, parse
+from rectitude.metrics.names import Name, parse, write_variant
 
 OWN = "own"
 """The family of metrics that are not ours and name no family."""
@@ -124,13 +123,26 @@ def translate(
 
 
 def _look_up(name: Name, table: Mapping[str, str]) -> Name | None:
-    """Return what a table of folded names has for a name with its variants, or without them."""
-    head = str(replace(name, at=None))
-    for key, variants in ((head, ()), (name.base, name.variants)):
-        if fold(key) in table:
-            ours = parse(table[fold(key)].partition("@")[0])[0]
-            return Name(ours.base, (*ours.variants, *variants), name.at)
-    return None
+    """Return what a table of folded names has for a name: for as many of its variants as it has,
+    together or one by one, and else without them."""
+    left = {fold(write_variant(variant)): variant for variant in name.variants}
+    keys = {key: _inside(key) for key in table if key.partition("[")[0] == fold(name.base)}
+    found: list[Name] = []
+    for key in sorted(keys, key=lambda key: -len(keys[key])):
+        ours = parse(table[key].partition("@")[0])[0]
+        fits = keys[key] <= left.keys() and (not found or ours.base == found[0].base)
+        if fits and (keys[key] or not found):
+            found.append(ours)
+            left = {text: variant for text, variant in left.items() if text not in keys[key]}
+    if not found:
+        return None
+    variants = [variant for ours in found for variant in ours.variants]
+    return Name(found[0].base, (*variants, *left.values()), name.at)
+
+
+def _inside(key: str) -> set[str]:
+    """Return the variants in the brackets of a folded name."""
+    return set(filter(None, key.partition("[")[2].removesuffix("]").split(",")))
 
 
 def _require_one_meaning(name: Name) -> None:

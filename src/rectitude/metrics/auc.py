@@ -260,9 +260,7 @@ def pauc(lists: Judged, k: int | None) -> Ratio:
 )
 def pauc_strict(lists: Judged, k: int | None) -> Ratio:
     """Like pauc, but undefined for lists that are too short to determine it."""
-    hits = lists.hits(None)
-    long_enough = (lists.returned - hits >= _limit_misses(lists, k)) | (hits == lists.relevant)
-    return pauc(lists, k).where(long_enough)
+    return pauc(lists, k).where(_are_long_enough(lists, k))
 
 
 @metric(
@@ -279,6 +277,26 @@ def pap(lists: Judged, k: int | None) -> Ratio:
     """Share of correctly ordered pairs of one of the first k hits and one of the first k misses."""
     limit = _limit_misses(lists, k)
     return Ratio(_count_won(lists, limit, limit), np.minimum(lists.relevant, limit) * limit)
+
+
+@metric(
+    "Partial AUC of the first positives, undefined for short lists",
+    formula="as pap, but 0/0 for a list that ends before {k} misses and before its last relevant "
+    "item",
+    reading="Read it like pap.",
+    use="Use it with undefined=skip to leave out lists that are too short for pap.",
+    cite="hiranandani2020optimization",
+    reach="list",
+)
+def pap_strict(lists: Judged, k: int | None) -> Ratio:
+    """Like pap, but undefined for lists that are too short to determine it."""
+    return pap(lists, k).where(_are_long_enough(lists, k))
+
+
+def _are_long_enough(lists: Judged, k: int | None) -> Flags:
+    """Return (lists,) whether a list has all misses that count, or all relevant items."""
+    hits = lists.hits(None)
+    return (lists.returned - hits >= _limit_misses(lists, k)) | (hits == lists.relevant)
 
 
 def misses_above(lists: Judged) -> Floats:

@@ -4,7 +4,9 @@
 A variant may also be a formula, such as `ndcg[log2(rank+1)]@10`, for frameworks that have no name
 for it. Variants may stand in parentheses, too, and a name may be one of another framework, such as
 `r-precision` or `11pt_avg`, or the import path of a metric, such as `module:Metric@10`. There is
-one parser; `str` of a parsed name gives the name again, with brackets.
+one parser; `str` of a parsed name gives the name again, with brackets. Variants combine in any
+order: words come first and settings second, both in alphabetical order, so that every combination
+has one spelling.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from rectitude.errors import BadName
 
 Names = str | Iterable[str] | Mapping[str, object]
 """Metrics as they are asked for: one or more names, or a dict of names with their cutoffs."""
+Variants = tuple[tuple[str, str | None], ...]
+"""What stands in brackets: words, and settings with their values."""
 LARGEST_CUTOFF = 10_000_000
 _BASE = r"[\w.]+:[\w.]+|(?=[\d._-]*[A-Za-z_])\w[\w.-]*"
 _NAME = re.compile(
@@ -27,6 +31,7 @@ _NAME = re.compile(
 _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
 _VALUE = r"[^=,{}\s]+(\([^()]*\))?|\{[^{}]*\}"
 _VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>{_VALUE}))?\Z")
+_ON, _OFF = ("True", "true"), ("False", "false")
 
 
 @lru_cache
@@ -37,16 +42,22 @@ def _whole_number(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A metric as requested: base name, variants in brackets, and the text after the @."""
+    """A metric as requested: base name, variants in brackets, and the text after the @.
+
+    >>> str(Name("rbp", (("p", "0.5"), ("normalized", None))))
+    'rbp[normalized,p=0.5]'
+    """
 
     base: str
-    variants: tuple[tuple[str, str | None], ...] = ()
+    variants: Variants = ()
     at: str | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.variants) > 1:
+            object.__setattr__(self, "variants", _arrange(self.base, self.variants))
+
     def __str__(self) -> str:
-        inside = ",".join(
-            key if value is None else f"{key}={value}" for key, value in self.variants
-        )
+        inside = ",".join(map(write_variant, self.variants))
         brackets = f"[{inside}]" if inside else ""
         return f"{self.base}{brackets}" + (f"@{self.at}" if self.at is not None else "")
 
@@ -92,7 +103,10 @@ def parse(text: str) -> list[Name]:
             "a name with an optional cutoff, such as 'ndcg@10', 'recall@{5,10}' or 'mrr'.",
         )
     inside = match["variants"] or match["options"]
-    variants = tuple(_parse_variant(part, text) for part in _split(inside))
+    parsed = (_parse_variant(part, text) for part in _split(inside))
+    variants = tuple(
+        (key, None if value in _ON else value) for key, value in parsed if value not in _OFF
+    )
     return [Name(match["base"], variants, at) for at in _parse_cutoffs(match["at"], text)]
 
 
@@ -173,6 +187,28 @@ def split_outside(text: str, separators: str) -> list[str]:
         else:
             parts[-1] += letter
     return parts
+
+
+def write_variant(variant: tuple[str, str | None]) -> str:
+    """Return a variant as it stands in brackets."""
+    key, value = variant
+    return key if value is None else f"{key}={value}"
+
+
+def _arrange(base: str, variants: Variants) -> Variants:
+    """Return variants in the order of the one spelling, each once; two values for one are an
+    error."""
+    arranged = sorted(set(variants), key=lambda variant: (variant[1] is not None, variant))
+    first: dict[str, tuple[str, str | None]] = {}
+    for variant in arranged:
+        other = first.setdefault(variant[0], variant)
+        if other != variant:
+            raise BadName(
+                f"{write_variant(other)!r} and {write_variant(variant)!r} contradict each other in "
+                f"the brackets of {base!r}.",
+                f"{variant[0]} once.",
+            )
+    return tuple(arranged)
 
 
 def _split(inside: str | None) -> list[str]:

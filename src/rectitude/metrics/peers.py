@@ -52,6 +52,29 @@ def deep_precision(
 
 
 @metric(
+    "F measure with a plain weight",
+    formula="(1 + b) * hits in the top {k} / ({precision_over} + b * {recall_over}), which is "
+    "(1 + b) PR / (b P + R); b = {beta}",
+    reading="Equals f1[beta=x] with x = sqrt(b): here, beta is not squared.",
+    use="Use it to reproduce set_F of trec_eval and SetF of ir_measures; otherwise use f1, whose "
+    "beta is that of the literature.",
+    cite="vanrijsbergen1979information",
+    breaks=("perfect_is_best",),
+    averages="closed form",
+)
+def f_unsquared(
+    lists: Judged, k: int | None, *, precision_over: Count, recall_over: Count, beta: float = 1.0
+) -> Ratio:
+    """Harmonic mean of precision and recall of the same list, in which recall has the weight beta
+    and precision the weight 1."""
+    if not 0 <= beta < np.inf:
+        raise BadArgument(f"beta is {beta:g}.", "a finite number of at least 0.")
+    return Ratio(
+        (1 + beta) * lists.hits(k), precision_over(lists, k) + beta * recall_over(lists, k)
+    )
+
+
+@metric(
     "R-precision of lists with a hit",
     formula="as rprec, but 0/0 for a list without a hit among its first R",
     reading="With average=micro, the mean rprec of the lists in which it is not 0. It is never "

@@ -29,11 +29,10 @@ from rectitude.errors import (
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS, Metric, Ratio
 from rectitude.metrics.aliases import translate, unknown_metric
-from rectitude.metrics.names import Name, parse, parse_all
+from rectitude.metrics.names import Name, Variants, parse, parse_all, write_variant
 from rectitude.metrics.registry import call_metric, require_choice
 from rectitude.render import Grid, Printable
 
-Variants = tuple[tuple[str, str | None], ...]
 _SYNONYMS = {"gains": "gain"}
 """other words for switches in names: ndcg[gains={1: 3, 2: 7}]"""
 
@@ -127,7 +126,24 @@ class Profile:
                 f"{METRICS[name.base].title} ({name.base}) is available under other profiles.",
             )
         entry, variants = self._find_entry(name)
-        return self._ask(name, entry, variants)
+        asked = self._ask(name, entry, variants)
+        if 0 < len(variants) < len(name.variants):
+            self._require_agreement(asked, entry, variants)
+        return asked
+
+    def _require_agreement(
+        self, asked: Asked, entry: Mapping[str, Any], variants: Variants
+    ) -> None:
+        """Raise an error if variants contradict an entry with brackets of its own: if they set what
+        it sets, while the metric without brackets has another value."""
+        plain, _ = self._find_entry(replace(asked.name, variants=()))
+        usual = {**self.convention.as_dict(), **plain}
+        settings = self._settings(variants, asked.metric)
+        for key in entry.keys() & settings.keys():
+            if not _is_same(entry[key], settings[key]) and entry[key] != usual.get(key):
+                taken = [variant for variant in asked.name.variants if variant not in variants]
+                brackets = ",".join(map(write_variant, taken))
+                raise _contradiction(asked.metric, brackets, f"{key}={settings[key]}", key)
 
     def has(self, name: str) -> bool:
         """Return whether a metric name exists under this profile."""
@@ -138,13 +154,26 @@ class Profile:
         return True
 
     def _find_entry(self, name: Name) -> tuple[Mapping[str, Any], Variants]:
-        """Return the profile's entry for a metric name, and the variants that remain to apply."""
-        ends = ("",) if name.at is None else (f"@{name.at}", "@k", "")
-        for start, left in ((str(replace(name, at=None)), ()), (name.base, name.variants)):
-            for key in (start + end for end in ends):
-                if key in self.metrics:
-                    return self.metrics[key], left
-        return {}, name.variants
+        """Return the profile's entry for a metric name, and the variants that remain to apply.
+
+        The entry with most of the variants is taken, and then the one with the same cutoff.
+        """
+        ends = (None,) if name.at is None else (name.at, "k", None)
+        keys = {key: _parse_key(key) for key in self.metrics if key.startswith(name.base)}
+        fitting = [
+            key
+            for key, own in keys.items()
+            if own.base == name.base and own.at in ends and {*own.variants} <= {*name.variants}
+        ]
+        if not fitting:
+            return {}, name.variants
+        most = max(len(keys[key].variants) for key in fitting)
+        fitting = [key for key in fitting if len(keys[key].variants) == most]
+        if len({keys[key].variants for key in fitting}) > 1:
+            raise _one_of_them(name, [str(replace(keys[key], at=None)) for key in fitting])
+        best = min(fitting, key=lambda key: ends.index(keys[key].at))
+        left = [variant for variant in name.variants if variant not in keys[best].variants]
+        return self.metrics[best], tuple(left)
 
     def _ask(self, name: Name, entry: Mapping[str, Any], variants: Variants) -> Asked:
         """Return the metric that an entry of the profile and variants define."""
@@ -176,17 +205,49 @@ class Profile:
         self._ask(replace(parse(key)[0], at=None), self.metrics[key], ())
 
     def _settings(self, variants: Variants, metric: Metric) -> dict[str, Any]:
-        """Return the switches and numbers that variants set; later variants override earlier."""
+        """Return the switches and numbers that variants set; no two may set one differently."""
         settings: dict[str, Any] = {}
+        setters: dict[str, str] = {}
         for variant, value in variants:
             meaning = self.variants.get(variant, _SYNONYMS.get(variant, variant))
-            if isinstance(meaning, Mapping):
-                settings |= meaning
-            elif value is None:
+            if value is None and not isinstance(meaning, Mapping):
                 raise _unknown_variant(variant, metric, self)
-            else:
-                settings[meaning] = value
+            given = meaning if isinstance(meaning, Mapping) else {meaning: value}
+            said = write_variant((variant, value))
+            for key, setting in given.items():
+                if not _is_same(settings.setdefault(key, setting), setting):
+                    raise _contradiction(metric, setters[key], said, key)
+                setters.setdefault(key, said)
         return settings
+
+
+@cache
+def _parse_key(key: str) -> Name:
+    return parse(key)[0]
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    """Return whether two values of a setting are the same, as text or as a number."""
+    try:
+        return float(first) == float(second)
+    except (TypeError, ValueError):
+        return str(first) == str(second)
+
+
+def _contradiction(metric: Metric, first: str, second: str, key: str) -> BadName:
+    return BadName(
+        f"{first!r} and {second!r} contradict each other in the brackets of {metric.name!r}: both "
+        f"set {key}.",
+        "one of them.",
+    )
+
+
+def _one_of_them(name: Name, heads: Iterable[str]) -> BadName:
+    return BadName(
+        f"{str(name)!r} combines {' and '.join(dict.fromkeys(heads))}, which are different metrics "
+        "under this profile.",
+        "one of them.",
+    )
 
 
 def _check_cutoff(asked: Asked) -> None:

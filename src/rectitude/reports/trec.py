@@ -134,11 +134,10 @@ def _eleven_points(label: str, parameters: str, items: int) -> TrecLine:
 
 
 def _set_f(label: str, parameters: str, items: int) -> TrecLine:
-    """Return the line of set_F, whose parameter is the square of the usual beta."""
     (weight,) = _numbers("set_F", parameters or "1.0")[:1]
     if weight < 0:
         raise BadName(f"-m set_F.{parameters} has a weight below 0.", "a number of at least 0.")
-    return TrecLine(label, (f"set_f[beta={math.sqrt(weight)!r}]",))
+    return TrecLine(label, (f"set_f[beta={_plain(weight)}]",))
 
 
 def _ndcg(label: str, parameters: str, items: int) -> TrecLine:
