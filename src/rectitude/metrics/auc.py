@@ -296,7 +296,9 @@ def pap_strict(lists: Judged, k: int | None) -> Ratio:
 def _are_long_enough(lists: Judged, k: int | None) -> Flags:
     """Return (lists,) whether a list has all misses that count, or all relevant items."""
     hits = lists.hits(None)
-    return (lists.returned - hits >= _limit_misses(lists, k)) | (hits == lists.relevant)
+    return np.asarray(
+        (lists.returned - hits >= _limit_misses(lists, k)) | (hits == lists.relevant), np.bool_
+    )
 
 
 def misses_above(lists: Judged) -> Floats:
