@@ -32,7 +32,8 @@ def test_f_unsquared_takes_beta_as_the_weight_of_recall() -> None:
     # P = 1/4, R = 1/2: 3 PR / (2P + R) = (3/8) / 1
     lists, truth = {"u": ["a", "x", "y", "z"]}, {"u": ["a", "b"]}
     assert value(lists, truth, "f_unsquared[beta=2]") == 3 / 8
-    assert value(lists, truth, "set_f[beta=2]", "ir_measures") == 3 / 8
+    scored = {"u": {"a": 4, "x": 3, "y": 2, "z": 1}}
+    assert value(scored, truth, "set_f[beta=2]", "ir_measures") == 3 / 8
     assert value(lists, truth, "f_unsquared") == value(lists, truth, "f1")
 
 
