@@ -229,7 +229,7 @@ def _parse_key(key: str) -> Name:
 def _is_same(first: Any, second: Any) -> bool:
     """Return whether two values of a setting are the same, as text or as a number."""
     try:
-        return float(first) == float(second)
+        return first == second or float(first) == float(second)
     except (TypeError, ValueError):
         return str(first) == str(second)
 
