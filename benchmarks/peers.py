@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -43,6 +44,8 @@ class Peer:
     label: str
     steps: tuple[tuple[str, ...], ...]
     edits: tuple[Edit, ...] = ()
+    interpreter: str = ""
+    """the command of another Python, if it does not run on this one"""
 
     @property
     def python(self) -> Path:
@@ -150,11 +153,23 @@ PEERS: dict[str, Peer] = {
 }
 
 
+def make_environment(peer: Peer) -> None:
+    """Make an empty environment, with another Python if the library needs one."""
+    folder = ENVIRONMENTS / peer.name
+    if not peer.interpreter:
+        venv.EnvBuilder(with_pip=True, clear=True).create(folder)
+        return
+    found = shutil.which(peer.interpreter)
+    if found is None:
+        raise SystemExit(f"{peer.name} needs {peer.interpreter}, which is not on the PATH")
+    subprocess.run([found, "-m", "venv", "--clear", str(folder)], check=True)
+
+
 def install(peer: Peer) -> None:
     """Make one environment from nothing; a failed pip step ends the program with pip's message."""
     print(f"{peer.name}: making the environment", flush=True)
     peer.finished.unlink(missing_ok=True)
-    venv.EnvBuilder(with_pip=True, clear=True).create(ENVIRONMENTS / peer.name)
+    make_environment(peer)
     for step in peer.steps:
         subprocess.run([str(peer.python), "-m", "pip", "install", "--quiet", *step], check=True)
     for edit in peer.edits:

@@ -33,6 +33,12 @@ ENVIRONMENTS: dict[str, Peer] = {
             ),
         ),
         Peer("lenskit", "LensKit 2025.8.1", (TORCH, ("lenskit==2025.8.1",))),
+        Peer(
+            "lenskit-2026",
+            "LensKit 2026.4.0 (needs Python 3.12 or later)",
+            (TORCH, ("lenskit==2026.4.0",)),
+            interpreter="python3.13",
+        ),
         Peer("implicit", "implicit 0.7.3", ((*NUMERIC, "implicit==0.7.3"),)),
         Peer("cornac", "Cornac 3.0.1", ((*NUMERIC, "cornac==3.0.1"),)),
         Peer(

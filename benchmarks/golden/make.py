@@ -28,12 +28,14 @@ from golden.fixtures import Fixture
 
 HERE = Path(__file__).resolve().parent
 
-# Each adapter, the environment it runs in, and the families of inputs that it can use.
+# Each adapter (after a hyphen, another release), the environment it runs in, and the families of
+# inputs that it can use.
 ADAPTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "rectools": ("rectools", ("lists",)),
     "replay": ("replay", ("lists",)),
     "recommenders": ("recommenders", ("lists", "ratings")),
     "lenskit": ("lenskit", ("lists", "ratings")),
+    "lenskit-2026": ("lenskit-2026", ("lists", "ratings")),
     "implicit": ("implicit", ("scores",)),
     "cornac": ("cornac", ("scores", "ratings")),
     "torchmetrics": ("tensors", ("groups", "scores")),
@@ -91,7 +93,8 @@ def _run_adapter(adapter: str, environment: str, fixtures: Iterable[Fixture]) ->
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "fixtures.json", Path(folder) / "cases.json"
         source.write_text(json.dumps([asdict(fixture) for fixture in fixtures]), "utf-8")
-        command = [str(peer.python), "-m", "golden.worker", adapter, str(source), str(target)]
+        module = adapter.partition("-")[0]
+        command = [str(peer.python), "-m", "golden.worker", module, str(source), str(target)]
         subprocess.run(command, check=True, cwd=HERE.parent)
         made: list[Made] = json.loads(target.read_text("utf-8"))
     return made

@@ -116,13 +116,15 @@ class Convention:
         sampled="the item was sampled for judging but not judged: infap uses this, and other "
         "metrics treat the item as not relevant",
     )
-    duplicate_truth: Literal["error", "once", "counted"] = switch(
+    duplicate_truth: Literal["error", "once", "counted", "one_hit"] = switch(
         "truth",
         "error",
         "What happens if the truth contains the same list and item twice.",
         error="an error is raised",
         once="only the row with the highest grade counts",
         counted="every row counts, so one recommended item can be two hits",
+        one_hit="every row counts as a relevant item, but a recommended item is one hit: that of "
+        "the row with the highest grade",
     )
     unknown_users: Literal["keep", "drop", "tied", "error"] = switch(
         "truth",
@@ -183,13 +185,14 @@ class Convention:
         float32="rounded to float32, which can turn close scores into ties",
         logistic="float32 of 1 / (1 + exp(-score)), in rows that have a score outside 0 to 1",
     )
-    duplicates: Literal["error", "first", "counted"] = switch(
+    duplicates: Literal["error", "first", "counted", "one_hit"] = switch(
         "order",
         "error",
         "What happens if a list contains an item twice.",
         error="an error is raised",
         first="the item keeps its best rank, and its other occurrences are removed",
         counted="every occurrence takes a rank and can be a hit",
+        one_hit="every occurrence takes a rank, but only the first can be a hit",
     )
     seen: Literal["removed", "last", "kept"] = switch(
         "order",
@@ -237,7 +240,7 @@ class Convention:
         kept="they take a rank and count as not relevant",
         dropped="they are removed before ranks are assigned",
     )
-    gain: Literal["binary", "linear", "exp2", "exp2_above"] = switch(
+    gain: Literal["binary", "linear", "signed", "exp2", "exp2_above"] = switch(
         "metrics",
         "binary",
         "How the gain of an item follows from its grade.",
@@ -245,6 +248,7 @@ class Convention:
         "in the table, the grade",
         binary="1 for any grade",
         linear="the grade",
+        signed="the grade, even below 0: such an item lowers the sum, and that of the ideal list",
         exp2="2^grade - 1",
         exp2_above="2^(grade - relevant_from + 1) - 1: at least 1 for a relevant item; without a "
         "threshold, 2^(grade + 1) - 1",

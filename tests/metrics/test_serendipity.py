@@ -122,3 +122,14 @@ def test_missing_inputs_are_named() -> None:
     for name in ("unexpectedness@3", "unseen_share@3", "serendipity@3", "hit_popularity@3"):
         with pytest.raises(MissingNeed, match="train"):
             _ = rt.evaluate({1: ["a"]}, {1: ["a"]}, name, items=ITEMS)[name]
+
+
+def test_novelty_over_the_users_in_the_training_data_counts_users_without_a_list_as_1() -> None:
+    lists = {"ann": ["tea", "rye", "tea", "jam"], "eve": ["tea", "oil"]}
+    train = {"user": ["ann", "bob", "bob"], "item": ["tea", "rye", "tea"]}
+    switches = {"duplicates": "counted", "truth_needed": "none"}
+    found = rt.evaluate(
+        lists, {"ann": ["jam"]}, "train_user_novelty@4", train=train, convention=switches
+    )
+    # ann has 1 of 4 items in the training data (tea, once), bob has no list, eve is unknown
+    assert found["train_user_novelty@4"] == 1 - (1 / 4) / 2

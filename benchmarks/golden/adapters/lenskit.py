@@ -102,8 +102,10 @@ def _add(case: Case, fixture: Fixture, name: str, metric: Any) -> None:
         result = analysis.measure(*_collections(fixture))
         label = result.list_summary().index[0]
         values = result.list_metrics(fill_missing=False)[label]
-        if fixture.family == "ratings":
-            return result.global_metrics()[label], values.to_dict()
+        if fixture.family == "ratings" and f"{label}.global" in result.global_metrics():
+            case.put(
+                f"{name}[global]", f"{label}.global", result.global_metrics()[f"{label}.global"]
+            )
         return result.list_summary().loc[label, "mean"], values.to_dict()
 
     case.add_all(name, repr(metric) if "object at" not in repr(metric) else name, compute)

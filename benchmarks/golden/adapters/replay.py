@@ -30,7 +30,8 @@ ON_TRUTH = {
     "ndcg": replay.NDCG,
     "auc": replay.RocAuc,
 }
-ON_HISTORY = {"novelty": replay.Novelty, "surprisal": replay.Surprisal}
+OVERALL = {"novelty": replay.Novelty, "coverage": replay.Coverage}
+"""metrics whose mean is not over lists: that of novelty is over the users in the training data"""
 ON_TENSORS = ("recall", "precision", "ndcg", "map", "mrr", "novelty", "coverage")
 LISTS = ("user", "item", "score")
 FRAME = ["query_id", "item_id", "rating"]
@@ -64,14 +65,17 @@ def _case(profile: str, container: str, fixture: Fixture, table: Callable[..., A
             continue
         for name, metric in ON_TRUTH.items():
             _add(case, name, metric, k, (lists, truth))
-        for name, metric in ON_HISTORY.items():
-            _add(case, name, metric, k, (lists, train))
-        case.add(
-            f"coverage@{k}",
-            f"Coverage@{k}",
-            partial(lambda k: replay.Coverage(topk=k)(lists, train)[f"Coverage@{k}"], k),
-        )
+        _add(case, "surprisal", replay.Surprisal, k, (lists, train))
+        for name, metric in OVERALL.items():
+            named = f"{name}[polars]" if (name, container) == ("coverage", "polars") else name
+            compute = partial(_mean, metric, k, lists, train)
+            case.add(f"{named}@{k}", f"{metric.__name__}@{k}", compute)
     return case
+
+
+def _mean(metric: Any, k: int, *arguments: Any) -> float:
+    value: float = metric(topk=k)(*arguments)[f"{metric.__name__}@{k}"]
+    return value
 
 
 def _scored(fixture: Fixture) -> Fixture:
@@ -83,7 +87,7 @@ def _scored(fixture: Fixture) -> Fixture:
 
 def _add(case: Case, name: str, metric: Any, k: int, arguments: tuple[Any, Any]) -> None:
     def compute() -> tuple[Any, Mapping[Any, Any]]:
-        mean = metric(topk=k)(*arguments)[f"{metric.__name__}@{k}"]
+        mean = _mean(metric, k, *arguments)
         users = metric(topk=k, mode=replay.PerUser())(*arguments)
         return mean, users[f"{metric.__name__}-PerUser@{k}"]
 
@@ -122,7 +126,7 @@ def _tensor_case(fixture: Fixture) -> Iterator[Case]:
         for user, items in fixture.ranked().items()
         if len(items) >= TENSOR_LENGTH and user in truth
     }
-    if not lists:
+    if not any(train.get(user) for user in lists):  # coverage would divide by 0
         return
     items = len(fixture.tables["items"]["item"])
     builder = TorchMetricsBuilder(metrics=list(ON_TENSORS), top_k=list(cutoffs), item_count=items)

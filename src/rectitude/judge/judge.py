@@ -31,6 +31,7 @@ from rectitude.judge.match import (
     Ranking,
     SortKeys,
     find_undecided,
+    flag_repeated_hits,
     join,
     match,
     ranks,
@@ -364,6 +365,7 @@ def _make_judged(
     if ranked.score is not None and convention.hit_scores == "positive":
         matched = np.arange(len(rank))[order]
         order = matched[ranked.score[matched] > 0]
+    order = _keep_single_hits(matches, order, rank, truth.grades, rule, convention)
     lists, rows = matches.list[order], matches.truth[order]
     return Judged(
         list=lists,
@@ -383,6 +385,31 @@ def _make_judged(
             single=None if ranked.dense is None else single_targets(ranked, rank),
         ),
     )
+
+
+def _keep_single_hits(
+    matches: Matches,
+    order: Integers | slice,
+    rank: Integers,
+    grades: Floats,
+    rule: str,
+    convention: Convention,
+) -> Integers | slice:
+    """Drop the matches that repeat a hit, if the convention counts repeats as one hit."""
+    of_truth, of_lists = (
+        choice == "one_hit" for choice in (convention.duplicate_truth, convention.duplicates)
+    )
+    if not (of_truth or of_lists):
+        return order
+    repeated = flag_repeated_hits(matches, rank, grades[matches.truth], of_truth, of_lists)
+    if rule == "average" and of_lists and np.any(repeated & (matches.tied > 1)):
+        raise BadArgument(
+            "ties='average' has no closed form here: an item that is in a list twice is tied.",
+            "each item once per list, or another tie rule.",
+            "set duplicates='first', or another tie rule, such as ties='pessimistic'.",
+        )
+    chosen = np.arange(len(rank))[order]
+    return chosen[~repeated[chosen]]
 
 
 def _order_matches(
@@ -478,7 +505,10 @@ def _account_for_duplicates(
         raise Collision
     lists, handed = int((repeated > 0).sum()), int(sides.handed.sum())
     first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
-    fate = {"error": "", "first": "removed", "counted": "each counted"}[convention.duplicates]
+    fate = {
+        "error": "", "first": "removed", "counted": "each counted",
+        "one_hit": "each ranked, with one hit at most",
+    }[convention.duplicates]  # fmt: skip
     about = f"lists contain an item twice, {int(repeated.sum()):,} rows in all: {fate}"
     ledger.count("lists_with_duplicates", lists, about, handed, first, "warning")
     if convention.duplicates == "error":
@@ -492,7 +522,7 @@ def _account_for_duplicates(
 def _match_with_duplicates(
     ranking: Ranking, truth: Truth, convention: Convention
 ) -> tuple[Ranking, Matches]:
-    if convention.duplicates == "counted":
+    if convention.duplicates != "first":
         return ranking, join(ranking, truth.rows, truth.items)
     lists, positions = ranking.lists.expand()
     preference = np.arange(len(positions)) if ranking.key is None else -ranking.key.whole[positions]

@@ -276,6 +276,20 @@ def repeat_flags(lists: Integers, items: Integers, priority: NDArray[Any]) -> Fl
     return flags
 
 
+def flag_repeated_hits(
+    matches: Matches, rank: Integers, grades: Floats, of_truth: bool, of_lists: bool
+) -> Flags:
+    """Flag matches that would count one hit again: other truth rows of the same position, except
+    the one with the highest grade, and other positions of the same truth row, except the first."""
+    repeated = np.zeros(len(rank), bool)
+    if of_truth and np.any((np.diff(matches.list) == 0) & (np.diff(matches.above) == 0)):
+        repeated = repeat_flags(matches.list, matches.position, -grades)
+    if of_lists:
+        rows = np.flatnonzero(~repeated)
+        repeated[rows] = repeat_flags(matches.list[rows], matches.truth[rows], rank[rows])
+    return repeated
+
+
 SortKeys = Callable[[Integers], Integers]
 """Returns numbers that sort like the item ids of some matches, given by their indexes."""
 

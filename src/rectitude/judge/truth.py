@@ -197,12 +197,13 @@ def _remove_duplicates(
             "each item once per list in the truth.",
             "set duplicate_truth='once' to keep the highest grade, or remove them from the truth.",
         )
-    fate = {"once": "counted once", "counted": "each counted"}[convention.duplicate_truth]
+    fates = {"once": "counted once", "counted": "each counted"}
+    fate = fates.get(convention.duplicate_truth, "each counted as relevant, with one hit at most")
     ledger.count(
         "truth_duplicates", int(repeated.sum()), f"{about}: {fate}", len(lists), first, "warning"
     )
     return (
-        rows
-        if convention.duplicate_truth == "counted"
-        else rows.keep(lists[~repeated], positions[~repeated])
+        rows.keep(lists[~repeated], positions[~repeated])
+        if convention.duplicate_truth == "once"
+        else rows
     )

@@ -66,6 +66,11 @@ def linear(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     return np.where(gaining, grades, 0.0)
 
 
+def signed(grades: Floats, gaining: Flags, threshold: float) -> Floats:
+    """Return the grade of the item, even below 0."""
+    return linear(grades, gaining, threshold)
+
+
 def exp2(grades: Floats, gaining: Flags, threshold: float) -> Floats:
     """Return 2^grade - 1."""
     return np.exp2(np.where(gaining, grades, 0.0)) - 1.0
@@ -111,11 +116,11 @@ def gain_function(lists: Judged, gain: Gain, gain_from: GainFrom) -> GainOf:
 
     grades = lists.truth.values
     least = lists.once(("least", gain, gain_from), lambda: gain_of(grades).min(initial=0.0))
-    if least < 0:
+    if least < 0 and gain is not signed:
         raise BadGrades(
             f"a relevant item has a gain of {least:g} (the lowest grade is {grades.min():g}).",
             "gains of at least 0.",
-            "raise relevant_from, or set gain='binary'.",
+            "raise relevant_from, or set gain='binary' or gain='signed'.",
         )
     return gain_of
 
@@ -309,7 +314,13 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "k": whole_k,
         "found": hits_found,
     },
-    "gain": {"binary": binary, "linear": linear, "exp2": exp2, "exp2_above": exp2_above},
+    "gain": {
+        "binary": binary,
+        "linear": linear,
+        "signed": signed,
+        "exp2": exp2,
+        "exp2_above": exp2_above,
+    },
     "gain_from": {"relevant": only_relevant, "positive": above_zero},
     "discount": {"log": log, "log_from_second": log_from_second},
     "discount_by": {"rank": by_rank, "place": by_place},

@@ -466,6 +466,47 @@ def own_train_coverage(counts: Counts) -> float:
     return int(both.sum()) / require_items(counts, "train")
 
 
+def known_items_by_length(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """Count the different items that lists of each length have from their users' training data, and
+    the users in the training data.
+
+    The numbers of batches and users are not counts per item: only their sums are meaningful.
+    """
+    stock, shown = lists.stock, lists.stock.listed[lists.shown[counts]]
+    size, (row, _) = len(stock.ids), np.nonzero(shown >= 0)
+    item, user = shown[shown >= 0], lists.owner[counts][row]
+    is_known = np.isin(user * size + item, stock.user * size + stock.item)
+    known = np.bincount(
+        distinct(row[is_known] * size + item[is_known]) // size, minlength=len(shown)
+    )
+    length = (shown >= 0).sum(axis=1)
+    by_length = {
+        f"of {n}": known[length == n].sum() for n in np.unique(length[length > 0]).tolist()
+    }
+    totals = {**by_length, "batches": 1, "users": len(distinct(stock.user))}
+    return {name: np.array([int(count)]) for name, count in totals.items()}
+
+
+@count_metric(
+    "Share of new items, over the users in the training data",
+    counts=known_items_by_length,
+    formula="1 - sum over lists of (different items in the top {k} that are in the user's training "
+    "data / items in the top {k}) / users in the training data",
+    reading="Users in the training data without a list count as 1. With lists for a tenth of the "
+    "users, it is at least 0.9.",
+    use="Use it to reproduce tools that average over all users in the training data; otherwise use "
+    "unseen_share, the mean over lists.",
+    cite="castells2022novelty",
+    needs=NEEDS_USER_HISTORY,
+)
+def train_user_novelty(counts: Counts) -> float:
+    """Share of items that are new to their users, averaged over all users in the training data."""
+    batches = max(int(counts["batches"].sum()), 1)
+    users = max(int(counts["users"].sum()) // batches, 1)
+    known = {int(n[3:]): int(c.sum()) for n, c in counts.items() if n.startswith("of ")}
+    return 1 - fsum(count / length for length, count in sorted(known.items())) / users
+
+
 def hits_by_relevant(lists: Judged, k: int | None, counts: Flags) -> Counts:
     """Count how often each item is a hit, by the list's number of relevant items, and its rows in
     train and truth.

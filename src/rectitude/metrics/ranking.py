@@ -184,7 +184,8 @@ def ndcg(
     gain_of, weights = gain_function(lists, gain, gain_from), discount_function(discount, log_base)
     name = (gain, gain_from, discount, log_base)
     above = _discount_gains(lists, k, gain_of, weights, discount_by, name)
-    return Ratio(above, ideal(lists, k, gain_of, weights))
+    below = ideal(lists, k, gain_of, weights)
+    return Ratio(above, below).where(below != 0)  # gains below 0 can add up to 0
 
 
 def _discount_gains(
