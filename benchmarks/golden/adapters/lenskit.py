@@ -10,12 +10,15 @@ from importlib.metadata import version as installed
 from typing import Any
 
 import numpy as np
+import structlog
 from lenskit import metrics as lenskit
 from lenskit.data import ItemList, ItemListCollection
 from lenskit.metrics import ranking
 from lenskit.metrics.reranking import least_item_promoted, rank_biased_overlap
 
 from golden.fixtures import Case, Fixture
+
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))  # errors only
 
 FRAMEWORK = "LensKit"
 CUTOFFS = (1, 3, 5, 10)
