@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import rectitude as rt
 from rectitude.errors import (
+    BadGrades,
     BadTable,
     DuplicateItems,
     DuplicateTruth,
@@ -47,8 +48,9 @@ EXAMPLES = {
                                {"nonrelevant": 0.0, "unjudged": 1.0, "sampled": 0.0},
                                says="n ranks above a, which costs something if n was judged"),
     "duplicate_truth": Example({"u": ["a"]}, {"user": ["u"] * 3, "item": ["a", "a", "b"]}, "recall",
-                               {"error": DuplicateTruth, "once": 1 / 2, "counted": 2 / 3},
-                               says="a is in the truth twice, b is missed: 1 of 2, or 2 of 3"),
+                               {"error": DuplicateTruth, "once": 1 / 2, "counted": 2 / 3,
+                                "one_hit": 1 / 3},
+                               says="a is in the truth twice, b is missed: 1 of 2, or 2 or 1 of 3"),
     "unknown_users": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a"]}, "hit",
                              {"keep": 1 / 2, "drop": 1 / 1, "tied": 1 / 2, "error": UnknownIds},
                              given={"train": {"u": ["a", "x"]}},
@@ -70,7 +72,8 @@ EXAMPLES = {
                                {"float64": 1 / 1, "float32": 1 / 2},
                                says="1 + 2^-40 is above 1, but not in float32"),
     "duplicates": Example({"u": ["x", "x", "a"]}, {"u": ["a"]}, "mrr",
-                          {"error": DuplicateItems, "first": 1 / 2, "counted": 1 / 3},
+                          {"error": DuplicateItems, "first": 1 / 2, "counted": 1 / 3,
+                           "one_hit": 1 / 3},
                           says="x x a: a at rank 3 of 3, or 2 of 2"),
     "seen": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
                     {"removed": 0, "last": 1 / 3, "kept": 1 / 1},
@@ -92,7 +95,7 @@ EXAMPLES = {
                           says="a has the highest score, which is below 0; b is missed either way"),
     "unjudged": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr", {"kept": 1 / 2, "dropped": 1 / 1}),
     "gain": Example({"u": ["a"]}, {"u": {"a": 2}}, "dcg",
-                    {"binary": 1, "linear": 2, "exp2": 3, "exp2_above": 7}),
+                    {"binary": 1, "linear": 2, "signed": 2, "exp2": 3, "exp2_above": 7}),
     "gain_from": Example({"u": ["a", "b"]}, {"u": {"a": 1, "b": 2}}, "dcg",
                          {"relevant": 1 / log2(3), "positive": 1 + 1 / log2(3)},
                          {"relevant_from": 2}),
@@ -151,6 +154,14 @@ EXAMPLES = {
 }  # fmt: skip
 # Choices that differ from some other only in an example of their own.
 MORE = {
+    "duplicates": [
+        Example({"u": ["a", "a"]}, {"u": ["a", "b"]}, "recall",
+                {"first": 1 / 2, "counted": 2 / 2, "one_hit": 1 / 2}),
+    ],
+    "gain": [
+        Example({"u": ["a"]}, {"u": {"a": -1}}, "dcg", {"linear": BadGrades, "signed": -1},
+                {"relevant_from": -1}),
+    ],
     "negative_grades": [
         Example({"u": ["n", "a"]}, {"u": {"a": 1, "n": -1}}, "mrr",
                 {"nonrelevant": 1 / 2, "unjudged": 1 / 1, "sampled": 1 / 1},

@@ -47,7 +47,7 @@ class One:
         c = self.convention
         gains = self.good(grade) if c.gain_from == "relevant" else grade > 0
         above = grade - (self.threshold or 0.0) + 1
-        worth = {"binary": 1.0, "linear": grade, "exp2": 2.0**grade - 1,
+        worth = {"binary": 1.0, "linear": grade, "signed": grade, "exp2": 2.0**grade - 1,
                  "exp2_above": 2.0**above - 1}[c.gain]  # fmt: skip
         return worth if gains else 0.0
 
@@ -258,7 +258,9 @@ def list_auc_strict(one: One, k: int | None) -> Fraction:
 
 def err(one: One, k: int | None) -> Fraction:
     above = 2.0 ** (4 - (one.threshold or 0.0) + 1) - 1
-    most = {"binary": 1, "linear": 4, "exp2": 15, "exp2_above": above}[one.convention.gain]
+    most = {"binary": 1, "linear": 4, "signed": 4, "exp2": 15, "exp2_above": above}[
+        one.convention.gain
+    ]
     reach, value = 1.0, 0.0
     for rank, item in enumerate(one.top(k), 1):
         stop = one.gain_of(item) / (most + 1)

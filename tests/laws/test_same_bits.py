@@ -126,8 +126,8 @@ def test_compiled_kernels_give_the_bits_of_the_numpy_twin(
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from((0.0, 1.0, 2.0))),
              min_size=1, max_size=14),
-    st.sampled_from(("first", "counted")),
-    st.sampled_from(("once", "counted")),
+    st.sampled_from(("first", "counted", "one_hit")),
+    st.sampled_from(("once", "counted", "one_hit")),
 )  # fmt: skip
 def test_compiled_kernels_deal_with_duplicates_as_the_numpy_twin(
     rows: list[tuple[int, int, float]], duplicates: str, duplicate_truth: str

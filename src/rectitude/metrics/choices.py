@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -107,20 +107,25 @@ def above_zero(lists: Judged, grades: Floats) -> Flags:
     return grades > 0
 
 
-def gain_function(lists: Judged, gain: Gain, gain_from: GainFrom) -> GainOf:
+def gain_function(
+    lists: Judged,
+    gain: Gain,
+    gain_from: GainFrom,
+    below_zero: Literal["refused", "signed"] = "refused",
+) -> GainOf:
     """Return the function from grades to gains for these lists; raise an error if a gain is
-    negative."""
+    negative, unless the metric can subtract and gains are signed."""
 
     def gain_of(grades: Floats) -> Floats:
         return gain(grades, gain_from(lists, grades), lists.threshold)
 
     grades = lists.truth.values
     least = lists.once(("least", gain, gain_from), lambda: gain_of(grades).min(initial=0.0))
-    if least < 0 and gain is not signed:
+    if least < 0 and not (below_zero == "signed" and gain is signed):
         raise BadGrades(
             f"a relevant item has a gain of {least:g} (the lowest grade is {grades.min():g}).",
             "gains of at least 0.",
-            "raise relevant_from, or set gain='binary' or gain='signed'.",
+            "raise relevant_from, or set gain='binary'; dcg and ndcg also take gain='signed'.",
         )
     return gain_of
 

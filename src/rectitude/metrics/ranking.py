@@ -153,7 +153,8 @@ def dcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Gain of the recommended items, each discounted by its rank."""
-    gain_of, weights = gain_function(lists, gain, gain_from), discount_function(discount, log_base)
+    gain_of = gain_function(lists, gain, gain_from, below_zero="signed")
+    weights = discount_function(discount, log_base)
     name = (gain, gain_from, discount, log_base)
     return Ratio.of(_discount_gains(lists, k, gain_of, weights, discount_by, name))
 
@@ -181,7 +182,8 @@ def ndcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Discounted gain of the list, relative to that of the ideal list."""
-    gain_of, weights = gain_function(lists, gain, gain_from), discount_function(discount, log_base)
+    gain_of = gain_function(lists, gain, gain_from, below_zero="signed")
+    weights = discount_function(discount, log_base)
     name = (gain, gain_from, discount, log_base)
     above = _discount_gains(lists, k, gain_of, weights, discount_by, name)
     below = ideal(lists, k, gain_of, weights)

@@ -137,7 +137,7 @@ def _rows_of(facts: Facts, asked: Asked, traced: Judged) -> list[dict[str, Any]]
     if traced.last is not None:
         columns["tied"] = list(zip(traced.rank.tolist(), traced.last.tolist(), strict=True))
     if "gain" in arguments:
-        gain_of = gain_function(traced, arguments["gain"], arguments["gain_from"])
+        gain_of = gain_function(traced, arguments["gain"], arguments["gain_from"], "signed")
         columns["gain"] = gain_of(traced.grade).tolist()
     if "discount_by" in arguments:
         weights = discount_function(arguments["discount"], arguments["log_base"])
@@ -184,7 +184,7 @@ def ideal_lines(facts: Facts, asked: Asked, traced: Judged) -> tuple[Ideal, ...]
     if "ideal" not in arguments or "discount_by" not in arguments:
         return ()
     k, ideal = asked.cutoff, arguments["ideal"]
-    gain_of = gain_function(traced, arguments["gain"], arguments["gain_from"])
+    gain_of = gain_function(traced, arguments["gain"], arguments["gain_from"], "signed")
     weights = discount_function(arguments["discount"], arguments["log_base"])
     deepest = max(int(traced.judged[0]), int(traced.returned[0]), len(traced.list))
     deepest = min(_TERMS, deepest if k is None else k)
