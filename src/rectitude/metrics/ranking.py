@@ -153,8 +153,7 @@ def dcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Gain of the recommended items, each discounted by its rank."""
-    gain_of = gain_function(lists, gain, gain_from, below_zero="signed")
-    weights = discount_function(discount, log_base)
+    gain_of, weights = _sum_of(lists, gain, gain_from, discount, log_base)
     name = (gain, gain_from, discount, log_base)
     return Ratio.of(_discount_gains(lists, k, gain_of, weights, discount_by, name))
 
@@ -182,12 +181,19 @@ def ndcg(
     log_base: float = 2.0,
 ) -> Ratio:
     """Discounted gain of the list, relative to that of the ideal list."""
-    gain_of = gain_function(lists, gain, gain_from, below_zero="signed")
-    weights = discount_function(discount, log_base)
+    gain_of, weights = _sum_of(lists, gain, gain_from, discount, log_base)
     name = (gain, gain_from, discount, log_base)
     above = _discount_gains(lists, k, gain_of, weights, discount_by, name)
     below = ideal(lists, k, gain_of, weights)
-    return Ratio(above, below).where(below != 0)  # gains below 0 can add up to 0
+    return Ratio(above, below).where(below != 0)  # signed gains can add up to 0
+
+
+def _sum_of(
+    lists: Judged, gain: Gain, gain_from: GainFrom, discount: Discount, log_base: float
+) -> tuple[GainOf, Weights]:
+    """Return what a discounted sum is made of: gains, which may be below 0, and weights."""
+    gain_of = gain_function(lists, gain, gain_from, below_zero="signed")
+    return gain_of, discount_function(discount, log_base)
 
 
 def _discount_gains(
