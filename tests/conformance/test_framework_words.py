@@ -289,3 +289,19 @@ def test_two_stages_of_replay_hold_out_rows_of_some_users(
     assert counts.height == (users if isinstance(users, int) else int(users * 3))
     assert set(counts["len"]) <= sizes
     assert split.train.frame.height + split.truth.frame.height == 8
+
+
+def test_two_stages_of_replay_never_take_all_users() -> None:
+    words = {"method": "TwoStageSplitter", "second_divide_size": 1}
+    table = {**LOG, "user": [1, 1, 1, 1, 2, 2, 3, 3]}
+    with pytest.raises(BadArgument, match="there are 3 users") as refused:
+        single("replay", table, first_divide_size=3, **words)
+    assert "at most 2" in str(refused.value)
+    with pytest.raises(BadArgument):
+        single("replay", table, first_divide_size=1.0, **words)
+
+
+def test_folds_of_replay_have_one_strategy() -> None:
+    assert resolve("replay", {"method": "KFolds", "n_folds": 2, "strategy": "query"})
+    with pytest.raises(BadArgument, match="strategy is 'item'"):
+        resolve("replay", {"method": "KFolds", "n_folds": 2, "strategy": "item"})

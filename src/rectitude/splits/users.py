@@ -54,18 +54,20 @@ def strong_generalisation(
     t: object = None,
     delta_in: object = None,
     delta_out: object = None,
+    keep: int = 0,
     seed: int = 0,
 ) -> Split:
     """Evaluate random users: the model sees some of their rows as fold-in, the rest is the truth.
 
     `within` splits the rows of these users. A time t splits them there instead, and then no row
     from t on is in train either. `shown` "train" puts the fold-in rows into train, as LensKit does.
-    `among` "with_truth" draws only users for whom `within` leaves a truth.
+    `among` "with_truth" draws only users for whom `within` leaves a truth. At least `keep` users
+    must be left undrawn.
     """
     drawn_from = log.frame["user"]
     if among == "with_truth":
         drawn_from = single(within, log, seed).truth.frame["user"]
-    evaluated = _draw_users(log, ratio, size, of, rounding, arithmetic, seed, drawn_from)
+    evaluated = _draw_users(log, ratio, size, of, rounding, arithmetic, seed, drawn_from, keep)
     if t is None:
         refuse_unused("there is no t", delta_in=delta_in, delta_out=delta_out)
         return _show_users(log, evaluated, single(within, choose_rows(log, evaluated), seed), shown)
@@ -185,17 +187,19 @@ def _late(log: Log, t: object) -> Flags:
 
 def _draw_users(
     log: Log, ratio: float, size: int | Literal["all"] | None, of: Part, rounding: Rounding,
-    arithmetic: Arithmetic, seed: int, among: pl.Series | None = None,
+    arithmetic: Arithmetic, seed: int, among: pl.Series | None = None, keep: int = 0,
 ) -> Flags:  # fmt: skip
-    """Mark the rows of randomly drawn users, from those in `among` if given."""
+    """Mark the rows of randomly drawn users, from those in `among` if given; `keep` are left."""
     place, users = places(log.frame["user"], seed)
     if size is None:
         require_ratio(ratio)
         size = int(count_held_out(np.array([users]), ratio, rounding, of, arithmetic)[0])
     size = users if size == "all" else size
     require_whole(size, "size")
-    if size > users:
-        raise BadArgument(f"size is {size:,}, but there are {users:,} users.", "at most that many.")
+    require_whole(keep, "keep", 0)
+    if size > users - keep:
+        most = "at most that many." if not keep else f"at most {max(users - keep, 0):,}."
+        raise BadArgument(f"size is {size:,}, but there are {users:,} users.", most)
     if among is not None and count_ids(among) < users:
         place = np.where(members(log.frame["user"], among), place, users)
         place = np.searchsorted(np.unique(place[place < users]), place)
