@@ -240,6 +240,13 @@ class Convention:
         kept="they take a rank and count as not relevant",
         dropped="they are removed before ranks are assigned",
     )
+    scores_from: float | None = number(
+        "judge",
+        None,
+        "The lowest score of a recommended item: items with lower scores are removed from their "
+        "lists. None keeps all items.",
+        None,
+    )
     gain: Literal["binary", "linear", "signed", "exp2", "exp2_above"] = switch(
         "metrics",
         "binary",

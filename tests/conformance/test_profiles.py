@@ -31,7 +31,8 @@ SCORE_PROFILES = ["next-location", "smgcn", "smgcn-f1", "smgcn-icde", "sklearn",
 ALL_COMPARED = ["pytrec_eval", "ir_measures",
                 "rectools", "replay", "replay-frame", "replay-torch", "recommenders", "recpack",
                 "recbole", "cornac", "daisyrec", "daisyrec-2.3", "lenskit-2025",
-                "lenskit-2026", "elliot"]  # fmt: skip
+                "lenskit-2026", "elliot", "spark-mllib", "sentence-transformers", "beir",
+                "surprise"]  # fmt: skip
 WITHOUT_VALUES = {"data", "report"}
 
 

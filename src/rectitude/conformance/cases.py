@@ -106,7 +106,7 @@ _EXCLUDE_UNKNOWNS: Mapping[bool | None, Mapping[str, str]] = {
     False: {"unknown_users": "tied", "unknown_items": "lowest"},
 }
 _MASK = {"train_relevant": {"seen_items": "relevant_outside_truth"}, "none": {"seen": "kept"}}
-_RENAMED = ("relevant_from", "ties", "decimals", "undefined")
+_RENAMED = ("relevant_from", "scores_from", "ties", "decimals", "undefined")
 _EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
 _OF_LISTS = {"judged_only", "container", "catalogue", "list_items", "min_list_length"}
 _OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}

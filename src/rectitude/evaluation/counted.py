@@ -95,6 +95,7 @@ def _rejects_nothing(convention: Convention) -> bool:
         and convention.unknown_users == convention.unknown_items == "keep"
         and convention.unjudged == "kept"
         and convention.hit_scores == "any"
+        and convention.scores_from is None
         and convention.seen != "last"
         and convention.seen_items == "all"
         and convention.score_precision != "logistic"

@@ -63,6 +63,13 @@ def rank_dense(
             "lists, or candidates.",
             "pass the judged items as candidates=.",
         )
+    if convention.scores_from is not None:
+        raise BadArgument(
+            f"scores_from={convention.scores_from:g} removes items from lists, but the predictions "
+            "are dense scores.",
+            "lists.",
+            "pass the items with such scores as lists with a score column.",
+        )
     require_sortable(sides, convention)
     standings = reading(sides, dense, convention)
     ledger.note("order", f"by {dense.source}, descending")

@@ -344,7 +344,8 @@ def _read_scores(sides: Aligned) -> Floats:
         raise BadTable(
             f"{predictions.source} has no score column, but a metric or a switch needs scores.",
             "a score for every item.",
-            "leave out metrics that need predicted scores, and set hit_scores='any'.",
+            "leave out metrics that need predicted scores; set hit_scores='any' and "
+            "scores_from=None.",
         )
     scores: Floats = predictions.frame["score"].cast(float).to_numpy()
     return scores
@@ -479,7 +480,9 @@ def _read_ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ran
 def match_lists(
     sides: Aligned, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
 ) -> tuple[Ranking, Matches]:
-    """Match lists with the truth, and handle duplicates and unjudged items."""
+    """Match lists with the truth, and handle low scores, duplicates and unjudged items."""
+    if convention.scores_from is not None:
+        ranking = _drop_low_scores(sides, ranking, convention.scores_from, ledger)
     matches, repeated = match(ranking, truth.rows, truth.items)
     if repeated.any():
         _account_for_duplicates(sides, ranking, repeated, convention, ledger)
@@ -490,6 +493,22 @@ def match_lists(
         ranking, matches = _drop_unjudged(ranking, truth, matches, convention, ledger)
     _require_same_ids(sides, ranking, truth, matches)
     return ranking, matches
+
+
+def _drop_low_scores(
+    sides: Aligned, ranking: Ranking, scores_from: float, ledger: Ledger
+) -> Ranking:
+    """Remove the items whose score is too low to recommend them from the lists."""
+    lists, positions = ranking.lists.expand()
+    keep = _read_scores(sides)[ranking.lists.rows(positions)] >= scores_from
+    ledger.count(
+        "rows_below_score",
+        int((~keep).sum()),
+        f"items have a score below {scores_from:g}: not recommended",
+        len(keep),
+        weight="notice",
+    )
+    return ranking.keep(lists[keep], positions[keep])
 
 
 def _account_for_duplicates(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Floats, running_count
+from rectitude.arrays import Flags, Floats, running_count
+from rectitude.errors import NothingToEvaluate
 from rectitude.judge.judged import Judged
 from rectitude.metrics.browsing import reach_weights
 from rectitude.metrics.choices import whole_k
-from rectitude.metrics.registry import RELEVANCE_LAWS, Ratio, metric
+from rectitude.metrics.exposure import count_times_shown
+from rectitude.metrics.registry import RELEVANCE_LAWS, Counts, Ratio, count_metric, metric
 
 _EPSILON = 1e-5
 
@@ -65,6 +67,46 @@ def unjudged(lists: Judged, k: int | None) -> Ratio:
     """Share of the positions with an item that was not judged."""
     judged_items = lists.total(lists.chance(k), upto=k)
     return Ratio(lists.returned_upto(k) - judged_items, whole_k(lists, k))
+
+
+def items_never_judged(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """Count how often each item is shown and judged, and the positions of lists with truth.
+
+    The number of positions is not a count per item: only its sum is meaningful.
+    """
+    stock, with_truth = lists.stock, counts & lists.in_truth
+    return {
+        "shown": count_times_shown(lists, counts),
+        "judged": np.bincount(lists.wanted, minlength=len(stock.ids)),
+        "positions": np.array([int(whole_k(lists, k)[with_truth].sum())]),
+    }
+
+
+@count_metric(
+    "Hole",
+    counts=items_never_judged,
+    formula="items in the top {k} that are in the truth of no list at all / (cutoff * lists with "
+    "truth), over all lists; without a cutoff, / items in the lists with truth",
+    reading="0.3 at 10 means that 3 of the first 10 items were never judged for anybody.",
+    use="Use it next to other metrics if the truth was collected for other lists. unjudged counts "
+    "the items that were not judged for this very list.",
+    cite="thakur2021beir",
+    bounds=(0.0, np.inf),
+    best="low",
+    breaks=RELEVANCE_LAWS,
+    needs=("shown", "stock", "wanted"),
+)
+def hole(counts: Counts) -> float:
+    """Share of the positions with an item that was never judged, for any list."""
+    positions = int(counts["positions"].sum())
+    if not positions:
+        raise NothingToEvaluate(
+            "there is no list with truth.",
+            "at least one list with truth.",
+            "check that the truth and the predictions have the same users.",
+        )
+    judged = np.flatnonzero(counts["judged"])
+    return (int(counts["shown"].sum()) - int(counts["shown"][judged].sum())) / positions
 
 
 @metric(

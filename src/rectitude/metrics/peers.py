@@ -10,7 +10,7 @@ from math import fsum
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, sum_by_group
-from rectitude.errors import BadArgument, NothingToEvaluate
+from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics.auc import misses_above
 from rectitude.metrics.choices import Count, whole_k
@@ -25,7 +25,7 @@ from rectitude.metrics.exposure import (
 from rectitude.metrics.fairness import HALVES, TWO_WAYS, count_by_half
 from rectitude.metrics.groupwise import compute_rates, count_relevant, relative_spread
 from rectitude.metrics.ranking import bpref, rprec, wrong_above
-from rectitude.metrics.ratings import BY_LIST, errors, root
+from rectitude.metrics.ratings import BY_LIST, POOLED, concordant_pairs, errors, root
 from rectitude.metrics.registry import RELEVANCE_LAWS, Counts, Facts, Ratio, count_metric, metric
 from rectitude.metrics.serendipity import NEEDS_USER_HISTORY
 
@@ -403,6 +403,46 @@ def entropy_per_item(counts: Counts) -> float:
     """Entropy of the items shown, divided by their number."""
     shares = compute_shares(counts["shown"])
     return max(-fsum((shares * np.log(shares)).tolist()), 0.0) / len(shares)
+
+
+def pairs_in_order(lists: Judged, k: int | None, counts: Flags) -> Counts:
+    """Count the concordant and the discordant pairs, and the lists with at least one of them."""
+    concordant, comparable = (pairs[counts] for pairs in concordant_pairs(lists))
+    return {
+        what: np.array([int(pairs.sum()), int(np.count_nonzero(pairs))])
+        for what, pairs in (("concordant", concordant), ("discordant", comparable - concordant))
+    }
+
+
+@count_metric(
+    "Fraction of concordant pairs, from means",
+    counts=pairs_in_order,
+    formula="c / (c + d), c = mean number of concordant pairs of the lists that have any, d = mean "
+    "number of discordant pairs of the lists that have any; a pair is two items of a user with "
+    "different grades, concordant if the higher grade has the higher score",
+    reading="Near fcp, but users without concordant pairs, or without discordant ones, do not pull "
+    "the respective mean down.",
+    use="Use it to reproduce tools that divide two means; otherwise use fcp.",
+    cite="koren2013collaborative",
+    breaks=RELEVANCE_LAWS,
+    needs=("predicted",),
+    fixed=POOLED,
+    averages="closed form",
+    cutoff="none",
+)
+def fcp_of_means(counts: Counts) -> float:
+    """Mean number of concordant pairs, relative to the mean number of concordant and discordant
+    pairs."""
+    concordant, discordant = (
+        int(counts[what][0]) / max(int(counts[what][1]), 1) for what in ("concordant", "discordant")
+    )
+    if not concordant + discordant:
+        raise UndefinedValue(
+            "no user has two predicted ratings of items with different grades.",
+            "at least one pair of items that a user rated differently.",
+            "check that the predictions have scores for the items of the truth.",
+        )
+    return concordant / (concordant + discordant)
 
 
 def items_by_length(lists: Judged, k: int | None, counts: Flags) -> Counts:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers, running_count, sum_by_group
 from rectitude.data.ledger import Ledger
 from rectitude.errors import BadArgument, BadScores, NothingToEvaluate, UndefinedValue
 from rectitude.exact import UNIT_BITS, digits, quotient, total, total_of_squares, whole
@@ -117,6 +117,41 @@ def _scaled_variance(sums: Counts, what: str) -> int:
     """
     squares, plain = whole(sums[f"{what}^2"]), whole(sums[what])
     return (int(sums["pairs"].sum()) * squares << UNIT_BITS) - plain**2
+
+
+def count_concordant(lists: Integers, size: int, grade: Floats, score: Floats) -> Floats:
+    """Count, for each list, the pairs of rows in which the higher grade has the higher score.
+
+    Rows are numbered by grade, and by falling score within a grade, so these are the pairs in which
+    the later row scores higher. They are counted as in a merge sort: between the two halves of
+    every block of 2, 4, 8, ... rows.
+    """
+    order = np.lexsort((-score, grade, lists))
+    number = np.empty(len(order), np.int64)
+    number[order] = running_count(np.ones(len(order), bool), lists[order]) - 1
+    by_score = np.lexsort((-number, score))  # of two equal scores, the later row comes first
+    lists, number = lists[by_score], number[by_score]
+    concordant, half = np.zeros(size), 1
+    while half <= number.max(initial=0):
+        block = lists * (len(order) + 1) + number // (2 * half)
+        adjacent = np.argsort(block, kind="stable")
+        is_first = number[adjacent] // half % 2 == 0
+        lower = np.where(is_first, 0, running_count(is_first, block[adjacent]))
+        concordant += sum_by_group(lists[adjacent], size, lower.astype(np.float64))
+        half *= 2
+    return concordant
+
+
+def count_comparable(lists: Integers, size: int, grade: Floats) -> Floats:
+    """Count, for each list, the pairs of rows with different grades."""
+    rows = sum_by_group(lists, size)
+    order = np.lexsort((grade, lists))
+    is_new = np.ones(len(order), bool)
+    is_new[1:] = (np.diff(lists[order]) != 0) | (np.diff(grade[order]) != 0)
+    starts = np.flatnonzero(is_new)
+    equal = np.diff(np.append(starts, len(order)))
+    same = sum_by_group(lists[order][starts], size, equal * (equal - 1) / 2)
+    return rows * (rows - 1) / 2 - same
 
 
 class ByScore(dict[str, Integers]):

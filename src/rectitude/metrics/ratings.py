@@ -18,6 +18,8 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.predicted import (
     bin_probabilities,
     compute_losses,
+    count_comparable,
+    count_concordant,
     largest_gap,
     list_bins,
     mean_gap,
@@ -40,7 +42,7 @@ from rectitude.rowkernels.standings import Chances
 
 ANY_PAIR: Mapping[str, Any] = {
     "truth_needed": "judged", "without_relevant": "computed", "undefined": "skip",
-    "hit_scores": "any", "list_end": "none", "scale": "fraction",
+    "hit_scores": "any", "scores_from": None, "list_end": "none", "scale": "fraction",
 }  # fmt: skip
 """The switches under which every judged pair with a score counts, relevant or not."""
 POOLED = {**ANY_PAIR, "average": "micro", "unit": "list"}
@@ -215,6 +217,35 @@ def user_mse(lists: Judged, k: int | None) -> Ratio:
 def user_rmse(lists: Judged, k: int | None) -> Ratio:
     """Root mean squared difference between predicted and true ratings of each list."""
     return root(user_mse(lists, k))
+
+
+@metric(
+    "Fraction of concordant pairs",
+    formula="pairs of a user's items in which the higher grade has the higher score / pairs of a "
+    f"user's items with different grades, over all lists; {_LEFT_OUT}",
+    reading="0.7 means that of two items that a user rated differently, the better one has the "
+    "higher predicted rating in 70% of the cases; 0.5 is random, and equal scores count as wrong.",
+    use="Use it for predicted ratings if only their order matters. Users with many ratings have "
+    "very many pairs, and weigh accordingly.",
+    cite="koren2013collaborative",
+    breaks=RELEVANCE_LAWS,
+    needs=("predicted",),
+    fixed=POOLED,
+    averages="closed form",
+    cutoff="none",
+)
+def fcp(lists: Judged, k: int | None) -> Ratio:
+    """Share of the pairs of differently rated items that the predictions put in the right order."""
+    return Ratio(*concordant_pairs(lists))
+
+
+def concordant_pairs(lists: Judged) -> tuple[Floats, Floats]:
+    """Return (lists,) the concordant pairs, and all pairs with different grades."""
+    score = require_finite(lists.score, lists.list)
+    return (
+        count_concordant(lists.list, lists.size, lists.grade, score),
+        count_comparable(lists.list, lists.size, lists.grade),
+    )
 
 
 def errors(lists: Judged) -> Floats:
