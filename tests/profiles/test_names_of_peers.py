@@ -100,11 +100,12 @@ NOT_NAMES = {
 """What a framework reports, and why it is not a name here."""
 BY_SCORES = ("auc", "gauc", "lauc", "num_retrieved", "user_coverage", "mae", "mse", "rmse")
 """Metrics for which the cases go by our names."""
-MADE_UP = ("|", "_f32", "_f64", "**", "max-rank", "_UC", "_IC", "%", "][", "same run")
+MADE_UP = ("|", "_f32", "_f64", "**", "max-rank", "_UC", "_IC", "%", "][", "same run", "At(", "_at_k(")
 """Parts of names that the recording of the golden values put there, or tuples of settings."""
 
 
-SAME_NAMES = ("implicit", "ndcg-reference", "smgcn", "smgcn-f1", "smgcn-icde", "replay-torch")
+SAME_NAMES = ("implicit", "ndcg-reference", "smgcn", "smgcn-f1", "smgcn-icde", "replay-torch",
+              "sentence-transformers", "surprise")  # fmt: skip
 """Profiles whose frameworks have the names that we have."""
 
 
