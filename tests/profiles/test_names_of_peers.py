@@ -100,7 +100,8 @@ NOT_NAMES = {
 """What a framework reports, and why it is not a name here."""
 BY_SCORES = ("auc", "gauc", "lauc", "num_retrieved", "user_coverage", "mae", "mse", "rmse")
 """Metrics for which the cases go by our names."""
-MADE_UP = ("|", "_f32", "_f64", "**", "max-rank", "_UC", "_IC", "%", "][", "same run", "At(", "_at_k(")
+MADE_UP = ("|", "_f32", "_f64", "**", "max-rank", "_UC", "_IC", "%", "][", "same run", "At(",
+           "_at_k(")  # fmt: skip
 """Parts of names that the recording of the golden values put there, or tuples of settings."""
 
 
