@@ -216,3 +216,52 @@ def test_relations_of_one_duckdb_connection_are_read() -> None:
     lists = connection.sql("from (values (1, 12, 0.9), (1, 10, 0.5)) t(userId, itemId, score)")
     truth = connection.sql("from (values (1, 10)) t(userId, itemId)")
     assert mrr(lists, truth) == mrr(rt.Lists(lists), rt.Interactions(truth)) == 1 / 2
+
+
+# LensKit and RecTools
+
+
+class ItemListCollection:
+    """As in LensKit: `to_arrow` has one row per list, also for empty lists."""
+
+    def to_arrow(self) -> Any:
+        lists = [[{"item_id": i, "score": s} for i, s in items.items()] for items in LISTS.values()]
+        return pl.DataFrame({"user_id": [*LISTS, 3], "items": [*lists, []]}).to_arrow()
+
+
+class LensKitDataset:
+    """As in LensKit: numbers inside, and the own ids if they are asked for."""
+
+    def interaction_table(self, *, format: str, original_ids: bool = False) -> pd.DataFrame:  # noqa: A002
+        assert (format, original_ids) == ("pandas", True)
+        return frame_of_truth()
+
+
+class Interactions:
+    """As in RecTools: a frame in an attribute."""
+
+    def __init__(self) -> None:
+        self.df = frame_of_truth()
+
+
+class RecToolsDataset:
+    """As in RecTools: numbers inside, and a method that returns the own ids."""
+
+    def get_raw_interactions(self) -> pd.DataFrame:
+        return frame_of_truth()
+
+
+def frame_of_truth() -> pd.DataFrame:
+    rows = [(user, item, grade) for user, items in TRUTH.items() for item, grade in items.items()]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "weight"])
+
+
+@pytest.mark.parametrize("truth", [LensKitDataset(), Interactions(), RecToolsDataset()])
+def test_objects_of_lenskit_and_rectools_are_read(truth: Any) -> None:
+    assert mrr(ItemListCollection(), truth) == MRR
+
+
+def test_empty_lists_of_a_collection_count_as_lists() -> None:
+    truth, handed = {**TRUTH, 3: {10: 1}, 4: {10: 1}}, {"list_needed": "handed"}
+    evaluation = rt.evaluate(ItemListCollection(), truth, "mrr", convention=handed)
+    assert evaluation["mrr"] == (1 / 2 + 1 + 0) / 3

@@ -14,6 +14,7 @@ import polars as pl
 from rectitude.auditing.dense import open_dense, targets_of, training_targets, with_scores
 from rectitude.auditing.parts import BY_LIST, TIME, USER, AuditCase, CodedTable, Parts, code_tables
 from rectitude.auditing.ranked import clean_lists, once, place_items, popular_lists, sound_weights
+from rectitude.data.columns import find_unused
 from rectitude.data.dense import Dense
 from rectitude.data.formats.file import open_content
 from rectitude.data.formats.folders import holds_table, part_files, unused_files
@@ -267,8 +268,7 @@ def _require_used_names(
     tables: Mapping[str, Table],
 ) -> None:
     """Raise an error if `columns=` names a column that no part has."""
-    used = {name for table in tables.values() for name in table.columns.values()}
-    unused = {role: name for role, name in (handed.columns or {}).items() if name not in used}
+    unused = find_unused(handed.columns or {}, tables.values())
     for source, what in sources.values():
         if unused and source is not None and not isinstance(source, Log):
             read(source, what, columns=unused, list_key=handed.list_key)  # names all its columns

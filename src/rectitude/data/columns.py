@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -113,6 +114,8 @@ NAMED_ONLY: Mapping[What, tuple[str, ...]] = {
     "seen": ("timestamp",),
 }
 
+_FEW = 3
+"""Lists that are shorter than this have too few numbers to tell ranks from scores."""
 TYPED = re.compile(r":(token|float)(_seq)?$")
 """RecBole's suffix of a column name: the type of the column."""
 SEQUENCE = (":token_seq", ":float_seq")
@@ -204,6 +207,28 @@ class WantedColumns:
         return "user" if role == "list" else role
 
 
+def split_columns(what: What, columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the columns that are named for this kind of table alone, such as `truth.item`, and
+    those that are named for every table, such as `item`."""
+    own, general = {}, {}
+    for key, name in columns.items():
+        table, dot, role = str(key).rpartition(".")
+        if dot and table not in POSITIONS:
+            raise unknown_name("table", table, POSITIONS, where="columns=")
+        if not dot:
+            general[role] = name
+        elif table == what:
+            own[role] = name
+    return own, general
+
+
+def find_unused(columns: Mapping[str, str], tables: Iterable[Table]) -> dict[str, str]:
+    """Return the columns that were named for every table, and that no table has."""
+    origins = {name for table in tables for name in table.columns.values()}
+    used = origins | {name.partition(".")[0] for name in origins}  # fields of a nested column
+    return {role: name for role, name in columns.items() if "." not in role and name not in used}
+
+
 def want_columns(
     what: What, columns: Mapping[str, str], list_key: str, form: str = ""
 ) -> WantedColumns:
@@ -225,7 +250,9 @@ def want_columns(
 def recognise(source: Source, want: WantedColumns) -> dict[str, str]:
     """Map canonical names to columns of the source, for every column to read."""
     if source.roles is not None:
-        chosen = {**source.roles, **_take_named(source, want)}
+        named = _take_named(source, want)
+        kept = {role: name for role, name in source.roles.items() if name not in named.values()}
+        chosen = {**kept, **named}
         _require_all(source, want, chosen)
     else:
         chosen = _choose_by_name(source, want)
@@ -252,7 +279,9 @@ def matches(names: Sequence[str], role: str, want: WantedColumns) -> list[str]:
     if exact:
         return exact
     tiers = ([name for name in names if normal(name) in tier] for tier in want.tiers(role))
-    return next((columns for columns in tiers if columns), [])
+    fitting = next((columns for columns in tiers if columns), [])
+    ids = {normal(name) for name in fitting}
+    return [name for name in fitting if f"{normal(name)}id" not in ids]  # `query`: its text
 
 
 def names_columns(names: Sequence[str], want: WantedColumns) -> bool:
@@ -395,6 +424,28 @@ def may_be_rank(lists: pl.Series, index: pl.Series) -> bool:
     return bool(rows.group_by("list").agg(complete.alias("complete"))["complete"].all())
 
 
+def order_of_places(lists: pl.Series, number: pl.Series) -> Literal["", "rising", "mixed"]:
+    """Return how a column numbers the items of every list from 0 or 1: rising from row to row, or
+    in a mixed order; empty if it does not, or if it falls, as scores do, or if lists are short."""
+    if not number.dtype.is_numeric() or number.null_count() or not len(number):
+        return ""
+    if not (number == number.floor()).all():
+        return ""
+    rows, place = pl.DataFrame({"list": lists, "number": number}), pl.col("number")
+    first, last = place.min(), place.max()
+    steps = place.diff().drop_nulls()
+    by_list = rows.group_by("list").agg(
+        complete=(first >= 0) & (first <= 1) & (last - first + 1 == pl.len())
+        & (place.n_unique() == pl.len()),
+        rising=(steps > 0).all(), falling=(steps < 0).all(), size=pl.len(),
+    )  # fmt: skip
+    if not by_list["complete"].all() or int(by_list["size"].max() or 0) < _FEW:  # type: ignore[arg-type]
+        return ""
+    if by_list["rising"].all():
+        return "rising"
+    return "" if by_list["falling"].all() else "mixed"
+
+
 def require_order(table: Table) -> None:
     """Raise an error if a table of lists has no score or rank, but numbers that may be either."""
     if table.given or not table.unclear or {"score", "rank"} & {*table.frame.columns}:
@@ -455,11 +506,17 @@ def _ambiguous_column(
 
 def _absent_column(source: Source, want: WantedColumns, role: str, name: str) -> BadTable:
     guess = nearest(name, source.names)
-    ask, wrapped = f"did you mean {guess}?" if guess else "", f"rt.Lists(table, {role}={name!r})"
-    alone = f"if only one of several tables has it, name it there: {wrapped}."
+    ask, key = f"did you mean {guess}?" if guess else "", want.word(role)
+    alone = (
+        f"name it there: rt.Lists(table, {role}={name!r})."
+        if role in ("score", "rank")
+        else f"say which: columns={{'predictions.{key}': {name!r}}} or --columns"
+        f" predictions.{key}={name}."
+    )
+    alone = f"if only one of several tables has it, {alone}"
     return BadTable(
         f"{title(source, want)} has no column {name!r}, which was named as the"
         f" {want.word(role)} column.",
         f"one of its columns: {quote_names(source.names)}.",
-        "\n  ".join(filter(None, [ask, alone if role in ("score", "rank") else "", source.hint])),
+        "\n  ".join(filter(None, [ask, alone, source.hint])),
     )

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from rectitude.data.columns import POSITIONS, WantedColumns, names_columns, quote_names
-from rectitude.data.frames import from_values, rename_columns, series
+from rectitude.data.frames import from_values, open_frame, rename_columns, series
 from rectitude.data.table import Source
 from rectitude.errors import BadTable
 
@@ -280,6 +280,24 @@ def open_run(run: Any, want: WantedColumns) -> Source | None:
         return None
     source = _open_numbers(run.to_dict(), want)
     return replace(source, label=f"ranx {type(run).__name__}", text=True)
+
+
+def open_holder(holder: Any) -> Source | None:
+    """Return an object that holds a table as a source; None for anything else.
+
+    These are `Interactions` and `Dataset` of RecTools, `ItemListCollection` and `Dataset` of
+    LensKit. A dataset numbers its users and items, so it is asked for their own ids.
+    """
+    if hasattr(holder, "get_raw_interactions"):
+        table = holder.get_raw_interactions()
+    elif hasattr(holder, "interaction_table"):
+        table = holder.interaction_table(format="pandas", original_ids=True)
+    elif hasattr(holder, "to_arrow") or hasattr(holder, "df"):
+        table = holder.to_arrow() if hasattr(holder, "to_arrow") else holder.df
+    else:
+        return None
+    opened = open_frame(table)
+    return None if opened is None else replace(opened, label=type(holder).__name__)
 
 
 def _join_items(lists: Collection[Collection[object]]) -> pl.Series:

@@ -24,17 +24,21 @@ from rectitude.data.columns import (
     SEQUENCE,
     WantedColumns,
     attributes,
+    matches,
     may_be_index,
     may_be_rank,
     may_be_score,
     normal,
+    order_of_places,
     recognise,
+    split_columns,
     title,
     want_columns,
 )
 from rectitude.data.frames import open_frame, rename_columns, series
 from rectitude.data.objects import (
     TEXT_ADVICE,
+    open_holder,
     open_ids,
     open_mapping,
     open_rows,
@@ -78,7 +82,9 @@ def read(
     require_polars()
     if is_wrapped(source):
         return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form, keep)
-    named, hints = dict(columns or {}), dict(hints or {})
+    own, named = split_columns(what, columns or {})
+    hinted, hints = split_columns(what, hints or {})
+    named = hinted | named | own
     want = want_columns(what, hints | named, list_key, form)
     opened = _open(source, want)
     if opened.recognised:
@@ -91,6 +97,7 @@ def read(
 
 def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:
     """Return the table of an open source: recognise, read and check its columns."""
+    want = _name_nested(opened, want)
     chosen = recognise(opened, want)
     chosen |= {} if opened.anonymous else attributes(opened, want, chosen, keep)
     left = tuple(name for name in opened.names if name not in chosen.values())
@@ -100,6 +107,8 @@ def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> 
     taken = opened.take(chosen)
     if want.what in KEPT_WHOLE:
         taken = _split_sequences(taken, chosen)
+    if _may_be_places(opened, want, chosen):
+        opened, chosen, taken = _take_places(opened, want, chosen, taken)
     rows = unpack(taken, opened, chosen, want)
     roles = POSITIONS[want.what] if want.what in KEPT_WHOLE else tuple(rows.columns)
     return Table(
@@ -113,6 +122,55 @@ def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> 
         left=left,
         unclear=_find_unclear(opened, want, rows, left),
     )
+
+
+def _name_nested(opened: Source, want: WantedColumns) -> WantedColumns:
+    """Name the column of whole lists as the item if no other column fits: `recommendations` of
+    Spark's ALS, `results` of sentence-transformers. Each entry has an item and its score."""
+    settled = opened.roles is not None or opened.anonymous or "item" in want.named
+    if settled or want.what in KEPT_WHOLE or matches(opened.names, "item", want):
+        return want
+    nested = [name for name in opened.names if _holds_lists(opened, name, want)]
+    return replace(want, named={**want.named, "item": nested[0]}) if len(nested) == 1 else want
+
+
+def _holds_lists(opened: Source, name: str, want: WantedColumns) -> bool:
+    if opened.text:
+        return False
+    kind = opened.take({"item": name})["item"].dtype
+    inner = kind.inner if isinstance(kind, pl.List) else None
+    fields = [field.name for field in inner.fields] if isinstance(inner, pl.Struct) else []
+    return bool(matches(fields, "item", want))
+
+
+def _may_be_places(opened: Source, want: WantedColumns, chosen: Mapping[str, str]) -> bool:
+    """Whether position alone made a column of text the score, so that it may be the rank."""
+    by_position = opened.text and opened.roles is not None and want.form in ("", "headerless")
+    asked = {"score", "rank"} & {*want.named}
+    return by_position and want.what == "predictions" and "score" in chosen and not asked
+
+
+def _take_places(
+    opened: Source, want: WantedColumns, chosen: dict[str, str], taken: pl.DataFrame
+) -> tuple[Source, dict[str, str], pl.DataFrame]:
+    """Read a column that counts 1, 2, 3, ... down every list as the rank, not as the score; ask if
+    it numbers the items of every list in another order."""
+    name = chosen["score"]
+    order = order_of_places(taken["list"], _to_numbers(taken["score"]))
+    if order == "mixed":
+        raise BadTable(
+            f"{title(opened, want)} has no column names, and {name!r} numbers the items of every"
+            " list, from 0 or 1: it may be the rank or the score.",
+            "a statement which of the two it is.",
+            f"name it: rt.Lists(path, rank={name!r}) or --columns 'predictions.rank={name}', or the"
+            " same with score.",
+        )
+    if order != "rising":
+        return opened, chosen, taken
+    note = f"{name} counts up in every list: read as the rank, not as the score"
+    opened = replace(opened, recognised="; ".join(filter(None, [opened.recognised, note])))
+    renamed = {"rank" if role == "score" else role: column for role, column in chosen.items()}
+    return opened, renamed, taken.rename({"score": "rank"})
 
 
 def _split_sequences(frame: pl.DataFrame, chosen: Mapping[str, str]) -> pl.DataFrame:
@@ -218,7 +276,7 @@ def _open_object(source: object, want: WantedColumns) -> Source | None:
         return open_pivot(source, want) or frame
     if want.what in KEPT_WHOLE and isinstance(source, Collection):
         return open_ids(source, want)
-    return open_series(source, want) or open_run(source, want)
+    return open_series(source, want) or open_run(source, want) or open_holder(source)
 
 
 def collect_rows(source: object) -> object:
@@ -273,13 +331,18 @@ def open_file(path: Path, want: WantedColumns) -> Source:
     overrides both.
     """
     from rectitude.data.formats.file import open_content, require_text  # noqa: PLC0415  (files only)
-    from rectitude.data.formats.folders import find_partitions, open_folder  # noqa: PLC0415  (files only)
+    from rectitude.data.formats.folders import (  # noqa: PLC0415  (files only)
+        files_to_read_as,
+        find_partitions,
+        open_folder,
+    )
     from rectitude.data.formats.recognise import recognise as recognise_file  # noqa: PLC0415  (files only)
     from rectitude.data.formats.registry import FORMATS, format_named  # noqa: PLC0415  (files only)
     from rectitude.data.formats.several import match_files  # noqa: PLC0415  (files only)
 
     if path.is_dir():
         partitions = find_partitions(path)
+        partitions = partitions or files_to_read_as(path, want.form)
         if partitions:
             return open_files(partitions, want, path.name)
         source, reason = open_folder(path)

@@ -19,7 +19,7 @@ import polars as pl
 from rectitude.arrays import Floats, Integers, Ragged
 from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.convention import Convention
-from rectitude.data.columns import has_names_of_other_side
+from rectitude.data.columns import find_unused, has_names_of_other_side
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
 from rectitude.data.ids import Column, codes_of, whole_numbers
 from rectitude.data.ledger import Ledger
@@ -247,8 +247,7 @@ def _read_tables(given: RawInputs, ready: Mapping[str, Table]) -> dict[str, Any]
     run_tasks([partial(load_table, what) for what in to_read if what not in alone])
     for what in alone:
         load_table(what)
-    used = {name for table in tables.values() for name in table.columns.values()}
-    unused = {role: name for role, name in (given.columns or {}).items() if name not in used}
+    unused = find_unused(given.columns or {}, tables.values())
     for what in to_read if unused else ():
         read(inputs[what], what, columns=unused, list_key=key)  # raises an error with all names
     return tables

@@ -235,6 +235,15 @@ def find_partitions(folder: Path) -> list[Path]:
     return [] if any(_parse_part(path)[1] for path in files) else files
 
 
+def files_to_read_as(folder: Path, form: str) -> list[Path]:
+    """Return the files of a folder that make up one table in a format that the user named; none
+    without a named format, and for a dataset that LensKit saved, whose format is that of the
+    folder."""
+    if not form or (form == "lenskit" and (folder / SCHEMA).is_file()):
+        return []
+    return [path for path in sorted(folder.iterdir()) if path.is_file() and _is_visible(path)]
+
+
 def open_folder(folder: Path) -> tuple[Source, str]:
     """Open the table in a folder; return it and the reason why it was recognised."""
     if (folder / SCHEMA).is_file():

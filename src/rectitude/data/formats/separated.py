@@ -41,8 +41,8 @@ _WITH_COMMAS = (
     " decimal=',')."
 )
 _NO_HEADER = (
-    "if the file has no header: {wrapper}(path, format='headerless'), or convert it first"
-    " with rectitude convert --from headerless."
+    "if the file has no header: {wrapper}(path, format='headerless'), or headerless:{file} on the"
+    " command line."
 )
 
 
@@ -70,7 +70,7 @@ def read_separated(
     word = _WORDS.get(separator, repr(separator))
     return Source(
         path.name, names, partial(parse, text), None if has_header else roles, text=True,
-        hint=_NO_HEADER.format(wrapper=want.wrapper) if has_header else "",
+        hint=_NO_HEADER.format(wrapper=want.wrapper, file=path.name) if has_header else "",
         recognised=f"separated by {word}, {'with' if has_header else 'without'} a header",
     )  # fmt: skip
 
