@@ -267,12 +267,13 @@ class Convention:
         relevant="relevant items",
         positive="every item with a grade above 0, even below the relevance threshold",
     )
-    discount: Literal["log", "log_from_second"] = switch(
+    discount: Literal["log", "log_from_second", "position"] = switch(
         "metrics",
         "log",
         "How the gain of an item is discounted by its rank.",
         log="1 / log2(rank + 1)",
         log_from_second="1 / max(1, log2(rank)): ranks 1 and 2 have the same weight",
+        position="1 / rank",
     )
     discount_by: Literal["rank", "place"] = switch(
         "metrics",
@@ -396,6 +397,16 @@ class Convention:
         macro="the mean of the values",
         micro="the sum of the numerators over the sum of the denominators",
     )
+    weighting: Literal["all", "defined", "average", "none"] = switch(
+        "aggregate",
+        "all",
+        "Which lists count by their weights, if weights are given.",
+        all="all of them",
+        defined="those with a value; a list with 0/0 adds its value without a weight, but the sum "
+        "is divided by the weights of all lists",
+        average="those with a value; a list with 0/0 weighs as much as they do on average",
+        none="none: weights are ignored",
+    )
     scale: Literal["fraction", "percent", "float32"] = switch(
         "present",
         "fraction",
@@ -415,6 +426,11 @@ class Convention:
             raise BadArgument(
                 "unit='user' and average='micro' contradict each other.",
                 "at most one of them: micro averaging adds up all lists, regardless of the user.",
+            )
+        if self.unit == "user" and self.weighting != "all":
+            raise BadArgument(
+                f"unit='user' and weighting={self.weighting!r} contradict each other.",
+                "weighting='all' for means over users.",
             )
 
     def replace(self, **changes: Any) -> Convention:

@@ -109,6 +109,7 @@ def tally(
     The values are written into `room` if it is given: one large array costs less than many small
     ones.
     """
+    weights = None if convention.weighting == "none" else weights
     all_count = bool(counts.all())
     with np.errstate(divide="ignore", invalid="ignore"):  # only 0 is ever divided by 0
         values = np.divide(ratio.above, ratio.below, out=room)
@@ -118,17 +119,26 @@ def tally(
         weight = np.ones(len(counts)) if weights is None else weights
         above, below = (ratio.above * weight)[counts], (ratio.below * weight)[counts]
         return Tally(_add(above, below, spread), values)
-    left_out = Sums()
+    left_out, unweighted = Sums(), None
     if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
         values[undefined] = _value_of_undefined(undefined, convention, label)
         missing = int(undefined.sum())
         if convention.undefined in ("nan", "skip"):
             counts, all_count = counts & ~undefined, False
             left_out = Sums(**{"nan" if convention.undefined == "nan" else "skipped": missing})
+        elif weights is not None and convention.weighting == "average":
+            present = undefined & (weights > 0)
+            counts, all_count = counts & ~undefined, False
+            left_out = Sums(skipped=int(present.sum()))
+        elif weights is not None and convention.weighting == "defined":
+            unweighted = undefined
     counted = values if all_count else values[counts]
     counted_weights = None if weights is None else weights[counts]
     if convention.unit == "user":
         counted, counted_weights = _by_user(counted, counted_weights, owners[counts]), None
+    if unweighted is not None and weights is not None:
+        above = np.where(unweighted, values, values * weights)[counts]
+        return Tally(_add(above, weights[counts], spread), values)
     return Tally(_mean(counted, counted_weights, spread) + left_out, values)
 
 
@@ -158,6 +168,8 @@ def value_without_hits(convention: Convention) -> float | None:
 
 def settle(state: Sums, convention: Convention) -> float:
     """Return the value of a state, even if its sums are 0/0."""
+    if state.skipped and convention.weighting == "average" and convention.undefined in UNDEFINED:
+        return _mean_with_average_weights(state, UNDEFINED[convention.undefined])
     if state.below or state.nan:
         return state.value
     value = value_without_hits(convention)
@@ -176,6 +188,13 @@ def settle(state: Sums, convention: Convention) -> float:
             "set undefined='zero', 'one' or 'nan'." if what == "denominators" else "",
         )
     return UNDEFINED[convention.undefined]
+
+
+def _mean_with_average_weights(state: Sums, undefined: float) -> float:
+    """Return the mean if each list with 0/0 has the average weight of the others: the weighted
+    mean of the others then counts as often as there are others."""
+    mean = state.value if state.below else 0.0
+    return (mean * state.counted + undefined * state.skipped) / (state.counted + state.skipped)
 
 
 def overall(state: Sums, convention: Convention, how: Overall) -> float:

@@ -108,7 +108,9 @@ _EXCLUDE_UNKNOWNS: Mapping[bool | None, Mapping[str, str]] = {
 _MASK = {"train_relevant": {"seen_items": "relevant_outside_truth"}, "none": {"seen": "kept"}}
 _RENAMED = ("relevant_from", "scores_from", "ties", "decimals", "undefined")
 _EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
-_OF_LISTS = {"judged_only", "container", "catalogue", "list_items", "min_list_length"}
+_OF_LISTS = {
+    "judged_only", "container", "catalogue", "list_items", "min_list_length", "candidates", "weights",
+}  # fmt: skip
 _OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}
 _HANDLED = {
     "lists": {*_EVERYWHERE, *_OF_LISTS},

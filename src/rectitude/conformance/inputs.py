@@ -43,6 +43,9 @@ def _lists(case: Case, ranking: str) -> dict[str, Any]:
         inputs["train"] = train
     if case.options.get("catalogue") == "train_items":
         inputs["items"] = _parquet(case, "train.parquet").select("item").unique()
+    for option in ("candidates", "weights"):
+        if option in case.options:
+            inputs[option] = _parquet(case, case.options[option])
     return inputs
 
 

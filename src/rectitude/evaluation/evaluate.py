@@ -398,7 +398,8 @@ def _interval(state: Sums, asked: Asked) -> tuple[float, float] | None:
     """Return the 95% confidence interval of a mean by Student's t, clipped to the metric's bounds
     if these apply."""
     how = asked.metric.overall
-    if not np.isfinite(state.error) or how == "sum":
+    part_weighted = asked.convention.weighting == "average" and state.skipped > 0
+    if not np.isfinite(state.error) or how == "sum" or part_weighted:
         return None
     from scipy.special import stdtrit
 

@@ -140,6 +140,11 @@ def log_from_second(ranks: Integers, base: float) -> Floats:
     return _by_rank(ranks, lambda r: np.maximum(1.0, _log(r, base)))
 
 
+def position(ranks: Integers, base: float) -> Floats:
+    """Return 1 / rank."""
+    return _by_rank(ranks, lambda r: r)
+
+
 def _log(values: Floats, base: float) -> Floats:
     return np.log2(values) if base == 2 else np.log(values) / np.log(base)
 
@@ -327,7 +332,7 @@ CHOICES: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "exp2_above": exp2_above,
     },
     "gain_from": {"relevant": only_relevant, "positive": above_zero},
-    "discount": {"log": log, "log_from_second": log_from_second},
+    "discount": {"log": log, "log_from_second": log_from_second, "position": position},
     "discount_by": {"rank": by_rank, "place": by_place},
     "ideal": {
         "reachable": ideal_reachable,
