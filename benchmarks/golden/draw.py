@@ -29,7 +29,9 @@ LISTS = (
     "grades", "gaps", "repeated-ranks", "reference", "unseen",
 )  # fmt: skip
 SCORES = ("mask", "mask-ties", "mask-grades", "reseen", "empty", "candidates")
-GROUPS = ("plain", "ties", "grades", "empty", "negative-scores", "zero-scores", "weights")
+GROUPS = (
+    "plain", "ties", "grades", "empty", "negative-scores", "zero-scores", "weights", "binary-weights",
+)  # fmt: skip
 RUNS = ("plain", "ties", "grades", "empty")
 RATINGS = ("plain", "grades", "outside")
 
@@ -211,15 +213,15 @@ def _draw_groups(name: str, kind: str, random: Random) -> Fixture:
         "candidates": _columns(rows, "user", "item"),
         "users": {"user": queries, "has_list": [True] * len(queries)},
     }
-    if kind == "weights":
+    if "weights" in kind:
         tables["weights"] = _columns(weights, "user", "weight")
     return Fixture(name, tables)
 
 
 def _draw_labels(length: int, kind: str, random: Random) -> list[int]:
-    """Return grades from 0 to 4 in kinds that are graded, else 0 and 1; some queries of `empty` and
-    `weights` have one grade throughout."""
-    if kind in ("empty", "weights") and random.random() < 0.5:
+    """Return grades from 0 to 4 in kinds that are graded, else 0 and 1; some queries of `empty`,
+    `weights` and `binary-weights` have one grade throughout."""
+    if ("weights" in kind or kind == "empty") and random.random() < 0.5:
         return [random.randint(0, 1)] * length
     most = 4 if kind in ("grades", "weights") else 1
     labels = [random.randint(0, most) for _ in range(length)]

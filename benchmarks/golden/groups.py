@@ -42,13 +42,14 @@ class Groups:
             {},
         )
 
-    def slates(self, width: int, filler: float) -> tuple[list[list[float]], list[list[float]]]:
-        """Return scores and labels as rectangles, filled up where a query has fewer rows."""
+    def slates(self, width: int, filler: float, lowest: float = 0.0) -> tuple[list[list[float]], list[list[float]]]:
+        """Return scores and labels as rectangles, filled up where a query has fewer rows,
+        with the lowest score and the filler as label."""
         scores, labels = [], []
         for query in dict.fromkeys(self.queries):
             one = self.only(query)
             missing = width - len(one.scores)
-            scores.append([*one.scores, *[0.0] * missing])
+            scores.append([*one.scores, *[lowest] * missing])
             labels.append([*map(float, one.labels), *[filler] * missing])
         return scores, labels
 

@@ -1,6 +1,8 @@
 """Keras recommenders: the ranking metrics of `keras_rs.metrics` on padded lists, with torch below.
 
-Ties are shuffled at random by default, so inputs with ties are left out.
+Ties are shuffled at random by default, so inputs with ties are left out. Padding gets the lowest
+score of its list less 1e-7, which in float32 can be that score again, a tie. The lists handed over
+are filled up with a score below all others, so that no row ties with padding.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ def _add(case: Case, name: str, metric: Any, k: int | None, groups: Groups) -> N
 
 
 def _evaluate(metric: Any, k: int | None, groups: Groups) -> float:
-    scores, labels = groups.slates(max(groups.sizes), filler=-1.0)
+    scores, labels = groups.slates(max(groups.sizes), -1.0, lowest=min(groups.scores) - 1)
     measured = metric(k=k)
     weights = None
     if groups.weights:

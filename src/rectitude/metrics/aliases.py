@@ -129,7 +129,9 @@ def _look_up(name: Name, table: Mapping[str, str]) -> Name | None:
     keys = {key: _inside(key) for key in table if key.partition("[")[0] == fold(name.base)}
     found: list[Name] = []
     for key in sorted(keys, key=lambda key: -len(keys[key])):
-        ours = parse(table[key].partition("@")[0])[0]
+        head, _, usual = table[key].partition("@")
+        at = usual if name.at is None and usual.isdecimal() else name.at
+        ours = replace(parse(head)[0], at=at)
         fits = keys[key] <= left.keys() and (not found or ours.base == found[0].base)
         if fits and (keys[key] or not found):
             found.append(ours)
@@ -137,7 +139,7 @@ def _look_up(name: Name, table: Mapping[str, str]) -> Name | None:
     if not found:
         return None
     variants = [variant for ours in found for variant in ours.variants]
-    return Name(found[0].base, (*variants, *left.values()), name.at)
+    return Name(found[0].base, (*variants, *left.values()), found[0].at)
 
 
 def _inside(key: str) -> set[str]:
@@ -171,7 +173,7 @@ def _respell(
             return shape
         inner = translate(parse(places["name"])[0], known, entries, names)
         if inner is not None:
-            return Name(inner.base, (*inner.variants, *shape.variants), shape.at)
+            return Name(inner.base, (*inner.variants, *shape.variants), shape.at or inner.at)
     return None
 
 

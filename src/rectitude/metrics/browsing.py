@@ -115,6 +115,55 @@ def expected_reciprocal_rank(
     return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))
 
 
+@metric(
+    "Expected reciprocal rank of probabilities",
+    name="probability_err",
+    formula="sum over the top {k} of P(user stops here) / rank; the user stops at an item with "
+    "probability equal to its grade",
+    reading="Read it like err.",
+    use="Use it when grades are probabilities from 0 to 1 that an item satisfies a user; err turns "
+    "grades of any scale into such probabilities.",
+    cite="chapelle2009expected",
+)
+def probability_err(lists: Judged, k: int | None) -> Ratio:
+    """Expected reciprocal rank at which a user stops, if grades are the probabilities to stop."""
+    stop = _require_probabilities(lists)
+    return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))
+
+
+@metric(
+    "PFound",
+    formula="sum over the top {k} of P(user looks here) * grade; the user looks at the first item, "
+    "and at the next with probability (1 - grade) * d; d = {decay}",
+    reading="The probability that a user finds something relevant before they give up.",
+    use="Use it when grades are probabilities from 0 to 1 that an item satisfies a user. A lower "
+    "decay means less patient users.",
+    cite="gulin2009yandex",
+)
+def pfound(lists: Judged, k: int | None, *, decay: float = 0.85) -> Ratio:
+    """Probability that a user who may give up after any item finds something relevant."""
+    if not 0 <= decay <= 1:
+        raise BadArgument(f"decay is {decay:g}.", "a number from 0 to 1.")
+    found = _require_probabilities(lists)
+    patience = decay ** (lists.rank - 1.0)
+    looks = patience * _reach_probability(lists, 1 - found)
+    return Ratio.of(lists.total(looks * found, upto=k))
+
+
+def _require_probabilities(lists: Judged) -> Floats:
+    """Return (rows,) the grades; raise an error if the truth has grades outside 0 to 1."""
+    grades = lists.truth.values
+    outside = (grades < 0) | (grades > 1)
+    if outside.any():
+        raise BadGrades(
+            f"{int(outside.sum())} truth rows have a grade outside 0 to 1 "
+            f"(first: {grades[outside][0]:g}).",
+            "grades that are probabilities, from 0 to 1.",
+            "divide the grades by the highest one, or use err.",
+        )
+    return lists.grade
+
+
 def _require_gains_up_to(gains: Floats, max_gain: float, grades: Floats, max_grade: float) -> None:
     too_high = gains > max_gain
     if too_high.any():

@@ -63,8 +63,10 @@ class Name:
 
     @property
     def has_plain_end(self) -> bool:
-        """Whether a number, or nothing, follows the @."""
-        return self.at is None or re.fullmatch(r"[\d.]+", self.at) is not None
+        """Whether a number, or nothing, follows the @, and no sign follows the name."""
+        if self.at is None:
+            return not self.base.endswith("-")
+        return re.fullmatch(r"[\d.]+", self.at) is not None
 
     @property
     def cutoff(self) -> int | None:

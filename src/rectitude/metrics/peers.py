@@ -108,6 +108,26 @@ def average_recall(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
 
 
 @metric(
+    "Reciprocal rank of the best item",
+    formula="1 / rank of the first item with the highest grade in the truth, up to rank {k}; 0/0 "
+    "for a list without relevant items",
+    reading="Like mrr, but only an item with the highest grade counts. With one grade, it is mrr.",
+    use="Use it to reproduce tools that look for the largest label; otherwise use mrr, with "
+    "relevant_from to set which grades count.",
+    cite="voorhees1999trec8",
+)
+def best_rr(lists: Judged, k: int | None) -> Ratio:
+    """1 / rank of the first item with the highest grade."""
+    highest = np.full(lists.size, -np.inf)
+    np.maximum.at(highest, lists.truth.rows(), lists.truth.values)
+    best = lists.hit & (lists.grade == highest[lists.list])
+    first = np.full(lists.size, np.inf)
+    np.minimum.at(first, lists.list[best], lists.rank[best].astype(np.float64))
+    found = np.where(first <= (np.inf if k is None else k), 1.0 / first, 0.0)
+    return Ratio.of(found).where(lists.relevant > 0)
+
+
+@metric(
     "Binary preference, undefined without negatives",
     formula="as bpref, but 0/0 for a list with hits in which no item is judged not relevant, and 0 "
     "for a list without relevant items",

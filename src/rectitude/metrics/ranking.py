@@ -214,6 +214,24 @@ def _discount_gains(
 
 
 @metric(
+    "Average gain",
+    formula="sum over the top {k} of gain / {precision_over}; gain = {gain}",
+    reading="The mean gain of a position; with gain=binary, it is precision.",
+    use="Use it as precision for graded relevance. The order within the top does not matter.",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+    averages="closed form",
+)
+def average_gain(
+    lists: Judged, k: int | None, *, precision_over: Count, gain: Gain, gain_from: GainFrom
+) -> Ratio:
+    """Mean gain of the recommended items."""
+    gains = gain_function(lists, gain, gain_from)(lists.grade)
+    found = gains if lists.last is None else gains * lists.chance(k)
+    return Ratio(lists.total(found, upto=k), precision_over(lists, k))
+
+
+@metric(
     "R-precision",
     formula="hits in the top R / R, R = {multiple} * relevant items of the list (a fraction of 0.1 "
     "or more is rounded up; ranks up to {k})",
