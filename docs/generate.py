@@ -209,13 +209,13 @@ def profiles_page() -> str:
     """Every profile: what it sets, what its names mean, and where it is known to differ."""
     index = ["| profile | framework | releases |", "|---|---|---|"]
     for name, profile in shipped():
-        releases = ", ".join(profile.versions)
+        releases = ", ".join(profile.versions) + (" (not proven)" if profile.unproven else "")
         index.append(f"| [`{name}`](#{anchor(name)}) | {profile.framework} | {releases} |")
     lead = (
         "A profile reproduces the numbers of one framework, in the listed releases, from the same "
         "lists. It is a TOML file that sets [switches](conventions.md); it ships only with values "
-        "made by that framework's own code and matched by `rectitude conformance`. Without a "
-        "profile, every switch has its default."
+        "made by that framework's own code and matched by `rectitude conformance`, unless it is "
+        "marked as not proven. Without a profile, every switch has its default."
     )
     entries = [profile_entry(name, profile) for name, profile in shipped()]
     return page("Profiles", "src/rectitude/profiles", lead, index, entries)
@@ -232,6 +232,8 @@ def profile_entry(name: str, profile: Profile) -> str:
     framework = profile.framework.replace("definition", "Definition")
     separator = " " if releases[:1].isdigit() else ": "
     lines = [f"## {name}", "", f"*{framework}{separator}{releases}.* {profile.about}"]
+    if profile.unproven:
+        lines += ["", f"**Not proven by values of the framework**: {profile.unproven}."]
     changed = PROFILES["default"].convention.differences(profile.convention)
     if changed:
         lines += ["", "| switch | here | default |", "|---|---|---|"]

@@ -30,7 +30,8 @@ LISTS = (
 )  # fmt: skip
 SCORES = ("mask", "mask-ties", "mask-grades", "reseen", "empty", "candidates")
 GROUPS = (
-    "plain", "ties", "grades", "empty", "negative-scores", "zero-scores", "weights", "binary-weights",
+    "plain", "ties", "grades", "empty", "negative-scores", "zero-scores", "weights",
+    "binary-weights",
 )  # fmt: skip
 RUNS = ("plain", "ties", "grades", "empty")
 RATINGS = ("plain", "grades", "outside")

@@ -42,7 +42,9 @@ class Groups:
             {},
         )
 
-    def slates(self, width: int, filler: float, lowest: float = 0.0) -> tuple[list[list[float]], list[list[float]]]:
+    def slates(
+        self, width: int, filler: float, lowest: float = 0.0
+    ) -> tuple[list[list[float]], list[list[float]]]:
         """Return scores and labels as rectangles, filled up where a query has fewer rows,
         with the lowest score and the filler as label."""
         scores, labels = [], []

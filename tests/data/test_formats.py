@@ -59,6 +59,27 @@ TEXTS: list[tuple[str, str, str, What, list[tuple[object, ...]]]] = [
         "predictions",
         [("0", "5"), ("0", "6"), ("2", "7")],
     ),
+    (
+        "letor",
+        "test.txt",
+        "# two queries\n2 qid:1 1:0.3 2:0.1 # d7\n\n0 qid:1 #docid = d8 inc = 1\n1 qid:2 # d7\n",
+        "truth",
+        [("1", "d7", 2.0), ("1", "d8", 0.0), ("2", "d7", 1.0)],
+    ),
+    (
+        "letor",
+        "test.txt",
+        "2 qid:b 1:0.3 # d7\n0 qid:b 1:0.2\n1 qid:a 1:0.1\n",
+        "truth",
+        [("b", "0", 2.0), ("b", "1", 0.0), ("a", "0", 1.0)],
+    ),
+    (
+        "letor",
+        "scored.txt",
+        "0.5 2 qid:b 1:0.3\n-1e-3 qid:b\n",
+        "predictions",
+        [("b", "0", 0.5), ("b", "1", -0.001)],
+    ),
     ("sets", "test.txt", "3 4\t9 8 \n5\t7\n", "truth", [("0", "9"), ("0", "8"), ("1", "7")]),
     (
         "json",

@@ -89,6 +89,9 @@ def test_a_repeated_key_is_not_lost_silently(write: Writer) -> None:
     [
         ("a.negative", "ncf", "(0,1)\t2\n0,1\t3\n", "line 2 does not begin with"),
         ("a.txt", "sets", "1 2\t3\n4\n", "line 2 has 1 fields"),
+        ("a.txt", "letor", "1 qid:1 1:2\n\nx qid:1\n", "line 3 is not a row of a query"),
+        ("a.txt", "letor", "1 qid:1 1:2\n1 qid:1 oops\n", "line 2 is not a row of a query"),
+        ("a.txt", "letor", "1 qid:1\n0.5 1 qid:1\n", "line 2 is not a row of a query"),
         ("a.dat", "movielens", "1::2::3::4\n1::2\n", "line 2 has 2 fields"),
         ("a.inter", "recbole", "user_id:token\titem_id:token\n1\t2\t3\n", "line 2 has 3 fields"),
     ],
@@ -98,6 +101,13 @@ def test_a_line_that_breaks_its_format_is_named(
 ) -> None:
     with pytest.raises(BadTable, match=message):
         read(write(name, text), "truth", form=form)
+
+
+def test_svmlight_without_rows_or_utf8_is_refused(write: Writer) -> None:
+    with pytest.raises(UnreadableFile, match="contains no row"):
+        read(write("a.txt", "# nothing\n"), "truth", form="letor")
+    with pytest.raises(UnreadableFile, match=r"is not UTF-8 \(line 2\)"):
+        read(write("b.txt", b"1 qid:1\n1 qid:\xe9\n"), "truth", form="letor")
 
 
 @pytest.mark.parametrize("form", ["adjacency", "ncf", "sets", "json"])

@@ -339,6 +339,7 @@ def _convert_all() -> Iterator[tuple[str, list[str]]]:
         names = [f"{source}.csv"]
         for form in FORMATS:
             names += _convert(source, "truth" if kind == "log" else kind, form)
+        names += _write_letor(source, kind)
         for packing in PACKED:
             names += _convert(source, "truth" if kind == "log" else kind, "csv", packing)
         yield kind, names
@@ -346,6 +347,15 @@ def _convert_all() -> Iterator[tuple[str, list[str]]]:
           "--output", "chosen.parquet"])  # fmt: skip
     Path("pairs.negative").write_text("".join(f"({u},{u})\t{u + 1}\t{u + 2}\n" for u in USERS))
     yield "candidates", ["chosen.parquet", "pairs.negative", "train.csv"]
+
+
+def _write_letor(source: str, kind: str) -> list[str]:
+    """Write rows as SVMlight, which `convert` does not; scores stand before labels."""
+    path = Path(f"formats/{source}/rows.letor")
+    first = "0.5 " if kind == "predictions" else ""
+    rows = [f"{first}{u % 3} qid:{u} 1:0.{u} 2:1 # d{u}\n" for u in USERS]
+    path.write_text("".join(rows))
+    return [str(path)]
 
 
 def _convert(source: str, kind: str, form: str, packing: str = "") -> list[str]:

@@ -57,6 +57,8 @@ class One:
     def discount(self, rank: int) -> float:
         if self.convention.discount == "log":
             return 1 / log2(rank + 1)
+        if self.convention.discount == "position":
+            return 1 / rank
         return 1 / max(1.0, log2(rank))
 
 
@@ -267,6 +269,53 @@ def err(one: One, k: int | None) -> Fraction:
         value += reach * stop / rank
         reach *= 1 - stop
     return value, 1
+
+
+def _chance(one: One, item: object) -> float:
+    above = 2.0 ** (4 - (one.threshold or 0.0) + 1) - 1
+    most = {"binary": 1, "linear": 4, "exp2": 15, "exp2_above": above}[one.convention.gain]
+    return one.gain_of(item) / most
+
+
+def certain_err(one: One, k: int | None) -> Fraction:
+    reach, value = 1.0, 0.0
+    for rank, item in enumerate(one.top(k), 1):
+        value += reach * _chance(one, item) / rank
+        reach *= 1 - _chance(one, item)
+    return value, 1
+
+
+def pfound(one: One, k: int | None) -> Fraction:
+    looks, value = 1.0, 0.0
+    for item in one.top(k):
+        value += looks * _chance(one, item)
+        looks *= (1 - _chance(one, item)) * 0.85
+    return value, 1
+
+
+def average_gain(one: One, k: int | None) -> Fraction:
+    return fsum(one.gain_of(item) for item in one.top(k)), precision(one, k)[1]
+
+
+def best_rr(one: One, k: int | None) -> Fraction:
+    if not one.relevant:
+        return 0, 0
+    highest = max(one.grades.values())
+    ranks = [r for r, item in enumerate(one.top(k), 1) if one.grades.get(item) == highest]
+    return (1 / ranks[0] if ranks else 0), 1
+
+
+def graded_auc(one: One, k: int | None) -> Fraction:
+    grades = [one.grades[item] for item in one.top(k) if item in one.grades]
+    pairs = [(a, b) for n, a in enumerate(grades) for b in grades[n + 1 :] if a != b]
+    return sum(a > b for a, b in pairs), len(pairs)
+
+
+def all_pairs_auc(one: One, k: int | None) -> Fraction:
+    place = {item: n for n, item in enumerate(one.grades)}
+    worth = [(one.grades[i], -place[i]) for i in one.top(k) if i in one.grades]
+    pairs = [(a, b) for n, a in enumerate(worth) for b in worth[n + 1 :]]
+    return (sum(a > b for a, b in pairs), len(pairs)) if len(one.grades) > 2 else (0, 0)
 
 
 def bpref(one: One, k: int | None) -> Fraction:
@@ -532,6 +581,8 @@ FRACTIONS = {
     "bpref": bpref, "bpref_strict": bpref_strict, "rmrr": rmrr,
     "list_auc": list_auc, "pauc": pauc, "pauc_strict": pauc_strict, "pap": pap,
     "pap_strict": pap_strict,
+    "certain_err": certain_err, "pfound": pfound, "average_gain": average_gain,
+    "best_rr": best_rr, "graded_auc": graded_auc, "all_pairs_auc": all_pairs_auc,
     "deep_precision": deep_precision, "rprec_found": rprec_found,
     "iprec": iprec, "iprec_mean": iprec_mean, "gm_map": gm_map, "gm_bpref": gm_bpref,
     "bing": bing, "g": g, "ndcg_at_hits": ndcg_at_hits, "rndcg": rndcg, "infap": infap,

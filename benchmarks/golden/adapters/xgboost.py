@@ -49,7 +49,7 @@ def _add(case: Case, name: str, metric: str, groups: Groups, *, exp_gain: bool =
         }
         return _evaluate(groups, metric, exp_gain=exp_gain), users
 
-    case.add_all(name, metric, compute)
+    case.add_all(name, metric if exp_gain else f"{metric}, ndcg_exp_gain=false", compute)
 
 
 def _evaluate(groups: Groups, metric: str, *, exp_gain: bool) -> float:

@@ -110,6 +110,7 @@ def _explain_profile(profile: Profile) -> str:
 
     lines = [" ".join([f"{profile.name}:", profile.framework, ", ".join(profile.versions)])]
     lines += [f"  {profile.about}"] if profile.about else []
+    lines += [f"  not proven by values: {profile.unproven}"] if profile.unproven else []
     changed = _find_changes(profile)
     lines += ["", "Switches that differ from the default:"] if changed else []
     lines += [f"  {switch}: {choice_in_words(switch, profile.convention)}" for switch in changed]

@@ -109,7 +109,8 @@ _MASK = {"train_relevant": {"seen_items": "relevant_outside_truth"}, "none": {"s
 _RENAMED = ("relevant_from", "scores_from", "ties", "decimals", "undefined")
 _EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
 _OF_LISTS = {
-    "judged_only", "container", "catalogue", "list_items", "min_list_length", "candidates", "weights",
+    "judged_only", "container", "catalogue", "list_items", "min_list_length", "candidates",
+    "weights",
 }  # fmt: skip
 _OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}
 _HANDLED = {

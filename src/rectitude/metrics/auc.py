@@ -233,56 +233,56 @@ def pairs_auc(counts: Counts) -> float:
 @metric(
     "AUC of grades",
     formula="pairs of judged items with different grades in which the higher grade is ranked "
-    "higher / all such pairs. Items without a rank are in no pair",
+    "higher / all such pairs. Items without a rank are in no pair (ranks up to {k})",
     reading="0.9 means that 9 of 10 pairs of different grades are in the right order; random "
     "guessing gives 0.5. With two grades, it is the AUC of the judged items.",
     use="Use it when relevance is graded and all candidates are judged, as in learning to rank. "
     "Equal scores count half with ties=average; otherwise the tie rule orders them.",
     cite="hanley1982meaning",
     averages="closed form",
-    cutoff="none",
-    breaks=("perfect_is_best",),
-    reach="list",
+    breaks=("perfect_is_best", "moving_up_helps"),
 )
 def graded_auc(lists: Judged, k: int | None) -> Ratio:
     """Share of the pairs of different grades that are in the right order."""
-    return _compare_pairs(lists, lists.grade)
+    return _compare_pairs(lists, k, lists.grade)
 
 
 @metric(
     "AUC of all pairs",
     formula="pairs of judged items in which the first is ranked higher / all pairs; the first is "
     "the one with the higher grade, or with equal grades the earlier one in the truth. 0/0 for a "
-    "list with fewer than 3 items",
+    "list with fewer than 3 judged items (ranks up to {k})",
     reading="Pairs of equal grades add noise: even the best ranking is about half way between 0.5 "
     "and 1 if most grades are equal.",
     use="Use it to reproduce tools that compare all pairs; otherwise use graded_auc, which "
     "compares pairs of different grades.",
     averages="closed form",
-    cutoff="none",
     breaks=("perfect_is_best", "moving_up_helps"),
     sees="items",
-    reach="list",
 )
 def all_pairs_auc(lists: Judged, k: int | None) -> Ratio:
     """Share of all pairs that are in the order of their grades and positions in the truth."""
     order = np.lexsort((lists.place, -lists.grade))
     worth = np.empty(len(order))
     worth[order] = np.arange(len(order), 0, -1)  # no two are equal
-    return _compare_pairs(lists, worth).where(lists.judged >= 3)
+    return _compare_pairs(lists, k, worth).where(lists.judged >= 3)
 
 
-def _compare_pairs(lists: Judged, worth: Floats) -> Ratio:
+def _compare_pairs(lists: Judged, k: int | None, worth: Floats) -> Ratio:
     """Return the pairs of different worth with the more valuable item ranked higher, over all such
     pairs. The lists of each length are compared at once."""
+    if k is not None and lists.last is not None and ((lists.rank <= k) & (lists.last > k)).any():
+        require_order(lists, f"the cutoff {k} splits a tie")
+    found, owners = lists.within(k)
+    worth, ranks = worth[found], lists.rank[found]
     above, below = np.zeros(lists.size), np.zeros(lists.size)
-    lengths = np.bincount(lists.list, minlength=lists.size)
+    lengths = np.bincount(owners, minlength=lists.size)
     starts = np.cumsum(lengths) - lengths
     for length in np.unique(lengths[lengths > 1]).tolist():
         same = np.flatnonzero(lengths == length)
         for some in np.array_split(same, -(-len(same) * length**2 // _PAIRS_AT_ONCE)):
             rows = starts[some, None] + np.arange(length)
-            value, rank = worth[rows], lists.rank[rows]
+            value, rank = worth[rows], ranks[rows]
             better = value[:, :, None] > value[:, None, :]
             ahead = np.sign(rank[:, None, :] - rank[:, :, None])
             above[some] = np.where(better, (ahead + 1) / 2, 0.0).sum(axis=(1, 2))

@@ -109,59 +109,70 @@ def expected_reciprocal_rank(
     """Expected reciprocal rank at which a user stops, if items with higher grades are more likely
     to satisfy the user."""
     gain_of = gain_function(lists, gain, gain_from)
-    max_gain = float(gain(np.array([max_grade]), np.ones(1, bool), lists.threshold)[0])
+    max_gain = _gain_at(gain, max_grade, lists)
     _require_gains_up_to(gain_of(lists.truth.values), max_gain, lists.truth.values, max_grade)
     stop = gain_of(lists.grade) / (max_gain + 1)
     return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))
 
 
 @metric(
-    "Expected reciprocal rank of probabilities",
-    name="probability_err",
+    "Expected reciprocal rank with certain stops",
+    name="certain_err",
     formula="sum over the top {k} of P(user stops here) / rank; the user stops at an item with "
-    "probability equal to its grade",
-    reading="Read it like err.",
-    use="Use it when grades are probabilities from 0 to 1 that an item satisfies a user; err turns "
-    "grades of any scale into such probabilities.",
+    "probability gain / gain of the highest grade {max_grade}, gain = {gain}",
+    reading="Read it like err; but an item of the highest grade always satisfies the user.",
+    use="Use it when grades are probabilities (gain=linear, max_grade=1), or when nothing can "
+    "follow an item of the highest grade.",
     cite="chapelle2009expected",
 )
-def probability_err(lists: Judged, k: int | None) -> Ratio:
-    """Expected reciprocal rank at which a user stops, if grades are the probabilities to stop."""
-    stop = _require_probabilities(lists)
+def certain_err(
+    lists: Judged, k: int | None, *, gain: Gain, gain_from: GainFrom, max_grade: float = 4.0
+) -> Ratio:
+    """Expected reciprocal rank at which a user stops, for whom an item of the highest grade is
+    always enough."""
+    stop = _chance_to_satisfy(lists, gain, gain_from, max_grade)
     return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))
 
 
 @metric(
     "PFound",
-    formula="sum over the top {k} of P(user looks here) * grade; the user looks at the first item, "
-    "and at the next with probability (1 - grade) * d; d = {decay}",
+    formula="sum over the top {k} of P(user looks here) * p, p = gain / gain of the highest grade "
+    "{max_grade}, gain = {gain}; the user looks at the first item, and at each next one with "
+    "probability (1 - p) * d, d = {decay}",
     reading="The probability that a user finds something relevant before they give up.",
-    use="Use it when grades are probabilities from 0 to 1 that an item satisfies a user. A lower "
-    "decay means less patient users.",
+    use="Use it for users who look down the list until they are satisfied or lose patience; a "
+    "lower decay means less patience. For grades that are probabilities, set gain=linear and "
+    "max_grade=1.",
     cite="gulin2009yandex",
 )
-def pfound(lists: Judged, k: int | None, *, decay: float = 0.85) -> Ratio:
+def pfound(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: Gain,
+    gain_from: GainFrom,
+    max_grade: float = 4.0,
+    decay: float = 0.85,
+) -> Ratio:
     """Probability that a user who may give up after any item finds something relevant."""
     if not 0 <= decay <= 1:
         raise BadArgument(f"decay is {decay:g}.", "a number from 0 to 1.")
-    found = _require_probabilities(lists)
-    patience = decay ** (lists.rank - 1.0)
-    looks = patience * _reach_probability(lists, 1 - found)
+    found = _chance_to_satisfy(lists, gain, gain_from, max_grade)
+    looks = decay ** (lists.rank - 1.0) * _reach_probability(lists, 1 - found)
     return Ratio.of(lists.total(looks * found, upto=k))
 
 
-def _require_probabilities(lists: Judged) -> Floats:
-    """Return (rows,) the grades; raise an error if the truth has grades outside 0 to 1."""
-    grades = lists.truth.values
-    outside = (grades < 0) | (grades > 1)
-    if outside.any():
-        raise BadGrades(
-            f"{int(outside.sum())} truth rows have a grade outside 0 to 1 "
-            f"(first: {grades[outside][0]:g}).",
-            "grades that are probabilities, from 0 to 1.",
-            "divide the grades by the highest one, or use err.",
-        )
-    return lists.grade
+def _chance_to_satisfy(lists: Judged, gain: Gain, gain_from: GainFrom, max_grade: float) -> Floats:
+    """Return (rows,) the gain of each item as a share of the highest one."""
+    gain_of, max_gain = gain_function(lists, gain, gain_from), _gain_at(gain, max_grade, lists)
+    if not max_gain > 0:
+        raise BadArgument(f"max_grade is {max_grade:g}, without a gain.", "a grade with a gain.")
+    _require_gains_up_to(gain_of(lists.truth.values), max_gain, lists.truth.values, max_grade)
+    return gain_of(lists.grade) / max_gain
+
+
+def _gain_at(gain: Gain, grade: float, lists: Judged) -> float:
+    return float(gain(np.array([grade]), np.ones(1, bool), lists.threshold)[0])
 
 
 def _require_gains_up_to(gains: Floats, max_gain: float, grades: Floats, max_grade: float) -> None:
@@ -171,7 +182,7 @@ def _require_gains_up_to(gains: Floats, max_gain: float, grades: Floats, max_gra
             f"{int(too_high.sum())} truth rows have a grade above {max_grade:g} "
             f"(first: {grades[too_high][0]:g}).",
             f"grades up to max_grade = {max_grade:g}.",
-            f"set max_grade to the highest grade of your scale: err[max_grade={grades.max():g}].",
+            f"set max_grade to the highest grade of your scale: [max_grade={grades.max():g}].",
         )
 
 

@@ -64,6 +64,8 @@ class Profile:
     framework: str = "rectitude"
     versions: tuple[str, ...] = ()
     about: str = ""
+    unproven: str = ""
+    """why no values of the framework prove the profile; empty if there are such values"""
     convention: Convention = field(default_factory=Convention)
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)

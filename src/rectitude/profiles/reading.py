@@ -36,6 +36,7 @@ SHAPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "framework": (lambda value: isinstance(value, str), "text"),
     "versions": (_is_texts, 'a list of texts, such as ["1.0"]'),
     "about": (lambda value: isinstance(value, str), "text"),
+    "unproven": (lambda value: isinstance(value, str), "text: why no values prove the profile"),
     "padding": (_is_whole, "the number of an item"),
     "convention": (_table_of(object), "a table: [convention]"),
     "metrics": (_table_of(dict), "tables: [metrics.ndcg]"),

@@ -128,6 +128,18 @@ def is_json(file: File, what: What) -> str | None:
     return "it begins with '{'" if file.head.lstrip().startswith(b"{") else None
 
 
+def is_letor(file: File, what: What) -> str | None:
+    """Detect lines with qid: after one number, or for predictions after one or two."""
+    if file.suffix in (".letor", ".svmlight"):
+        return "from the file name"
+    rows = [line.split(None, 3) for line in file.lines if not line.lstrip().startswith("#")]
+    after = (1, 2) if what == "predictions" else (1,)
+    queries = bool(rows) and all(
+        any(len(row) > n and row[n].startswith("qid:") for n in after) for row in rows
+    )
+    return "every line names a query after its label, as qid:" if queries else None
+
+
 def is_trec(file: File, what: What) -> str | None:
     """Detect a run (for predictions) or qrels (for truth) by name or by lines."""
     if what not in ("predictions", "truth", "train", "log"):
@@ -215,7 +227,8 @@ BINARY: Mapping[str, Test] = {
     "daisyrec": is_array,
 }  # fmt: skip
 TEXT: Mapping[str, Test] = {
-    "jsonl": is_json_lines, "json": is_json, "trec": is_trec, "recpack": is_recpack,
+    "jsonl": is_json_lines, "json": is_json, "letor": is_letor, "trec": is_trec,
+    "recpack": is_recpack,
     "ncf": is_negatives, "movielens": is_movielens, "sets": is_sets, "adjacency": is_adjacency,
     "recbole": is_recbole,
 }  # fmt: skip

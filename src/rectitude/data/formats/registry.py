@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rectitude.data.formats import arrays, columnar, jsons, layouts, lines, separated, trec
+from rectitude.data.formats import (
+    arrays,
+    columnar,
+    jsons,
+    layouts,
+    letor,
+    lines,
+    separated,
+    trec,
+)
 from rectitude.data.formats.file import Format, Kind, Role, suffix_of
 from rectitude.data.formats.layouts import Layout
 from rectitude.errors import unknown_name
@@ -70,6 +79,10 @@ FORMATS: Mapping[str, Format] = {
         "a TREC run or qrels", trec.read_trec, trec.write_trec, (".run", ".qrels", ".trec"),
         holds={"predictions": ("rank", "score"), "truth": ("grade",)},
         needs={"predictions": ("rank", "score"), "truth": ("grade",)},
+    ),
+    "letor": Format(
+        "SVMlight with queries (LETOR, MSLR): label qid:query features # document",
+        letor.read_letor, suffixes=(".letor", ".svmlight"),
     ),
     "recpack": Format(
         "RecPack's interactions: csv, with properties in YAML", layouts.read_recpack,
@@ -139,7 +152,8 @@ FORMATS: Mapping[str, Format] = {
 
 
 ALIASES = {
-    "ranx": "json", "implicit": "csr", "lightgcn": "adjacency", "smgcn": "sets",
+    "ranx": "json", "svmlight": "letor",
+    "implicit": "csr", "lightgcn": "adjacency", "smgcn": "sets",
     "cornac": "headerless",
 }  # fmt: skip
 """Names of libraries that stand for a format with another name."""
