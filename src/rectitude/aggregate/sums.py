@@ -119,27 +119,29 @@ def tally(
         weight = np.ones(len(counts)) if weights is None else weights
         above, below = (ratio.above * weight)[counts], (ratio.below * weight)[counts]
         return Tally(_add(above, below, spread), values)
-    left_out, unweighted = Sums(), None
+    left_out = Sums()
     if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
         values[undefined] = _value_of_undefined(undefined, convention, label)
-        missing = int(undefined.sum())
-        if convention.undefined in ("nan", "skip"):
+        left_out = _leave_out(undefined, convention, weights)
+        if left_out.lists:
             counts, all_count = counts & ~undefined, False
-            left_out = Sums(**{"nan" if convention.undefined == "nan" else "skipped": missing})
-        elif weights is not None and convention.weighting == "average":
-            present = undefined & (weights > 0)
-            counts, all_count = counts & ~undefined, False
-            left_out = Sums(skipped=int(present.sum()))
-        elif weights is not None and convention.weighting == "defined":
-            unweighted = undefined
+    if weights is not None and convention.weighting == "defined":
+        above = np.where(ratio.below == 0, values, values * weights)[counts]
+        return Tally(_add(above, weights[counts], spread) + left_out, values)
     counted = values if all_count else values[counts]
     counted_weights = None if weights is None else weights[counts]
     if convention.unit == "user":
         counted, counted_weights = _by_user(counted, counted_weights, owners[counts]), None
-    if unweighted is not None and weights is not None:
-        above = np.where(unweighted, values, values * weights)[counts]
-        return Tally(_add(above, weights[counts], spread), values)
     return Tally(_mean(counted, counted_weights, spread) + left_out, values)
+
+
+def _leave_out(undefined: Flags, convention: Convention, weights: Floats | None) -> Sums:
+    """Return the number of lists with 0/0 that the sums do not include."""
+    count = int(undefined.sum())
+    if convention.undefined == "nan":
+        return Sums(nan=count)
+    apart = weights is not None and convention.weighting == "average"
+    return Sums(skipped=count if apart or convention.undefined == "skip" else 0)
 
 
 def _value_of_undefined(
