@@ -37,6 +37,7 @@ WITH_BLOCKS = [
     DOCS / "experiments.md",
     DOCS / "explain.md",
     DOCS / "formats.md",
+    DOCS / "from-search-and-spark.md",
     DOCS / "models.md",
     DOCS / "prepare.md",
     DOCS / "ratings.md",
