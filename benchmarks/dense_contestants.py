@@ -128,7 +128,7 @@ def recbole() -> Prepare:
 def warprec() -> Prepare:
     """WarpRec's step for one batch of predictions, with the dense truth its loader yields."""
     import torch
-    from warprec.evaluation import Evaluator  # type: ignore[import-not-found]
+    from warprec.evaluation import Evaluator
 
     ours = {"Precision": "precision", "Recall": "recall", "F1": "f1", "HitRate": "hit",
             "MRR": "mrr", "MAP": "map", "nDCG": "ndcg"}  # fmt: skip

@@ -10,6 +10,7 @@ number always give the same input. Inputs are small, so that a difference can be
 | groups | candidates of different number for each query, every one of them scored and judged |
 | runs | as TREC files: text ids, documents that are not judged, queries missing on one side |
 | ratings | predicted ratings beside the true ones |
+| interactions | rows with users, items, ratings and times, to be split |
 
 In lists of the kind `reference`, the truth is the list of another model.
 """
@@ -34,6 +35,7 @@ GROUPS = (
     "binary-weights",
 )  # fmt: skip
 RUNS = ("plain", "ties", "grades", "empty")
+INTERACTIONS = ("plain", "ties")
 RATINGS = ("plain", "grades", "outside")
 
 
@@ -45,9 +47,10 @@ def draw(family: str, kind: str, seed: int, number: int) -> Fixture:
 
 def kinds(family: str) -> tuple[str, ...]:
     """Return the kinds of a family."""
-    return {"lists": LISTS, "scores": SCORES, "groups": GROUPS, "runs": RUNS, "ratings": RATINGS}[
-        family
-    ]
+    return {
+        "lists": LISTS, "scores": SCORES, "groups": GROUPS, "runs": RUNS, "ratings": RATINGS,
+        "interactions": INTERACTIONS,
+    }[family]  # fmt: skip
 
 
 def _columns(rows: list[tuple[Any, ...]], *names: str) -> dict[str, Column]:
@@ -288,10 +291,28 @@ def _draw_ratings(name: str, kind: str, random: Random) -> Fixture:
     return Fixture(name, tables)
 
 
+def _draw_interactions(name: str, kind: str, random: Random) -> Fixture:
+    """Draw distinct pairs, some users with one or two rows; in `ties`, many times are equal."""
+    latest = 20 if kind == "ties" else 10_000
+    pairs = [
+        (user, item)
+        for user in range(random.randint(8, 12))
+        for item in random.sample(range(25), random.choice([1, 2, 3, 5, 8, 13]))
+    ]
+    random.shuffle(pairs)
+    rows = [
+        (row, user, item, random.randint(1, 5), random.randint(0, latest))
+        for row, (user, item) in enumerate(pairs)
+    ]
+    columns = _columns(rows, "row", "user", "item", "rating", "timestamp")
+    return Fixture(name, {"interactions": columns})
+
+
 _FAMILIES: Mapping[str, Callable[[str, str, Random], Fixture]] = {
     "lists": _draw_lists,
     "scores": _draw_scores,
     "groups": _draw_groups,
     "runs": _draw_runs,
     "ratings": _draw_ratings,
+    "interactions": _draw_interactions,
 }

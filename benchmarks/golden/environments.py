@@ -5,14 +5,22 @@
 
 They lie beside those of the speed benchmarks, in `benchmarks/_envs`, and some are the same.
 Frameworks share an environment where their requirements allow it, since each torch is large.
+
+Frameworks that are on no package index are read from checkouts of their repositories, which
+`install` fetches into `benchmarks/_sources` or the folder that GOLDEN_SOURCES names. Without access
+to GitHub, tell Git where the clones are: `git config --global url.DIR.insteadOf ADDRESS`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
-from peers import PEERS, Peer, install
+from peers import PEERS, Edit, Peer, install
 
 TORCH = ("torch==2.13.0",)  # a CPU build, before anything that would pull one with CUDA
 NUMERIC = ("numpy==2.4.6", "scipy==1.17.1", "pandas==2.3.3")
@@ -75,8 +83,102 @@ ENVIRONMENTS: dict[str, Peer] = {
         PEERS["ranx"],
         PEERS["recbole"],
         PEERS["recpack"],
+        Peer(
+            "warprec",
+            "what WarpRec 1.4.6 needs (SOURCES)",
+            (
+                TORCH,
+                (*NUMERIC, "scikit-learn==1.9.1", "torchmetrics==1.9.0", "pydantic", "narwhals"),
+                ("polars", "pyarrow", "loguru", "tabulate", "joblib", "coolname", "pyyaml"),
+                ("ray", "lightning"),
+            ),
+        ),
+        Peer(
+            "sources",
+            "what DaisyRec, Elliot and Streamsight need (SOURCES)",
+            (
+                TORCH,
+                # NumPy before 2 has the `np.asfarray` that DaisyRec calls.
+                ("numpy==1.26.4", "pandas==2.3.3", "scipy==1.13.1", "scikit-learn==1.5.2"),
+                ("pyyaml", "tqdm", "deprecation", "pyfiglet", "colorlog", "colorama", "httpx"),
+                ("pyarrow==23.0.1", "pillow", "simplejson", "typing-extensions", "progressbar"),
+                ("--no-deps", "recpack==0.3.6"),
+            ),
+        ),
     )
 }
+
+
+@dataclass(frozen=True)
+class Source:
+    """A framework that is read from a checkout of its repository at one commit."""
+
+    name: str
+    address: str
+    commit: str
+    part: str
+    """the folder that is checked out"""
+    root: str = "."
+    """the folder that Python imports from"""
+    edits: tuple[Edit, ...] = ()
+    """what Python 3.11 cannot parse, replaced"""
+
+    @property
+    def folder(self) -> Path:
+        """The checkout, made or not."""
+        beside = Path(__file__).resolve().parent.parent / "_sources"
+        return Path(os.environ.get("GOLDEN_SOURCES", beside)) / self.name
+
+    @property
+    def path(self) -> str:
+        """What is added to the import path."""
+        return str(self.folder / self.root)
+
+
+SOURCES: dict[str, Source] = {
+    source.name: source
+    for source in (
+        Source(
+            "warprec",
+            "https://github.com/sisinflab/warprec",
+            "e00f8cc7",
+            "warprec",
+            edits=(Edit("warprec/utils/config/common.py", "{'\\t'}", "tab"),),
+        ),
+        Source("elliot", "https://github.com/sisinflab/elliot", "fc27efed", "elliot"),
+        Source("daisyrec", "https://github.com/recsys-benchmark/DaisyRec-v2.0", "88b0a32", "daisy"),
+        Source("daisyrec_2_3", "https://github.com/AmazingDD/daisyRec", "v2.3.0", "daisy"),
+        Source(
+            "streamsight", "https://github.com/HiIAmTzeKean/Streamsight", "244e26b", "src", "src"
+        ),
+        Source(
+            "streamsight_splits",
+            "https://github.com/HiIAmTzeKean/Streamsight",
+            "v1.0.0",
+            "streamsight",
+        ),
+    )
+}
+"""The checkouts, by the name of their adapter."""
+SOURCES_NEED = {"warprec", "sources"}
+"""The environments whose adapters read checkouts."""
+
+
+def check_out(source: Source) -> None:
+    """Fetch a repository, check out the part that is imported, and apply the edits."""
+    if source.folder.exists():
+        return
+    clone = ["git", "clone", "--quiet", "--no-checkout", source.address, str(source.folder)]
+    subprocess.run(clone, check=True)
+    git = ["git", "-C", str(source.folder)]
+    subprocess.run([*git, "checkout", "--quiet", source.commit, "--", source.part], check=True)
+    for edit in source.edits:
+        file = source.folder / edit.file
+        text = file.read_text("utf-8")
+        if text.count(edit.old) != 1:
+            raise ValueError(f"{edit.old!r} is not in {file} exactly once.")
+        file.write_text(text.replace(edit.old, edit.new), "utf-8")
+    print(f"{source.name}: checked out", flush=True)
 
 
 def main() -> int:
@@ -94,6 +196,9 @@ def main() -> int:
             print(f"{peer.label:40s} {'installed' if peer.installed else 'missing'}")
         elif arguments.names or not peer.installed:
             install(peer)
+    if arguments.action == "install" and {*(arguments.names or ENVIRONMENTS)} & SOURCES_NEED:
+        for source in SOURCES.values():
+            check_out(source)
     return 0
 
 

@@ -75,6 +75,8 @@ class Case:
     nonfinite: dict[str, str] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     tolerances: dict[str, float] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    """of a case of kind `data`: the operation, and the rows or properties of its parts"""
     tables: dict[str, dict[str, Column]] = field(default_factory=dict)
     """files to add to the input, such as the order in which the framework ranked"""
 
@@ -139,6 +141,7 @@ class Case:
             "tolerance": self.tolerance,
             "expected": self.expected,
             "reported_as": self.reported_as,
+            **self.data,
             **optional,
         }
 

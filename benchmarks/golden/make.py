@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from golden.draw import draw, kinds
-from golden.environments import ENVIRONMENTS
+from golden.environments import ENVIRONMENTS, SOURCES
 from golden.fixtures import Fixture
 
 HERE = Path(__file__).resolve().parent
@@ -54,6 +55,15 @@ ADAPTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ranx": ("ranx", ("runs",)),
     "recbole": ("recbole", ("scores",)),
     "recpack": ("recpack", ("lists", "scores")),
+    "warprec": ("warprec", ("scores",)),
+    "elliot": ("sources", ("lists",)),
+    "daisyrec": ("sources", ("lists",)),
+    "daisyrec_2_3": ("sources", ("lists",)),
+    "streamsight": ("sources", ("scores",)),
+    "recommenders_splits": ("recommenders", ("interactions",)),
+    "implicit_splits": ("implicit", ("interactions",)),
+    "streamsight_splits": ("sources", ("interactions",)),
+    "cornac_splits": ("cornac", ("interactions",)),
 }
 
 
@@ -95,9 +105,16 @@ def _run_adapter(adapter: str, environment: str, fixtures: Iterable[Fixture]) ->
         source.write_text(json.dumps([asdict(fixture) for fixture in fixtures]), "utf-8")
         module = adapter.partition("-")[0]
         command = [str(peer.python), "-m", "golden.worker", module, str(source), str(target)]
-        subprocess.run(command, check=True, cwd=HERE.parent)
+        subprocess.run(command, check=True, cwd=HERE.parent, env=_import_path(adapter))
         made: list[Made] = json.loads(target.read_text("utf-8"))
     return made
+
+
+def _import_path(adapter: str) -> dict[str, str]:
+    """Return the environment variables of a worker: its path begins with the checkout, if any."""
+    if adapter not in SOURCES:
+        return {**os.environ}
+    return {**os.environ, "PYTHONPATH": SOURCES[adapter].path}
 
 
 def write_input(fixture: Fixture, folder: Path) -> None:

@@ -20,6 +20,7 @@ from rectitude.splits.split import Split
 from rectitude.splits.unknown import flag_unknown, slices, treat_unknown
 
 WITHIN = {"how": "leave_last", "keep": 0, "short": "all"}
+SESSIONS = [{"step": "session_gap", "gap": 2}]
 WAYS: Mapping[str, list[dict[str, Any]]] = {
     "random_ratio": [
         {"ratio": 0.3}, {"ratio": 0.3, "level": "user"}, {"ratio": 0.5, "level": "item"},
@@ -37,11 +38,16 @@ WAYS: Mapping[str, list[dict[str, Any]]] = {
         {"n": None}, {"folds": 2}, {"shown": 1}, {"level": "item"},
     ],
     "leave_random": [{}, {"n": 2}, {"repeats": 2}],
+    "random_rows": [{"ratio": 0.3}],
+    "random_next": [{}, {"n": 2}, {"n": 2, "keep": 0}],
     "last_span": [{"span": 3}],
+    "last_sessions": [{"recipe": SESSIONS}, {"n": 2, "keep": 0, "recipe": SESSIONS}],
+    "late_sessions": [{"t": 5, "recipe": SESSIONS}],
     "at_time": [{"t": 5}, {"t": 5, "delta_in": 3, "delta_out": 2}, {"t": [3, 6]}, {"t": "best"}],
     "time_ratio": [
         {"ratio": 0.3}, {"ratio": 0.3, "cut": "position"}, {"ratio": 0.3, "cut": "percentile"},
         {"ratio": 0.2, "validation": 0.2}, {"ratio": 0.3, "cut": "percentile", "boundary": "train"},
+        {"size": 2}, {"size": 2, "cut": "position"},
     ],
     "windows": [
         {"span": 2, "start": 3}, {"span": 2, "folds": 2}, {"span": 3, "start": 2, "stride": 2},
@@ -54,18 +60,22 @@ WAYS: Mapping[str, list[dict[str, Any]]] = {
     ],
     "new_users": [{"ratio": 0.4}],
     "late_users": [{"t": 5}, {"t": 5, "within": WITHIN}],
-    "next_after": [{"t": 4}, {"t": 4, "shown": 1, "delta_out": 4}],
+    "next_after": [
+        {"t": 4}, {"t": 4, "shown": 1, "delta_out": 4}, {"t": 4, "rows": "first", "shown": 2},
+    ],
+    "named_users": [{"users": [1]}, {"users": [0, 1], "within": WITHIN}],
     "k_fold": [
         {"folds": 3}, {"folds": 2, "level": "user"},
         {"folds": 2, "level": "user", "draw": "round_robin"},
     ],
     "k_fold_users": [
         {"folds": 2, "within": WITHIN}, {"folds": 2, "within": WITHIN, "shown": "train"},
+        {"folds": 3, "size": 2, "within": WITHIN, "overlap": "allowed"},
     ],
 }  # fmt: skip
 ALL = [(how, options) for how, ways in WAYS.items() for options in ways]
-COMPLETE = {"random_ratio", "last_ratio", "leave_random", "last_span", "time_ratio", "k_fold",
-            "cold_users"}  # fmt: skip
+COMPLETE = {"random_ratio", "random_rows", "last_ratio", "leave_random", "last_span", "time_ratio",
+            "k_fold", "cold_users", "last_sessions", "late_sessions"}  # fmt: skip
 GLOBAL = {"at_time", "time_ratio", "windows"}
 few = settings(max_examples=max(settings().max_examples // 4, 1))
 """Every law is tried on every way of splitting: few tables each are many in all."""

@@ -21,7 +21,8 @@ NOT_HERE = {"fixed", "late_share_in_file_order"}
 """Parts that were given, and a defect of a framework that is kept under its own name."""
 HOWS = sorted(set(SPLITTERS) - NOT_HERE)
 GLOBAL = ["at_time", "new_users", "time_ratio", "windows"]
-PARTITIONS = ["cold_users", "last_ratio", "last_span", "leave_random", "random_ratio", "time_ratio"]
+PARTITIONS = ["cold_users", "last_ratio", "last_span", "leave_random", "random_ratio",
+              "random_rows", "time_ratio"]  # fmt: skip
 """Ways that promise every row to train or to truth, in each split."""
 
 WITHIN = st.sampled_from(
@@ -47,9 +48,15 @@ SPECIAL: Mapping[tuple[str, str], st.SearchStrategy[Any]] = {
     ("at_time", "t"): st.one_of(MOMENT, st.just("best"), st.lists(MOMENT, min_size=1, max_size=3)),
     ("leave_last", "n"): st.none() | st.integers(1, 2),
     ("late_users", "within"): st.none() | WITHIN,
+    ("named_users", "within"): st.none() | WITHIN,
+    ("named_users", "users"): st.sampled_from([[1], [0], ["u1"], ["u0"]]),
     ("strong_generalisation", "t"): st.none() | MOMENT,
 }
-IN_FILE = {"ties": {"first", "last", "introsort"}, "order": {"file"}}
+IN_FILE = {
+    "ties": {"first", "last", "introsort"},
+    "order": {"file"},
+    "draw": {"numpy_truth_first", "numpy_train_first", "numpy_uniform", "numpy_generator"},
+}
 """Choices that go by the order of the file, and say so."""
 
 
@@ -93,6 +100,8 @@ def tables(draw: st.DrawFn, users: st.SearchStrategy[int] = USERS) -> pl.DataFra
 
 def made(table: pl.DataFrame, how: str, options: Mapping[str, Any], **more: Any) -> list[Split]:
     """The splits of a table; what this way refuses is no example."""
+    if how.endswith("_sessions"):
+        more = {"recipe": [{"step": "session_gap", "gap": 2}], **more}
     try:
         found = rt.split(table, how, **options, **more)
     except RectitudeError:
@@ -238,7 +247,8 @@ def test_folds_of_a_size_share_no_row_and_hold_no_more(
 @often
 @given(data=st.data(), table=tables())
 def test_each_user_is_evaluated_in_one_fold(data: Any, table: pl.DataFrame) -> None:
-    splits = made(table, "k_fold_users", data.draw(options_of("k_fold_users")))
+    options = data.draw(options_of("k_fold_users"))
+    splits = made(table, "k_fold_users", {**options, "overlap": "none"})
     found = [user for split in splits for user in set(split.truth.frame["user"])]
     assert len(found) == len(set(found))
 

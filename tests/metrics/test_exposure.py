@@ -215,3 +215,16 @@ def test_values_stay_within_their_bounds_and_ginis_agree(seed: int) -> None:
     size = train["item"].n_unique()
     assert found["gini_diversity@3"] == pytest.approx(1 - found["train_gini@3"] * size / (size - 1))
     assert found["exposure_gini@3"] <= 1
+
+
+def test_free_discovery_takes_unknown_items_to_be_as_rare_as_the_rarest_item() -> None:
+    # 8 training rows: a has 6, b has 2. x is unknown: as efd with 1 row it has log2(8/1) = 3 bits,
+    # as rare as b log2(8/2) = 2 bits.
+    train = {"user": [*range(6), 0, 1], "item": ["a"] * 6 + ["b"] * 2}
+    values = rt.evaluate(
+        {"u": ["x"]},
+        {"u": ["x"]},
+        ["efd@1", "efd_as_rarest@1"],
+        train=pl.DataFrame(train).cast(pl.String),
+    ).values()
+    assert values == {"efd@1": 3.0, "efd_as_rarest@1": 2.0}

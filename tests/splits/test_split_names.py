@@ -53,7 +53,9 @@ def test_a_parameter_is_suggested_by_what_it_means(how: str, parameter: str, mea
 
 
 def test_a_parameter_of_other_splits_names_those() -> None:
-    with pytest.raises(UnknownName, match="'ratio' is a parameter of random_ratio, last_ratio"):
+    with pytest.raises(
+        UnknownName, match="'ratio' is a parameter of random_ratio, random_rows, last_ratio"
+    ):
         rt.split(LOG, test_size=0.2)
 
 

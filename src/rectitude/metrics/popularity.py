@@ -245,6 +245,27 @@ def efd(
 
 
 @metric(
+    "Expected free discovery, unknown items as rare as the rarest",
+    formula="as efd, but an item that is not in the training data counts as if it had as many rows "
+    "as the rarest item there",
+    reading="Read it like efd. The two differ only if every item has several training rows and "
+    "some hits are on unknown items.",
+    use="Use it to reproduce tools that take the novelty of the rarest item for unknown items.",
+    cite="vargas2011rank",
+    bounds=(0.0, np.inf),
+    breaks=("perfect_is_best",),
+    needs=("train", "met", "stock"),
+)
+def efd_as_rarest(
+    lists: Judged, k: int | None, *, facts: Facts, gain: Gain, gain_from: GainFrom
+) -> Ratio:
+    """Expected free discovery with unknown items as rare as the rarest training item."""
+    rows = lists.stock.rows
+    rarest = float(rows[rows > 0].min()) if (rows > 0).any() else 1.0
+    return efd(lists, k, facts=facts, gain=gain, gain_from=gain_from, least=rarest)
+
+
+@metric(
     "Self-information",
     formula="mean over the items in the top {k} of log2(training rows / training rows with the "
     "item); an item that is not in the training data counts as if it had {least} rows, and as 0 if "

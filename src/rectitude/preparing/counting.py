@@ -88,6 +88,27 @@ def users_per_item(
     return _keep_core(log, Bounds(), _bounds(at_least, at_most, "users"), repeats, 1, "together")
 
 
+def popularity_range(
+    log: Log, *, at_least: float = 0.0, at_most: float = 1.0, repeats: Repeats = "counted"
+) -> Log:
+    """Keep items whose number of rows (or users) is between two quantiles over all items.
+
+    at_most=0.99 removes the items with more rows than 99% of the items have.
+    """
+    if not 0 <= at_least <= at_most <= 1:
+        raise BadArgument(
+            f"the quantiles are {at_least} and {at_most}.", "two shares from 0 to 1, in this order."
+        )
+    items, size = codes(log.frame["item"])
+    counted = items
+    if repeats == "once":
+        users, most = codes(log.frame["user"])
+        counted = distinct_pairs(TwoSides(users, items), TwoSides(most, size)).items
+    rows = counts(counted, size)
+    low, high = np.quantile(rows[rows > 0], [at_least, at_most])
+    return choose_rows(log, look_up((rows >= low) & (rows <= high), items))
+
+
 def cold_users(log: Log, *, at_most: int, repeats: Repeats = "counted") -> Log:
     """Keep only users with few rows."""
     return items_per_user(log, at_most=at_most, repeats=repeats)

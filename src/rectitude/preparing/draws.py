@@ -43,6 +43,26 @@ def at_random(log: Log, level: Level, seed: int) -> RowStanding:
     return standing(log.frame, level, _keys(log.frame, _draw_rows(log.frame, seed)))
 
 
+Generator = Literal["content", "numpy_truth_first", "numpy_train_first", "numpy_uniform"]
+"""How a random order is drawn: from the content of rows, or as other libraries draw it."""
+
+
+def as_numpy(log: Log, level: Level, seed: int, generator: Generator) -> RowStanding:
+    """Return the position of each row in an order that NumPy's `RandomState` draws for the rows as
+    they stand in the table.
+
+    A permutation lists the rows of the truth first (scikit-learn) or those of train (pandas);
+    "numpy_uniform" draws a number for each row, and the highest are the last of their group.
+    """
+    rows, state = log.frame.height, np.random.RandomState(seed)
+    if generator == "numpy_uniform":
+        return standing(log.frame, level, [pl.Series(state.random_sample(rows))])
+    place = np.empty(rows, np.int64)
+    place[state.permutation(rows)] = np.arange(rows)
+    last_first = generator == "numpy_truth_first"
+    return standing(log.frame, level, [pl.Series(-place if last_first else place)])
+
+
 def _keys(frame: pl.DataFrame, draws: Words) -> Iterator[pl.Series]:
     """Yield draws as columns to sort by, then the ids in case two draws are equal."""
     yield pl.Series((draws >> np.uint64(32)).astype(np.uint32))

@@ -1,6 +1,6 @@
 """All filter steps by name, and those that depend on neither grades nor counts.
 
-Steps remove duplicates, select rows by value, item, user or time, number sessions, or sort rows.
+Steps remove duplicates, select rows by value, item, user or time, or sort rows.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rectitude.data.times import parse_moment, parse_span
 from rectitude.errors import BadArgument, BadTable
 from rectitude.kernels import should_compile
 from rectitude.options import require_between
+from rectitude.preparing.attributes import items_where, users_where
 from rectitude.preparing.counting import (
     Repeats,
     TwoSides,
@@ -30,6 +31,7 @@ from rectitude.preparing.counting import (
     items_per_user,
     k_core,
     n_filter,
+    popularity_range,
     read_intervals,
     users_per_item,
 )
@@ -49,13 +51,12 @@ from rectitude.preparing.order import (
     settle_ties,
     whole,
 )
+from rectitude.preparing.sessions import session_gap, session_length
 
 Equals = Literal["id", "introsort"]
 Keep = Literal["first", "last", "sum", "error"]
 Moment = int | float | str | datetime | date
 """A number in the unit of the timestamps, or a date."""
-Span = int | float | str
-"""A number in the unit of the timestamps, or a time span such as 10D, 4h or 30min."""
 Step = Callable[..., Log]
 
 
@@ -333,23 +334,6 @@ def _ends(log: Log, level: Level, end: Literal["first", "last"]) -> Any:
     return pl.Series(look_up(ends.to_physical().to_numpy(), groups)).cast(ends.dtype)
 
 
-def session_gap(log: Log, *, gap: Span = "30min") -> Log:
-    """Add a `session` column: a new session starts when a user paused for longer than the gap.
-
-    Sessions are numbered from 0, by user id, then by time.
-    """
-    log.require("timestamp", "session_gap")
-    length = parse_span(log, gap, "gap")
-    users = ranks(log.frame["user"])
-    runs = order_groups((users, int(users.max(initial=0)) + 1), in_time(log.frame))
-    times = log.frame["timestamp"].gather(runs.rows)
-    begins = (times.diff() > length).fill_null(value=True).to_numpy().copy()
-    begins[runs.ends[:-1]] = True
-    sessions = np.empty(len(users), np.int64)
-    sessions[runs.rows] = np.cumsum(begins) - 1
-    return log.with_frame(log.frame.with_columns(pl.Series("session", sessions)))
-
-
 def sort_rows(
     log: Log,
     *,
@@ -385,6 +369,7 @@ STEPS: Mapping[str, Step] = {
         between,
         items_per_user,
         users_per_item,
+        popularity_range,
         cold_users,
         popular_items,
         recent_items,
@@ -394,6 +379,9 @@ STEPS: Mapping[str, Step] = {
         last_days,
         first_days,
         session_gap,
+        session_length,
+        users_where,
+        items_where,
         sample_users,
         sort_rows,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ from rectitude.data.log import Log
 from rectitude.data.times import parse_span as length
 from rectitude.errors import BadArgument, NothingToEvaluate
 from rectitude.options import MOST_PARTS, MOST_ROWS, require_ratio, require_whole
-from rectitude.preparing.draws import at_random, cut_at_random
+from rectitude.preparing.draws import Generator, as_numpy, at_random, cut_at_random, uniform
 from rectitude.preparing.order import Level, Order, RowStanding, Ties, by_time, ends_of
+from rectitude.preparing.sessions import require_sessions
 from rectitude.splits.shares import (
     Arithmetic,
     Part,
@@ -45,23 +47,27 @@ def random_ratio(
     validation: float = 0.0,
     repeats: int = 1,
     overlap: Literal["allowed", "none"] = "allowed",
+    draw: Generator = "content",
     seed: int = 0,
 ) -> Split | list[Split]:
     """Hold out a random share of all rows, or of each user's or item's rows.
 
     `repeats` above 1 returns a series, each split with another seed; with `overlap` "none", the
     truths are disjoint parts of one random order. `size` replaces the ratio by a number of rows.
+    `draw` "content" depends on users and items, not on the order of rows; the others are what
+    NumPy's generator draws for the rows in their order.
     """
     portion = Portion(ratio, size, rounding, of, arithmetic, minimum, keep)
     require_whole(repeats, "repeats", most=MOST_PARTS)
     if repeats == 1:
-        order = _draw_order(log, level, seed, portion, validation)
+        order = _draw_order(log, level, seed, portion, validation, draw)
         return _by_share(log, order, portion, validation)
     if overlap == "none":
         refuse_unused(_NO_VALIDATION, validation=validation)
-        return _without_overlap(log, at_random(log, level, seed), portion, repeats)
+        one = at_random if draw == "content" else partial(as_numpy, generator=draw)
+        return _without_overlap(log, one(log, level, seed), portion, repeats)
     seeds = range(seed, seed + repeats)
-    orders = [_draw_order(log, level, each, portion, validation) for each in seeds]
+    orders = [_draw_order(log, level, each, portion, validation, draw) for each in seeds]
     return [
         _by_share(log, order, portion, validation, name=f"repeat-{nth}")
         for nth, order in enumerate(orders, 1)
@@ -85,9 +91,11 @@ def _without_overlap(log: Log, order: RowStanding, portion: Portion, repeats: in
 
 
 def _draw_order(
-    log: Log, level: Level, seed: int, portion: Portion, validation: float
+    log: Log, level: Level, seed: int, portion: Portion, validation: float, draw: Generator
 ) -> RowStanding:
     """Put rows in a random order; for the whole log, only the ends of the shares matter."""
+    if draw != "content":
+        return as_numpy(log, level, seed, draw)
     if level != "all":
         return at_random(log, level, seed)
     every = np.array([log.frame.height])
@@ -96,6 +104,27 @@ def _draw_order(
         require_ratio(validation, "validation")
         both = held + portion.count_validation(every, held, validation)
     return cut_at_random(log, [int(held[0]), int(both[0])], seed)
+
+
+@splitter
+def random_rows(
+    log: Log,
+    *,
+    ratio: float = 0.2,
+    draw: Literal["content", "numpy_generator"] = "content",
+    seed: int = 0,
+) -> Split:
+    """Hold out each row with the same probability, independently of the others.
+
+    The number of rows held out is random, too. `draw` "numpy_generator" is what NumPy's
+    `default_rng` draws for the rows in their order, as implicit does.
+    """
+    require_ratio(ratio)
+    if draw == "content":
+        numbers = uniform(log.frame, seed).to_numpy()
+    else:
+        numbers = np.random.default_rng(seed).random(log.frame.height)
+    return part_log(log, numbers >= 1 - ratio)
 
 
 @splitter
@@ -177,6 +206,54 @@ def leave_last(
                    shown=shown, level=level)
         for nth in reversed(range(folds))
     ]  # fmt: skip
+
+
+@splitter
+def random_next(
+    log: Log,
+    *,
+    n: int = 1,
+    keep: int = 1,
+    order: Order = "time",
+    ties: Ties = "content",
+    seed: int = 0,
+) -> Split:
+    """Hold out n rows in a row of each user, from a random place in their history.
+
+    Earlier rows are train, later ones are in no part. At least `keep` rows come before the truth;
+    users with fewer than keep + n rows stay in train.
+    """
+    require_whole(n, "n", most=MOST_ROWS)
+    require_whole(keep, "keep", 0)
+    standing = by_time(log, "user", ties, order)
+    places = np.maximum(standing.size - keep - n + 1, 0)
+    start = keep + np.floor(uniform(log.frame, seed, by="user").to_numpy() * places)
+    cut = places > 0
+    truth = cut & (standing.before >= start) & (standing.before < start + n)
+    ledger = Ledger()
+    _account_short(ledger, log, (standing.after == 0) & ~cut, n + keep, "user")
+    return part_log(log, truth, train=~cut | (standing.before < start), ledger=ledger)
+
+
+@splitter
+def last_sessions(log: Log, *, n: int = 1, keep: int = 1) -> Split:
+    """Hold out each user's n latest sessions, whole; at least `keep` sessions stay in train.
+
+    A session is a value of the column `session`, which the step `session_gap` adds. It is as late
+    as its latest row.
+    """
+    require_whole(n, "n", most=MOST_ROWS)
+    require_whole(keep, "keep", 0)
+    log.require("timestamp", "last_sessions")
+    require_sessions(log, "last_sessions")
+    ends = log.frame.group_by("user", "session").agg(pl.max("timestamp").alias("end"))
+    ends = ends.sort("user", "end", "session").with_columns(
+        before=pl.int_range(pl.len()).over("user"), sessions=pl.len().over("user")
+    )
+    held = (pl.col("before") >= pl.col("sessions") - n) & (pl.col("before") >= keep)
+    keys = ["user", "session"]
+    rows = log.frame.select(keys).join(ends, keys, "left", maintain_order="left")
+    return part_log(log, rows.select(held.alias("held"))["held"])
 
 
 @splitter

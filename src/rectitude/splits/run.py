@@ -39,8 +39,9 @@ MODULES = (holdout, timeline, users, folds)
 Series = Literal["k_fold", "k_fold_users", "windows"]
 """Ways to split that return a list of splits."""
 Single = Literal[
-    "cold_users", "fixed", "last_ratio", "last_span", "late_share_in_file_order", "late_users",
-    "leave_last", "leave_random", "new_users", "next_after", "random_ratio",
+    "cold_users", "fixed", "last_ratio", "last_sessions", "last_span", "late_sessions",
+    "late_share_in_file_order", "late_users", "leave_last", "leave_random", "named_users",
+    "new_users", "next_after", "random_next", "random_ratio", "random_rows",
     "strong_generalisation", "time_ratio",
 ]  # fmt: skip
 """Ways to split that return one split, unless `repeats` or `folds` asks for several."""

@@ -19,7 +19,15 @@ from rectitude.data.values import compare_values, flags_of
 from rectitude.errors import BadArgument
 from rectitude.options import MOST_PARTS, require_ratio, require_whole
 from rectitude.preparing.order import Ties, by_time
-from rectitude.splits.shares import Arithmetic, Part, Rounding, count_held_out, refuse_unused
+from rectitude.preparing.sessions import require_sessions
+from rectitude.splits.shares import (
+    Arithmetic,
+    Part,
+    Portion,
+    Rounding,
+    count_held_out,
+    refuse_unused,
+)
 from rectitude.splits.split import Split, part_log, splitter
 
 Cut = Literal["timestamp", "position", "percentile"]
@@ -103,6 +111,7 @@ def time_ratio(
     log: Log,
     *,
     ratio: float = 0.2,
+    size: int | None = None,
     cut: Cut = "timestamp",
     ties: Ties = "content",
     boundary: Part = "truth",
@@ -115,12 +124,13 @@ def time_ratio(
 
     By default the cut is a timestamp: rows with the same timestamp stay together, in the truth.
     "position" counts rows and may cut between equal timestamps. "percentile" cuts at the
-    interpolated percentile of the timestamps; rows exactly there go to the part `boundary`.
+    interpolated percentile of the timestamps; rows exactly there go to the part `boundary`. `size`
+    replaces the ratio by a number of rows.
     """
     log.require("timestamp", "time_ratio")
     require_ratio(ratio)
     every = np.array([log.frame.height])
-    held = int(count_held_out(every, ratio, rounding, of, arithmetic)[0])
+    held = int(Portion(ratio, size, rounding, of, arithmetic).count_held_out(every)[0])
     more = 0
     if validation:
         require_ratio(validation, "validation")
@@ -131,6 +141,7 @@ def time_ratio(
     if cut == "percentile":
         because = "a percentile cuts once: split train again with validation={'how': ...}"
         refuse_unused(because, validation=validation)
+        refuse_unused("a percentile is a share, not a number of rows", size=size)
         shown = ratio if of == "truth" else 1 - ratio
         return part_log(log, _beyond_percentile(log, shown, boundary))
     return _by_timestamp(log, held, more, boundary)
@@ -161,6 +172,20 @@ def _beyond_percentile(log: Log, ratio: float, boundary: Part) -> Flags:
     point = np.percentile(numbers, 100 * (1 - ratio))
     beyond: Flags = numbers >= point if boundary == "truth" else numbers > point
     return beyond
+
+
+@splitter
+def late_sessions(log: Log, *, t: object) -> Split:
+    """Hold out the sessions that end at t or later, whole, so that no session is cut in two.
+
+    A session is a value of the column `session`, which the step `session_gap` adds.
+    """
+    require_sessions(log, "late_sessions")
+    moment = inside(log, t)
+    last = log.frame.select(pl.col("timestamp").max().over("user", "session"))["timestamp"]
+    ledger = Ledger()
+    ledger.note("t", str(moment))
+    return part_log(log, compare_values(last, np.greater_equal, moment), ledger=ledger)
 
 
 @splitter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from rectitude.arrays import Flags
 from rectitude.data.ids import count_ids, counts, look_up, members
 from rectitude.data.ledger import Ledger
 from rectitude.data.log import ROW, Log, choose_rows
+from rectitude.data.read import read
 from rectitude.data.times import parse_span
 from rectitude.data.values import compare_values
 from rectitude.errors import BadArgument
@@ -86,10 +87,12 @@ def k_fold_users(
     size: int | None = None,
     within: Mapping[str, Any] = WITHIN,
     shown: Literal["fold_in", "train"] = "fold_in",
+    overlap: Literal["none", "allowed"] = "none",
     seed: int = 0,
 ) -> list[Split]:
     """Evaluate every user in one of the folds, as in `strong_generalisation`; `size` limits the
-    users of each fold."""
+    users of each fold. With `overlap` "allowed", every fold draws its users anew, with another
+    seed, and a user may be in several of them."""
     require_whole(folds, "folds", 2, MOST_PARTS)
     place, users = places(log.frame["user"], seed)
     if users < folds:
@@ -101,6 +104,9 @@ def k_fold_users(
     splits = []
     for nth in range(folds):
         evaluated = (place % folds == nth) & (place // folds < most)
+        if overlap == "allowed":
+            share = most if size else max(users // folds, 1)
+            evaluated = places(log.frame["user"], seed + nth)[0] < share
         inner = single(within, choose_rows(log, evaluated), seed)
         splits.append(_show_users(log, evaluated, inner, shown, name=f"fold-{nth + 1}"))
     return splits
@@ -142,19 +148,56 @@ def late_users(log: Log, *, t: object, within: Mapping[str, Any] | None = None) 
 
 
 @splitter
+def named_users(log: Log, *, users: object, within: Mapping[str, Any] | None = None) -> Split:
+    """Evaluate the users that are named, in a list or in a table with a column of users; the
+    others are train.
+
+    `within` splits the rows of these users into fold-in and truth; without it, all of them are
+    truth.
+    """
+    named = _read_users(log, users)
+    if within is None:
+        return part_log(log, named)
+    return _show_users(log, named, single(within, choose_rows(log, named), 0), "fold_in")
+
+
+def _read_users(log: Log, users: object) -> Flags:
+    """Mark the rows of named users; all of them must be in the log."""
+    if isinstance(users, Sequence) and not isinstance(users, str):
+        named = pl.Series("user", list(users), strict=False)
+    else:
+        frame = read(users, "users").frame
+        named = frame["user" if "user" in frame.columns else "list"]
+    own = log.frame["user"]
+    names = named.cast(own.dtype, strict=False)
+    distinct = names.drop_nulls().unique()
+    found = distinct.filter(members(distinct, own)) if len(distinct) else distinct
+    missing = named.n_unique() - len(found)
+    if missing or not len(found):
+        first = next((name for name in names if name not in {*found}), None)
+        raise BadArgument(
+            f"{missing:,} of {named.n_unique():,} named users are not in {log.source}"
+            f" (first: {first!r}).",
+            "at least one user, and only users with rows in the log.",
+        )
+    return members(own, found)
+
+
+@splitter
 def next_after(
     log: Log,
     *,
     t: object,
     n: int = 1,
+    rows: Literal["latest", "first"] = "latest",
     delta_out: object = None,
     shown: int | None = None,
     ties: Ties = "content",
 ) -> Split:
     """Train on rows before t; the truth is the n latest rows from t on, of each user active then.
 
-    Fold-in is all of their earlier rows, or the latest `shown` of them, including rows between t
-    and the truth.
+    With `rows` "first", it is the first n rows from t on, and later rows are in no part. Fold-in is
+    all of the user's rows before the truth, or the latest `shown` of them.
     """
     require_whole(n, "n", most=MOST_ROWS)
     start = timeline.inside(log, t)
@@ -167,9 +210,11 @@ def next_after(
     standing = by_time(evaluated, "user", ties)
     late = evaluated.frame.select((pl.col("timestamp") >= start).sum().over("user"))["timestamp"]
     held = np.minimum(late.to_numpy(), n)
-    truth = choose_rows(evaluated, standing.after < held)
+    skipped = late.to_numpy() - held if rows == "first" else 0
+    after = standing.after - skipped
+    truth = choose_rows(evaluated, (after >= 0) & (after < held))
     most = standing.size if shown is None else held + min(shown, log.frame.height)
-    fold_in = choose_rows(evaluated, (standing.after >= held) & (standing.after < most))
+    fold_in = choose_rows(evaluated, (after >= held) & (after < most))
     split = Split(choose_rows(log, (times < start).to_numpy()), truth, fold_in)
     used = members(log.frame[ROW], _rows(split.train, truth, fold_in))
     return account_rows(split, log, used)

@@ -6,6 +6,7 @@ A TOML file maps each way in which a framework splits to one of ours, and its pa
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -268,6 +269,15 @@ def _first_of_rest(ratios: list[float]) -> float | None:
     return share if share < 1 else None
 
 
+def _first_of_two(ratio: float | list[float]) -> float:
+    """Return the share of train, from that share alone or from two shares."""
+    if not isinstance(ratio, list):
+        return ratio
+    if len(ratio) != len(("train", "test")):
+        raise BadArgument(f"ratio is {ratio!r}.", "the share of the training data, or two shares.")
+    return ratio[0] / math.fsum(ratio)
+
+
 def _values(intervals: Mapping[str, Any], column: str) -> Any:
     """Return the intervals given for a column, if any."""
     for other in intervals:
@@ -285,6 +295,8 @@ CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "third": lambda ratios: ratios[2],
     "second": lambda ratios: ratios[1],
     "first_of_rest": _first_of_rest,
+    "first_of_two": _first_of_two,
+    "percent_left": lambda share: int((1 - share) * 100) / 100,
     "latest": lambda n: None if n < 0 else n,
     "earliest": lambda n: max(-n, 0),
     "whole": int,
