@@ -107,6 +107,86 @@ def test_parameters_choose_cutoffs_levels_prices_and_gains(trec: Run) -> None:
     ]
 
 
+def test_parameters_of_one_measure_add_up(trec: Run) -> None:
+    words = ("-m", "ndcg_cut.1,4", "-m", "ndcg_cut_20", "-m", "ndcg_cut.4", "-m", "P_5")
+    labels = [row[0] for row in rows(trec("-m", "iprec_at_recall_0.10", *words))]
+    assert labels == ["iprec_at_recall_0.10", "P_5", "ndcg_cut_1", "ndcg_cut_4", "ndcg_cut_20"]
+
+
+def test_the_tag_of_a_run_survives_the_name_of_its_format(trec: Run, run: Run) -> None:
+    words = ("evaluate", "trec:r.run", "--truth", "trec:j.qrels", "--format", "trec_eval")
+    assert rows(run(*words, "-m", "runid")) == [["runid", "all", "last"]]
+
+
+def test_release_9_has_its_own_measures_and_queries(trec: Run) -> None:
+    nine = ("--convention", "trec_eval-9")
+    labels = {row[0] for row in rows(trec("-m", "all_trec"))}
+    assert labels - {row[0] for row in rows(trec("-m", "all_trec", *nine))} == {
+        "rbp", "rbp_resid", "unj_5", "unj_10", "unj_20",
+    }  # fmt: skip
+    assert trec("-m", "rbp", *nine).code == 2
+    # query 2 is judged and has no list: it counts with -c, but release 9 does not print it
+    assert [row[1:] for row in rows(trec("-q", "-c", "-m", "map", *nine))] == [
+        ["1", "0.5000"], ["10", "0.0000"], ["all", "0.1667"],
+    ]  # fmt: skip
+
+
+def test_the_judgements_of_several_groups_are_averaged(trec: Run, tmp_path: Path) -> None:
+    # query 1: a and b for one group, b for the other: 2/2 and 1/2; query 10: 1
+    judged = "1 ann a 1\n1 ann b 1\n1 bob b 1\n10 ann c 1\n"
+    (tmp_path / "j.qrels").write_text(judged)
+    assert rows(trec("-R", "qrels_jg", "-q", "-m", "P_avgjg.2", "-m", "num_q")) == [
+        ["P_avgjg_2", "1", f"{(2 / 2 + 1 / 2) / 2:.4f}"],
+        ["P_avgjg_2", "10", f"{1 / 2:.4f}"],
+        ["num_q", "all", "2"],
+        ["P_avgjg_2", "all", f"{(3 / 4 + 1 / 2) / 2:.4f}"],
+    ]
+
+
+def test_preferences_are_counted(trec: Run, tmp_path: Path) -> None:
+    # ranks a, b, x. ann: b > a is not fulfilled, a > e is implied; bob: a > x
+    judged = "1 ann 0 b 3\n1 ann 0 a 2\n1 ann 1 a 2\n1 ann 1 e 1\n1 bob 0 a 1\n1 bob 0 x 0\n"
+    (tmp_path / "j.qrels").write_text(judged)
+    measures = ["prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_simp", "prefs_avgjg_ret"]
+    words = [word for measure in measures for word in ("-m", measure)]
+    # b > e follows from b > a and a > e, and is implied, too
+    assert [row[2] for row in rows(trec("-R", "prefs", "-q", "-n", *words))] == [
+        "4", "3", f"{3 / 4:.4f}", f"{(0 / 1 + 1 / 1) / 2:.4f}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("judged", "words"),
+    [
+        ("1 ann 0 a 1\n1 ann 0 b 2\n1 ann 1 a 2\n1 ann 1 b 1\n", "prefers 'a' to 'b', and 'b' to"),
+        ("1 ann 0 a -1\n", "below 0"),
+        ("1 ann 0 a 1\n1 ann 0 a 2\n", "again in the same subgroup"),
+        ("1 ann 0 a 1\n1 ann 1 a 0\n", "has level 0 and a level above 0"),
+        ("7 ann 0 a 1\n", "no query of the run is judged"),
+    ],
+)
+def test_preferences_that_make_no_sense_are_refused(
+    trec: Run, tmp_path: Path, judged: str, words: str
+) -> None:
+    (tmp_path / "j.qrels").write_text(judged)
+    said = trec("-R", "prefs")
+    assert said.code == 2
+    assert words in said.err
+
+
+def test_z_scores_are_distances_from_the_means_of_other_systems(trec: Run, tmp_path: Path) -> None:
+    (tmp_path / "z").write_text("1 map 0.25 0.125\n10 map 0.25 0.5\n1 num_ret 3 0\n")
+    assert rows(trec("-Z", "z", "-q", "-m", "map", "-m", "num_ret", "-m", "num_q")) == [
+        ["Znum_ret", "1", "0.0000"],
+        ["Zmap", "1", f"{(0.5 - 0.25) / 0.125:.4f}"],
+        ["Znum_ret", "10", "-1000000.0000"],
+        ["Zmap", "10", f"{(0 - 0.25) / 0.5:.4f}"],
+        ["Znum_q", "all", "2.0000"],
+        ["Znum_ret", "all", "-1000000.0000"],
+        ["Zmap", "all", f"{(2 - 0.5) / 2:.4f}"],
+    ]
+
+
 def test_the_collection_size_counts_what_was_passed_over(trec: Run) -> None:
     # 10 documents: 3 shown, 1 relevant one missed, so 6 others passed over
     said = rows(trec("-q", "-n", "-N", "10", "-m", "utility.0,0,0,1"))

@@ -210,7 +210,7 @@ def test_attributes_come_from_files(tmp_path: Path) -> None:
     flat = ITEMS.select("item", "category", "price")
     flat.write_csv(tmp_path / "items.csv")
     pl.DataFrame(USERS).write_csv(tmp_path / "users.csv")
-    names = ["category_diversity@3", "mean_attribute@3", "group_gap[of=mrr,by=sex]"]
+    names = ["category_diversity@3", "mean_attribute@3", "group_gap[by=sex,of=mrr]"]
     evaluation = evaluate(names, items=tmp_path / "items.csv", users=tmp_path / "users.csv")
     assert evaluation.values() == evaluate(names).values()
     assert len(evaluation.values()) == 3
@@ -219,8 +219,8 @@ def test_attributes_come_from_files(tmp_path: Path) -> None:
 def test_lists_keyed_by_session_have_the_attributes_of_their_users() -> None:
     rows = {"session": [1, 2, 3], "user": ["ann", "bob", "ann"], "item": list("abc")}
     truth = {"session": [1, 2, 3], "user": ["ann", "bob", "ann"], "item": list("abd")}
-    found = rt.evaluate(rows, truth, "group_gap[of=hit,by=sex]@1", users=USERS, list_key="session")
-    assert found["group_gap[of=hit,by=sex]@1"] == 0.5  # f: 1 and 0, m: 1
+    found = rt.evaluate(rows, truth, "group_gap[by=sex,of=hit]@1", users=USERS, list_key="session")
+    assert found["group_gap[by=sex,of=hit]@1"] == 0.5  # f: 1 and 0, m: 1
 
 
 def test_a_missing_input_of_one_metric_does_not_stop_another() -> None:

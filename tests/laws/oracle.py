@@ -162,6 +162,10 @@ def f1(one: One, k: int | None) -> Fraction:
     return 2 * hits, _precision_below(one, k) + _recall_below(one, k) or 1
 
 
+def f_unsquared(one: One, k: int | None) -> Fraction:
+    return 2 * one.hits(k), _precision_below(one, k) + _recall_below(one, k)
+
+
 def hit(one: One, k: int | None) -> Fraction:
     hits = one.hits(k)
     return (hits if one.convention.hit_as == "count" else min(hits, 1)), 1
@@ -580,7 +584,7 @@ FRACTIONS = {
     "dcg": dcg, "ndcg": ndcg, "rprec": rprec, "rbp": rbp, "err": err,
     "bpref": bpref, "bpref_strict": bpref_strict, "rmrr": rmrr,
     "list_auc": list_auc, "pauc": pauc, "pauc_strict": pauc_strict, "pap": pap,
-    "pap_strict": pap_strict,
+    "pap_strict": pap_strict, "f_unsquared": f_unsquared,
     "certain_err": certain_err, "pfound": pfound, "average_gain": average_gain,
     "best_rr": best_rr, "graded_auc": graded_auc, "all_pairs_auc": all_pairs_auc,
     "deep_precision": deep_precision, "rprec_found": rprec_found,

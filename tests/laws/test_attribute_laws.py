@@ -15,8 +15,8 @@ import rectitude as rt
 NAMES = [
     "calibration_kl@3", "calibration_js[by=genre]@3", "calibration_hellinger[by=genre]@2",
     "category_coverage[by=genre]@3", "category_diversity@3", "mean_attribute@3", "hit_value@2",
-    "group_gap[of=ndcg,by=town]@3", "group_ratio[of=recall,by=town]@2",
-    "group_gap[of=calibration_js,by=town]@3", "group_gap[of=hit_value,by=town]@3",
+    "group_gap[by=town,of=ndcg]@3", "group_ratio[by=town,of=recall]@2",
+    "group_gap[by=town,of=calibration_js]@3", "group_gap[by=town,of=hit_value]@3",
 ]  # fmt: skip
 SIZE, WIDTH = 24, 14
 CONVENTION = {"undefined": "skip"}

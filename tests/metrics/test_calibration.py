@@ -59,7 +59,7 @@ def test_ends_of_the_scale_and_undefined_users(name: str) -> None:
 
 def test_an_item_with_several_values_counts_for_each_in_equal_parts() -> None:
     # cy: b is half p, half q, d has no genre; list: a is p
-    found = per_user("calibration_kl[by=genre,alpha=0.5]@3")
+    found = per_user("calibration_kl[alpha=0.5,by=genre]@3")
     assert isclose(found["cy"], 0.5 * log(0.5 / 0.75) + 0.5 * log(0.5 / 0.25), rel_tol=1e-12)
 
 

@@ -43,9 +43,9 @@ BY_HAND = [
     ("ild[distance=euclidean]@3", "abc", (sqrt(2) + 1 + 1) / 3),
     ("ild[distance=hamming]@3", "abc", (2 + 1 + 1) / 3),
     ("ild[distance=jaccard]@3", "abc", (1 + 1 / 2 + 1 / 2) / 3),
-    ("ild[of=feature,distance=euclidean]@2", "abc", sqrt(2)),
-    ("ild[of=genre,distance=jaccard]@3", "abc", 2 / 3),
-    ("ild[of=category,distance=hamming]@3", "abc", 4 / 3),
+    ("ild[distance=euclidean,of=feature]@2", "abc", sqrt(2)),
+    ("ild[distance=jaccard,of=genre]@3", "abc", 2 / 3),
+    ("ild[distance=hamming,of=category]@3", "abc", 4 / 3),
     ("ild@4", "adbc", (1 + 2 * (1 - 1 / sqrt(2))) / 3),  # d has no vector
     ("ild@2", "az", 1.0),  # a vector of zeros has nothing in common with any
     ("ild[distance=euclidean]@2", "az", 1.0),

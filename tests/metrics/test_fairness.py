@@ -39,7 +39,7 @@ BY_HAND = [
     ("reo@2", (1 - 2 / 3) / (1 + 2 / 3)),
     ("reo[below=all]@2", (2 / 3 - 1 / 2) / (2 / 3 + 1 / 2)),
     ("reo[item_group=x]@2", 1),
-    ("reo[item_group=x,below=all]@2", 1 / 2),
+    ("reo[below=all,item_group=x]@2", 1 / 2),
     ("reo[item_group=y]@2", 2 / 3),
     ("reo@1", (1 - 1 / 3) / (1 + 1 / 3)),
     # x is shown 4 times and y twice; each list could show 2 items of x and 3 of y, less training
@@ -50,33 +50,33 @@ BY_HAND = [
     ("rsp[below=estimated,item_group=x]@2", 4 / (6 - 3)),
     ("rsp[below=estimated,item_group=y]@2", 2 / (9 - 3)),
     # with 0.6 of the rows e and b are the head, a the tail, and c, d and f are not in train
-    ("pop_reo[head=0.6,below=all]@2", 1),
-    ("pop_reo[head=0.6,below=all,item_group=tail]@2", 1),
-    ("pop_reo[head=0.6,below=all,tail=catalogue,item_group=tail]@2", 3 / 4),
-    ("pop_reo[head=0.6,below=all,item_group=head]@2", 0),
-    ("pop_reo_places[head=0.6,below=all]@2", (3 - 1) / (3 + 1)),
+    ("pop_reo[below=all,head=0.6]@2", 1),
+    ("pop_reo[below=all,head=0.6,item_group=tail]@2", 1),
+    ("pop_reo[below=all,head=0.6,item_group=tail,tail=catalogue]@2", 3 / 4),
+    ("pop_reo[below=all,head=0.6,item_group=head]@2", 0),
+    ("pop_reo_places[below=all,head=0.6]@2", (3 - 1) / (3 + 1)),
     ("pop_rsp[head=0.6]@2", (1 - 1 / 2) / (1 + 1 / 2)),
-    ("pop_rsp[head=0.6,below=all]@2", (1 - 1 / 6) / (1 + 1 / 6)),
-    ("pop_rsp[head=0.5,below=all,item_group=head]@2", 0),
-    ("pop_rsp[head=0.5,below=all,border=passed,item_group=head]@2", 1 / 6),
+    ("pop_rsp[below=all,head=0.6]@2", (1 - 1 / 6) / (1 + 1 / 6)),
+    ("pop_rsp[below=all,head=0.5,item_group=head]@2", 0),
+    ("pop_rsp[below=all,border=passed,head=0.5,item_group=head]@2", 1 / 6),
     ("long_tail_items[head=0.5]@2", 4 / 3),
-    ("long_tail_items[head=0.5,border=passed]@2", 3 / 3),
+    ("long_tail_items[border=passed,head=0.5]@2", 3 / 3),
     ("long_tail_items[head=0.5,tail=catalogue]@2", 6 / 3),
-    ("long_tail_share[head=0.5,tail=catalogue,border=passed]@2", 5 / 6),
+    ("long_tail_share[border=passed,head=0.5,tail=catalogue]@2", 5 / 6),
     # x is 2 of the 5 items with a group, y the others
-    ("bias_disparity_br[user_group=m,item_group=x]@2", (3 / 4) / (2 / 5)),
-    ("bias_disparity_br[user_group=m,item_group=y]@2", (1 / 4) / (3 / 5)),
+    ("bias_disparity_br[item_group=x,user_group=m]@2", (3 / 4) / (2 / 5)),
+    ("bias_disparity_br[item_group=y,user_group=m]@2", (1 / 4) / (3 / 5)),
     ("bias_disparity_br[user_group=n]@2", (1 / 4 + 1 / 6) / 2),
-    ("bias_disparity_bs[user_group=m,item_group=x]", 0),
-    ("bias_disparity_bs[user_group=m,item_group=y]", 5 / 3),
+    ("bias_disparity_bs[item_group=x,user_group=m]", 0),
+    ("bias_disparity_bs[item_group=y,user_group=m]", 5 / 3),
     ("bias_disparity_bs", (1 + 2 / 3 + 1 / 4 + 1 / 6) / 4),
-    ("bias_disparity_bs[source=truth,user_group=m,item_group=x]@2", (1 / 3) / (2 / 5)),
-    ("bias_disparity_bd[source=truth,user_group=m,item_group=x]@2", 1.25),
-    ("bias_disparity_bd[source=truth,user_group=m,item_group=y]@2", -0.625),
-    ("bias_disparity_bd[source=truth,user_group=n,item_group=y]@2", 0),
+    ("bias_disparity_bs[item_group=x,source=truth,user_group=m]@2", (1 / 3) / (2 / 5)),
+    ("bias_disparity_bd[item_group=x,source=truth,user_group=m]@2", 1.25),
+    ("bias_disparity_bd[item_group=y,source=truth,user_group=m]@2", -0.625),
+    ("bias_disparity_bd[item_group=y,source=truth,user_group=n]@2", 0),
     ("bias_disparity_bd[source=truth]@2", (1.25 + 0.625) / 4),
     ("bias_disparity_bd@2", 0.75 / 3),
-    ("bias_disparity_bd[endless=9,user_group=m,item_group=x]@2", 9),
+    ("bias_disparity_bd[endless=9,item_group=x,user_group=m]@2", 9),
     # a gains 1/3 per time shown, b nothing, c and d 1
     ("item_mad_ranking@2", 1 - 1 / 6),
     ("item_mad_ranking[gain=exp2_above]@2", 3 * (1 - 1 / 6)),
@@ -259,7 +259,7 @@ def test_too_many_groups_are_refused() -> None:
 
 def test_a_group_that_was_never_chosen_has_no_disparity() -> None:
     with pytest.raises(UndefinedValue, match="'m'"):
-        value("bias_disparity_bd[user_group=m,item_group=x]@2")
+        value("bias_disparity_bd[item_group=x,user_group=m]@2")
 
 
 @pytest.mark.parametrize("name", ["bias_disparity_bs", "bias_disparity_br", "bias_disparity_bd"])
@@ -299,7 +299,7 @@ SHARDED = [
     "reo", "rsp", "rsp[below=estimated]", "pop_reo[head=0.5]", "pop_reo_places[head=0.5]",
     "pop_rsp[head=0.5]", "reo[item_group=q]", "rsp[item_group=q]", "bias_disparity_bs",
     "bias_disparity_br", "bias_disparity_bd[source=truth]", "bias_disparity_bd",
-    "bias_disparity_br[user_group=8,item_group=p]", "item_mad_ranking[gain=linear]",
+    "bias_disparity_br[item_group=p,user_group=8]", "item_mad_ranking[gain=linear]",
     "item_mad_rating", "item_mad_rating[over=places]", "mean_score", "user_mad_ranking",
     "user_mad_rating", "srecall[by=group]",
 ]  # fmt: skip

@@ -110,8 +110,8 @@ def test_metrics_of_groups_are_those_of_elliot(seed: int) -> None:
     wanted = {
         f"reo@{K}": reo(world),
         f"rsp@{K}": rsp(world),
-        f"bias_disparity_bs[user_group=0,item_group=1]@{K}": bias(world, world.train, 0, 1),
-        f"bias_disparity_bd[user_group=1,item_group=2]@{K}": bias_disparity(world),
+        f"bias_disparity_bs[item_group=1,user_group=0]@{K}": bias(world, world.train, 0, 1),
+        f"bias_disparity_bd[item_group=2,user_group=1]@{K}": bias_disparity(world),
         f"item_mad_rating@{K}": item_mad(world, lambda u, i: world.score[u][i]),
         f"item_mad_ranking@{K}": item_mad(
             world, lambda u, i: 2 ** (world.grades[u][i] - FROM + 1) - 1

@@ -63,11 +63,11 @@ def test_another_reference_is_refused() -> None:
 
 
 def test_parameters_of_components_are_kept_and_shown() -> None:
-    name = "euc_distance[rbp=1,recall]@2"
+    name = "euc_distance[recall,rbp=1]@2"
     evaluation = rt.evaluate(LISTS, TRUTH, name)
     assert "rbp.persistence = 0.8" in evaluation.definition(name)
     assert "rbp = 1" in evaluation.definition(name)
-    other = rt.evaluate(LISTS, TRUTH, "euc_distance[rbp=0.9,recall]@2")
+    other = rt.evaluate(LISTS, TRUTH, "euc_distance[recall,rbp=0.9]@2")
     mine, theirs = (next(iter(e.results.values())) for e in (evaluation, other))
     assert mine.fingerprint != theirs.fingerprint
 
@@ -98,7 +98,7 @@ def test_dense_scores_have_the_values_of_their_lists() -> None:
     random = np.random.default_rng(1)
     scores, truth = random.random((20, 30)), {user: [user, user + 5] for user in range(20)}
     lists = {user: np.argsort(-row).tolist() for user, row in enumerate(scores)}
-    names = ["hypervolume[precision,recall]@10", "euc_distance[ndcg,mrr]@5"]
+    names = ["hypervolume[precision,recall]@10", "euc_distance[mrr,ndcg]@5"]
     dense = rt.evaluate(rt.Scores(scores), truth, names)
     assert dense.values() == rt.evaluate(lists, truth, names).values()
 
@@ -148,7 +148,7 @@ def test_a_requested_metric_can_be_copied_and_pickled() -> None:
 
 
 def test_an_evaluation_can_be_saved_and_loaded(tmp_path: Path) -> None:
-    names = ["hypervolume[precision,recall]@2", "euc_distance[ndcg=0.9,recall]@2"]
+    names = ["hypervolume[precision,recall]@2", "euc_distance[recall,ndcg=0.9]@2"]
     evaluation = rt.evaluate(LISTS, TRUTH, names)
     evaluation.save(tmp_path / "evaluation.json")
     loaded = rt.Evaluation.load(tmp_path / "evaluation.json")

@@ -50,7 +50,7 @@ def test_repeated_lists_in_tensors_count_once() -> None:
         "calibration_kl@5",
         "hit_value@5",
         "mean_attribute@3",
-        "group_gap[of=hit_value,by=town]@5",
+        "group_gap[by=town,of=hit_value]@5",
     ]
     lists = {row: top[row].tolist() for row in range(6)}
     whole = rt.evaluate(lists, truth, names, **more)

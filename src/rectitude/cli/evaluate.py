@@ -151,6 +151,8 @@ def run(  # noqa: PLR0913  one parameter per option
     max_retrieved: trec.MaxRetrieved = None,
     collection_size: trec.CollectionSize = None,
     no_summary: trec.NoSummary = False,
+    rel_format: trec.RelFormat = trec.Judgements.QRELS,
+    zscores: trec.ZScores = None,
 ) -> int:
     """Evaluate ranked lists, dense scores or logits against the ground truth.
 
@@ -198,7 +200,7 @@ def run(  # noqa: PLR0913  one parameter per option
     )  # fmt: skip
     options = trec.Options(
         per_query, measures or (), complete, level, judged_only, max_retrieved, collection_size,
-        no_summary,
+        no_summary, rel_format, zscores,
     )  # fmt: skip
     if output_form is EvaluateForm.TREC:
         text, evaluations = trec.print_trec(options, convention or (), input_files, settings)

@@ -349,6 +349,7 @@ def pap(lists: Judged, k: int | None) -> Ratio:
     reading="Read it like pap.",
     use="Use it with undefined=skip to leave out lists that are too short for pap.",
     cite="hiranandani2020optimization",
+    breaks=("perfect_is_best",),
     reach="list",
 )
 def pap_strict(lists: Judged, k: int | None) -> Ratio:

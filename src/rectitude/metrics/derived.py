@@ -1,7 +1,7 @@
 """Metrics computed from the values of other metrics at the same cutoff.
 
 Metrics that combine several others list their components in brackets, optionally with a reference
-point: `hypervolume[precision,recall]@10`, `euc_distance[ndcg=0.8,recall]@10`.
+point: `hypervolume[precision,recall]@10`, `euc_distance[recall,ndcg=0.8]@10`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _CELLS = 1 << 21  # cells of a (lists, categories) array held in memory at a tim
     "common; euclidean and hamming have no upper limit.",
     use="Use it together with an accuracy metric, to see what variety costs; a random list scores "
     "high. Values are only comparable for the same vectors and distance. For a column of words, or "
-    "of lists of words: ild[of=genre,distance=jaccard].",
+    "of lists of words: ild[distance=jaccard,of=genre].",
     cite="ziegler2005improving",
     bounds=(0.0, np.inf),
     breaks=RELEVANCE_LAWS,

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.errors import BadName, unknown_name
 from rectitude.judge.judged import Judged
+from rectitude.metrics.preferences import PREFERENCE_MEASURES
+from rectitude.metrics.registry import Overall
 
+Form = Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"]
+"""The forms of judgements: grades, grades of several groups, and preferences."""
 Kind = Literal["value", "count", "tag", "string"]
 Part = Literal["queries", "summary"]
 Scope = Literal["everywhere", "queries", "summary"]
@@ -35,6 +39,8 @@ class TrecLine:
     names: tuple[str, ...] = ()
     kind: Kind = "value"
     scope: Scope = "everywhere"
+    overall: Overall = "mean"
+    """how the values of queries become the one of all, unless it is a count"""
     length: int = 0
     gains: Gains = ()
     """the gains of grades whose gain differs from the grade"""
@@ -56,43 +62,99 @@ _PLAIN = {
     "binG": "bing", "G": "g", "ndcg_rel": "ndcg[rel]", "Rndcg": "rndcg", "set_P": "set_precision",
     "set_relative_P": "set_precision[relative]", "set_recall": "set_recall", "set_map": "set_map",
 }  # fmt: skip
+_BY_GROUPS = {
+    "map_avgjg": "map", "P_avgjg": "P", "Rprec_mult_avgjg": "Rprec_mult",
+}  # fmt: skip
+"""Measures of several judgement sets, with the measure of each set."""
 _FIXED = {
     "runid": TrecLine("runid", (), "tag", "summary"),
     "num_q": TrecLine("num_q", ("num_q",), "count", "summary"),
-    **{name: TrecLine(name, (name,), "value", "summary") for name in ("gm_map", "gm_bpref")},
+    **{name: TrecLine(name, (name,), "value", "summary", "exp of the mean")
+       for name in ("gm_map", "gm_bpref")},
     **{name: TrecLine(name, (name,), "count")
        for name in ("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret")},
+    **{name: TrecLine(name, (name,), "count" if "_num_" in name else "value")
+       for name in PREFERENCE_MEASURES},
 }  # fmt: skip
 ORDER = (
     "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
     "recip_rank", "iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult",
     "utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut",
     "relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
-    "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj",
+    "num_nonrel_judged_ret", *PREFERENCE_MEASURES, *_BY_GROUPS, "rbp", "rbp_resid", "unj",
 )  # fmt: skip
 """All measures in the order of printing."""
+_NEW = ("rbp", "rbp_resid", "unj")
+"""The measures that release 9 does not have."""
+_COUNTS = ("runid", "num_q")
+FORMS: Mapping[Form, Sequence[str]] = {
+    "qrels": tuple(n for n in ORDER if n not in PREFERENCE_MEASURES and n not in _BY_GROUPS),
+    "qrels_jg": (*_COUNTS, *_BY_GROUPS),
+    "prefs": (*_COUNTS, *PREFERENCE_MEASURES),
+    "qrels_prefs": (*_COUNTS, *PREFERENCE_MEASURES),
+}
+"""The measures of each form of judgements."""
 SETS: Mapping[str, Sequence[str]] = {
     "official": ORDER[:12],
-    "all_trec": ORDER,
+    "all_trec": FORMS["qrels"],
     "set": (*ORDER[:5], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+    "all_prefs": FORMS["prefs"],
+    "prefs": FORMS["prefs"][:8],
+    "qrels_jg": FORMS["qrels_jg"],
 }
 
 
-def lines_for(measures: Sequence[str], items: int = 0) -> list[TrecLine]:
-    """Return the lines of these measures; `items` is the size of the collection."""
-    requested: dict[str, str] = {}
+def lines_for(
+    measures: Sequence[str], items: int = 0, release: int = 10, form: Form = "qrels"
+) -> list[TrecLine]:
+    """Return the lines of these measures, of all parameters that are given for one of them; `items`
+    is the size of the collection."""
+    known = [name for name in FORMS[form] if release > 9 or name not in _NEW]
+    requested: dict[str, list[str]] = {}
     for measure in measures:
-        name, _, parameters = measure.partition(".")
+        name, parameters = _split_measure(measure)
         for single in SETS.get(name, (name,)):
-            if single not in ORDER:
-                raise unknown_name("measure", single, [*SETS, *ORDER], where="trec_eval -m")
-            requested[single] = requested.get(single, "") or parameters
-    names = [name for name in ORDER if name in requested]
-    return [line for name in names for line in _lines(name, requested[name], items)]
+            if single in known:
+                requested.setdefault(single, []).append(parameters)
+            elif name not in SETS or single not in _NEW:
+                where = f"trec_eval {release} -R {form} -m"
+                raise unknown_name("measure", single, [*SETS, *known], where=where)
+    names = [name for name in known if name in requested]
+    return [line for name in names for line in _all_lines(name, requested[name], items)]
+
+
+def _split_measure(measure: str) -> tuple[str, str]:
+    """Return a measure and its parameters, as in P.5,10 or, as they are printed, in P_5."""
+    for name in sorted((*ORDER, *SETS), key=len, reverse=True):
+        rest = measure.removeprefix(name)
+        if measure.startswith(name) and re.match(r"\.|_[\d.]|\Z", rest):
+            return name, rest[1:]
+    return measure.partition(".")[0], ""
+
+
+def _all_lines(name: str, parameters: Sequence[str], items: int) -> list[TrecLine]:
+    """Return the lines of one measure; the usual ones if no parameters are given."""
+    given = list(dict.fromkeys(filter(None, parameters))) or [""]
+    if name in {**_AT_RANKS, **_AT_NUMBERS} or name in _BY_GROUPS:
+        given = [_join(given)]
+    return [line for single in given for line in _lines(name, single, items)]
+
+
+def _join(parameters: Sequence[str]) -> str:
+    """Return the parameters of several options as one, without those that came before."""
+    joined: list[str] = []
+    for text in parameters:
+        before = {*joined}
+        joined += [part for part in text.split(",") if part not in before]
+    return ",".join(joined)
 
 
 def _lines(name: str, parameters: str, items: int) -> list[TrecLine]:
     """Return the lines of one measure."""
+    if name in _BY_GROUPS:
+        single = _BY_GROUPS[name]
+        lines = _lines(single, parameters, items)
+        return [replace(line, label=line.label.replace(single, name, 1)) for line in lines]
     if name in _AT_RANKS:
         ours, usual = _AT_RANKS[name]
         return [
@@ -163,7 +225,7 @@ def _rbp(label: str, parameters: str, items: int) -> TrecLine:
 
 def _relstring(label: str, parameters: str, items: int) -> TrecLine:
     length = int(_numbers("relstring", parameters or "10")[0])
-    return TrecLine(label, (), "string", "queries", max(length, 0))
+    return TrecLine(label, (), "string", "queries", length=max(length, 0))
 
 
 _WITH_PARAMETERS: Mapping[str, Callable[[str, str, int], TrecLine]] = {
@@ -218,27 +280,96 @@ def strings(lists: Judged, length: int) -> list[str]:
 
 @dataclass(frozen=True)
 class TrecValues:
-    """The values behind the lines: an evaluation for each choice of gains, the tag of the run, and
-    the relevance string of every query by length."""
+    """The values behind the lines: by label and query, and those of all queries by label; the tag
+    of the run, and the relevance string of every query by length."""
 
-    evaluations: Mapping[Gains, Evaluation]
+    queries: Mapping[str, Mapping[str, float]]
+    overall: Mapping[str, float]
     tag: str = ""
     strings: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    prefix: Literal["", "Z"] = ""
+
+    @property
+    def counted(self) -> list[str]:
+        """The queries that count, in byte order."""
+        return sorted(self.queries[COUNTED], key=str.encode)
+
+
+def collect(
+    lines: Sequence[TrecLine], evaluations: Mapping[Gains, Evaluation], **more: Any
+) -> TrecValues:
+    """Return the values of evaluations, one for each choice of gains."""
+    rows = {gains: _rows(run) for gains, run in evaluations.items()}
+    first = next(iter(rows.values()))
+    queries: dict[str, dict[str, float]] = {COUNTED: dict.fromkeys(first, 1.0)}
+    overall: dict[str, float] = {}
+    for line in (line for line in lines if line.names and line.label != COUNTED):
+        run = evaluations[line.gains]
+        arrays = [run.result(name).values for name in line.names]
+        values = np.mean([array for array in arrays if array is not None], axis=0)
+        queries[line.label] = {q: float(values[row]) for q, row in rows[line.gains].items()}
+        overall[line.label] = sum(run[name] for name in line.names) / len(line.names)
+    whole = next(iter(evaluations.values()))
+    return TrecValues(queries, {COUNTED: whole[COUNTED], **overall}, **more)
+
+
+def keep_queries(values: TrecValues, kept: Container[str]) -> TrecValues:
+    """Return the values with these queries only; those of all queries stay as they are."""
+    queries = {
+        label: {query: value for query, value in row.items() if query in kept}
+        for label, row in values.queries.items()
+    }
+    return replace(values, queries=queries)
+
+
+def summarise(
+    lines: Sequence[TrecLine], queries: Mapping[str, Mapping[str, float]], size: int
+) -> dict[str, float]:
+    """Return the values of all queries: sums of counts, and means over `size` queries."""
+    overall = {COUNTED: float(size)}
+    for line in (line for line in lines if line.names and line.label != COUNTED):
+        total = math.fsum(queries[line.label].values())
+        mean = math.exp(total / size) if line.overall == "exp of the mean" else total / size
+        overall[line.label] = total if line.kind == "count" else mean
+    return overall
+
+
+MISSING = -1_000_000.0
+"""The z-score that trec_eval gives a measure without a mean and a standard deviation."""
+
+
+def standardise(
+    lines: Sequence[TrecLine],
+    values: TrecValues,
+    scores: Mapping[tuple[str, str], tuple[float, float]],
+) -> TrecValues:
+    """Return z-scores: how many standard deviations the value of each query is from the mean of
+    other systems; `scores` has both by query and label."""
+    queries: dict[str, Mapping[str, float]] = {
+        label: {q: _standardise(value, scores.get((q, label))) for q, value in row.items()}
+        for label, row in values.queries.items()
+        if label != COUNTED
+    }
+    queries = {COUNTED: values.queries[COUNTED], **queries}
+    overall = summarise(lines, queries, round(values.overall[COUNTED]))
+    return replace(values, queries=queries, overall=overall, prefix="Z")
+
+
+def _standardise(value: float, score: tuple[float, float] | None) -> float:
+    mean, deviation = score or (math.nan, 0.0)
+    if deviation:
+        return (value - mean) / deviation
+    return 0.0 if value == mean else MISSING
 
 
 def text(lines: Sequence[TrecLine], values: TrecValues, shown: Sequence[Part]) -> str:
     """Return the lines of every query that counts, in byte order, and those of all queries."""
     parts: list[str] = []
     if "queries" in shown:
-        rows = {gains: _rows(run) for gains, run in values.evaluations.items()}
         single = [line for line in lines if line.scope != "summary"]
-        for query in sorted(next(iter(rows.values())), key=str.encode):
-            parts += [
-                _line(line, query, _query_value(line, values, query, rows)) for line in single
-            ]
+        parts += [_query_line(line, values, query) for query in values.counted for line in single]
     if "summary" in shown:
-        whole = [line for line in lines if line.scope != "queries"]
-        parts += [_line(line, "all", _summary_value(line, values)) for line in whole]
+        parts += [_summary_line(line, values) for line in lines if line.scope != "queries"]
     return "".join(parts)
 
 
@@ -250,26 +381,21 @@ def _rows(evaluation: Evaluation) -> dict[str, int]:
     return {str(key): row for row, key in enumerate(lists.keys) if np.isfinite(values[row])}
 
 
-def _line(line: TrecLine, query: str, shown: str) -> str:
-    return f"{line.label:<22}\t{query}\t{shown}\n"
-
-
-def _query_value(
-    line: TrecLine, trec_values: TrecValues, query: str, rows: Mapping[Gains, Mapping[str, int]]
-) -> str:
+def _query_line(line: TrecLine, values: TrecValues, query: str) -> str:
     if line.kind == "string":
-        return f"'{trec_values.strings[line.length].get(query, '')}'"
-    evaluation, row = trec_values.evaluations[line.gains], rows[line.gains][query]
-    values = [evaluation.result(name).values for name in line.names]
-    return _format_mean(line, [float(value[row]) for value in values if value is not None])
+        return _line(line, query, f"'{values.strings[line.length].get(query, '')}'")
+    return _line(line, query, _format(line, values.queries[line.label][query], values), values)
 
 
-def _summary_value(line: TrecLine, values: TrecValues) -> str:
+def _summary_line(line: TrecLine, values: TrecValues) -> str:
     if line.kind == "tag":
-        return values.tag
-    return _format_mean(line, [values.evaluations[line.gains][name] for name in line.names])
+        return _line(line, "all", values.tag)
+    return _line(line, "all", _format(line, values.overall[line.label], values), values)
 
 
-def _format_mean(line: TrecLine, values: Sequence[float]) -> str:
-    value = sum(values) / len(values)
-    return f"{value:.0f}" if line.kind == "count" else f"{value:6.4f}"
+def _line(line: TrecLine, query: str, shown: str, values: TrecValues | None = None) -> str:
+    return f"{values.prefix if values else ''}{line.label:<22}\t{query}\t{shown}\n"
+
+
+def _format(line: TrecLine, value: float, values: TrecValues) -> str:
+    return f"{value:.0f}" if line.kind == "count" and not values.prefix else f"{value:6.4f}"

@@ -13,7 +13,7 @@ import lzma
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import polars as pl
@@ -60,6 +60,12 @@ def _read_stream(path: Path, opener: Callable[[Path], Any]) -> bytes:
 
 def _read_lz4(path: Path) -> bytes:
     return _read_stream(path, _import_compressor("lz4", path, "open"))
+
+
+def decompress_lz4(content: BinaryIO, size: int, path: Path) -> bytes:
+    """Return content of a file that is still compressed with lz4 after decompression."""
+    with _import_compressor("lz4", path, "open")(content) as stream:
+        return read_within(stream, size, str(path))
 
 
 def _read_zip(path: Path) -> bytes:

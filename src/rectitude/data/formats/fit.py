@@ -58,7 +58,8 @@ def files_of(content: FileContent, form: Format, path: Path) -> dict[Path, Write
     """Return the files to write; raise an error if a binary file would be compressed."""
     inner = Path(path.stem).suffix.lower()
     binary = form.content == "binary" or (form.content == "text or binary" and inner in BINARY)
-    if path.suffix.lower() in PACKED and binary:
+    own = path.suffix.lower() in form.suffixes
+    if path.suffix.lower() in PACKED and binary and not own:
         raise UnwritableFile(
             f"{path.name} would be {form.title} compressed with {PACKED[path.suffix.lower()]}.",
             "a binary file without compression: only text files may be compressed.",

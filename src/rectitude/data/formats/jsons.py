@@ -69,7 +69,7 @@ def read_json(file: File, want: WantedColumns) -> Source:
         ) from None
     advice, unique = "it may be truncated; write it again.", partial(_require_unique_keys, name)
     document = parse_json(text, str(file.path), complete, advice, unique)
-    source = _open_document(document, want, name)
+    source = open_document(document, want, name)
     if isinstance(document, list):
         require_growth(_CELL * len(document) * len(source.names), len(text), name)
     return replace(source, label=name)
@@ -84,6 +84,11 @@ def write_lines(content: FileContent, path: Path) -> Mapping[Path, Write]:
 
 def write_json(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """Write an object of objects, {user: {item: number}}, as ranx reads it."""
+    return write_bytes(json.dumps(collect_objects(content), ensure_ascii=False).encode(), path)
+
+
+def collect_objects(content: FileContent) -> dict[str, dict[str, Any]]:
+    """Return lists as an object of objects, {user: {item: number}}."""
     frame = content.frame
     number = frame[frame.columns[-1]]
     if number.null_count() or not number.is_finite().all():
@@ -106,7 +111,7 @@ def write_json(content: FileContent, path: Path) -> Mapping[Path, Write]:
             "each item once per list: a JSON object has each key once.",
             "remove the repeated rows, or choose a table format, such as csv.",
         )
-    return write_bytes(json.dumps(lists, ensure_ascii=False).encode(), path)
+    return lists
 
 
 def _require_unique_keys(name: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -122,7 +127,8 @@ def _require_unique_keys(name: str, pairs: list[tuple[str, Any]]) -> dict[str, A
     return result
 
 
-def _open_document(document: object, want: WantedColumns, name: str) -> Source:
+def open_document(document: object, want: WantedColumns, name: str) -> Source:
+    """Return a parsed document as a source."""
     if isinstance(document, list):
         rows = [tuple(row) if isinstance(row, list) else row for row in document]
         return open_rows(rows, want)

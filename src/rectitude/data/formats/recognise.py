@@ -16,6 +16,7 @@ import polars as pl
 from rectitude.archives import open_archive
 from rectitude.data.formats.arrays import IDS
 from rectitude.data.formats.columnar import DAMAGED
+from rectitude.data.formats.compression import MAGIC
 from rectitude.data.formats.file import ARROW, PARQUET, SAMPLE, STREAM, File, require_text
 from rectitude.data.formats.separated import COLONS, read_typed_fields
 from rectitude.data.formats.trec import QRELS, RUN
@@ -222,9 +223,15 @@ def is_recbole(file: File, what: What) -> str | None:
     return f"its header has types, such as {fields[0]}" if fields else None
 
 
+def is_cbor(file: File, what: What) -> str | None:
+    """Detect content that is compressed with lz4 twice, as ranx does."""
+    twice = file.compression == "lz4" and MAGIC.get(file.head[:4]) == "lz4"
+    return "it is compressed with lz4 twice, as ranx does" if twice else None
+
+
 BINARY: Mapping[str, Test] = {
-    "lenskit": is_lenskit, "parquet": is_parquet, "arrow": is_arrow, "csr": is_sparse,
-    "daisyrec": is_array,
+    "cbor": is_cbor, "lenskit": is_lenskit, "parquet": is_parquet, "arrow": is_arrow,
+    "csr": is_sparse, "daisyrec": is_array,
 }  # fmt: skip
 TEXT: Mapping[str, Test] = {
     "jsonl": is_json_lines, "json": is_json, "letor": is_letor, "trec": is_trec,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rectitude.data.formats import (
     arrays,
+    cbor,
     columnar,
     jsons,
     layouts,
@@ -74,6 +75,11 @@ FORMATS: Mapping[str, Format] = {
         jsons.write_json, (".json",), empty="kept",
         holds={"predictions": ("score",), "truth": ("grade",)},
         needs={"predictions": ("score",), "truth": ("grade",)},
+    ),
+    "cbor": Format(
+        "ranx's runs, {user: {item: number}} as CBOR, compressed twice", cbor.read_cbor,
+        cbor.write_cbor, (".lz4",), "binary", empty="kept",
+        holds={"predictions": ("score",)}, needs={"predictions": ("score",)},
     ),
     "trec": Format(
         "a TREC run or qrels", trec.read_trec, trec.write_trec, (".run", ".qrels", ".trec"),
@@ -169,5 +175,5 @@ def format_named(name: str, where: str = "") -> Format:
 
 def format_for(path: Path) -> str | None:
     """Return the format for the extension of a target file, or None."""
-    suffix = suffix_of(path)
+    suffix = suffix_of(path) or path.suffix.lower()
     return next((name for name, form in FORMATS.items() if suffix in form.suffixes), None)

@@ -13,7 +13,13 @@ from pathlib import Path
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File, FileContent, write_bytes
+from rectitude.data.formats.file import (
+    File,
+    FileContent,
+    open_content,
+    require_text,
+    write_bytes,
+)
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.formats.separated import Rest, Text, parse
 from rectitude.data.table import Source
@@ -22,6 +28,8 @@ from rectitude.storage import Write
 
 RUN = ("qid", "Q0", "docno", "rank", "score", "tag")
 QRELS = ("qid", "iter", "docno", "rel")
+PREFS = ("qid", "group", "subgroup", "docno", "level")
+ZSCORES = ("qid", "measure", "mean", "deviation")
 ROLES = {
     RUN: {"list": "qid", "item": "docno", "rank": "rank", "score": "score"},
     QRELS: {"list": "qid", "item": "docno", "grade": "rel"},
@@ -29,6 +37,8 @@ ROLES = {
 LAYOUTS = {
     RUN: "the 6 fields of a run: qid Q0 docno rank score tag.",
     QRELS: "the 4 fields of qrels: qid iter docno rel.",
+    PREFS: "the 5 fields of preferences: qid group subgroup docno level.",
+    ZSCORES: "the 4 fields of z-scores: qid measure mean deviation.",
 }
 
 
@@ -37,12 +47,24 @@ def read_trec(file: File, want: WantedColumns) -> Source:
     names = RUN if want.what == "predictions" else QRELS
     _refuse_other_kind(file, names)
     rest: Rest = "ignored" if names == RUN else "refused"  # remarks may follow the tag
+    text = _split_fields(file, names, rest)
+    return Source(file.path.name, names, partial(parse, text), ROLES[names])
+
+
+def read_fields(path: Path, names: tuple[str, ...], roles: Mapping[str, str]) -> pl.DataFrame:
+    """Return the fields of a TREC file of another kind, by role: preferences, z-scores, or qrels
+    with the judgement group in their second field."""
+    file = open_content(path)
+    require_text(file)
+    return parse(_split_fields(file, names, "refused"), roles)
+
+
+def _split_fields(file: File, names: tuple[str, ...], rest: Rest) -> Text:
     separator = "\t" if b"\t" in file.head else " "
-    text = Text(
+    return Text(
         file.path, file.data, names, separator,
         quote=None, comment="#", loose=True, layout=LAYOUTS[names], rest=rest, ids="text",
     )  # fmt: skip
-    return Source(file.path.name, names, partial(parse, text), ROLES[names])
 
 
 def _refuse_other_kind(file: File, names: tuple[str, ...]) -> None:
