@@ -24,7 +24,7 @@ _SIZES = {24: ">B", 25: ">H", 26: ">I", 27: ">Q"}
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
 _DEPTH = 2
 """How deep maps may be nested: lists, and the items of a list."""
-Value = str | int | float | dict[str, "Value"]
+Value = str | int | float | Mapping[str, "Value"]
 
 
 def read_cbor(file: File, want: WantedColumns) -> Source:
