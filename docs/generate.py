@@ -122,7 +122,7 @@ def cutoff(metric: Metric) -> str:
     """Whether there is a choice about the cutoff, where there is none."""
     if metric.cutoff == "none":
         return "none"
-    return "needed" if metric.cutoff == "needed" or "shown" in metric.requires else ""
+    return "needed" if metric.cutoff == "needed" else ""
 
 
 def source(metric: Metric) -> str:

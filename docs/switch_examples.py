@@ -63,6 +63,9 @@ EXAMPLES = {
                       "score": [1.0, 2.0, 3.0]}, {"u": ["a"]}, "mrr",
                      {"rank": 1 / 2, "given": 1 / 3, "score": 1 / 1},
                      says="a has the highest score, rank 2, and is given third"),
+    "ranks": Example({"user": ["u"] * 2, "item": ["x", "a"], "rank": [1, 4]}, {"u": ["a"]}, "mrr",
+                     {"renumbered": 1 / 2, "kept": 1 / 4},
+                     says="x has the rank 1 and a the rank 4"),
     "ties": Example({"u": {"e": 2.0, "b": 1.0, "d": 1.0, "c": 1.0, "f": 1.0, "a": 1.0}},
                     {"u": {"c": 1}}, "mrr",
                     {"pessimistic": 1 / 6, "optimistic": 1 / 2, "given": 1 / 4, "error": TiedItems,
@@ -73,7 +76,7 @@ EXAMPLES = {
                                says="1 + 2^-40 is above 1, but not in float32"),
     "duplicates": Example({"u": ["x", "x", "a"]}, {"u": ["a"]}, "mrr",
                           {"error": DuplicateItems, "first": 1 / 2, "counted": 1 / 3,
-                           "one_hit": 1 / 3},
+                           "one_hit": 1 / 3, "joined": 1 / 3},
                           says="x x a: a at rank 3 of 3, or 2 of 2"),
     "seen": Example(rt.Scores([[3.0, 2.0, 1.0]]), {0: [0]}, "mrr",
                     {"removed": 0, "last": 1 / 3, "kept": 1 / 1},
@@ -168,6 +171,9 @@ EXAMPLES = {
 # Choices that differ from some other only in an example of their own.
 MORE = {
     "duplicates": [
+        Example({"u": ["a", "x", "a"]}, {"u": ["a", "b"]}, "recall@2",
+                {"counted": 1 / 2, "joined": 1 / 3, "first": 1 / 2, "one_hit": 1 / 2},
+                says="a stands in the list twice, at ranks 1 and 3; b is missed"),
         Example({"u": ["a", "a"]}, {"u": ["a", "b"]}, "recall",
                 {"first": 1 / 2, "counted": 2 / 2, "one_hit": 1 / 2}),
     ],

@@ -155,6 +155,13 @@ class Convention:
         given="the order in which the items are given",
         score="the score column, descending",
     )
+    ranks: Literal["renumbered", "kept"] = switch(
+        "order",
+        "renumbered",
+        "What the numbers of a rank column mean.",
+        renumbered="only an order: the items of a list have the ranks 1, 2, 3, ...",
+        kept="the ranks themselves: a gap is an empty rank, and several items can share a rank",
+    )
     ties: Literal[
         "pessimistic",
         "optimistic",
@@ -185,7 +192,7 @@ class Convention:
         float32="rounded to float32, which can turn close scores into ties",
         logistic="float32 of 1 / (1 + exp(-score)), in rows that have a score outside 0 to 1",
     )
-    duplicates: Literal["error", "first", "counted", "one_hit"] = switch(
+    duplicates: Literal["error", "first", "counted", "one_hit", "joined"] = switch(
         "order",
         "error",
         "What happens if a list contains an item twice.",
@@ -193,6 +200,8 @@ class Convention:
         first="the item keeps its best rank, and its other occurrences are removed",
         counted="every occurrence takes a rank and can be a hit",
         one_hit="every occurrence takes a rank, but only the first can be a hit",
+        joined="every occurrence takes a rank and can be a hit, and each adds a relevant item: the "
+        "truth has the item as often as the list, at any rank",
     )
     seen: Literal["removed", "last", "kept"] = switch(
         "order",

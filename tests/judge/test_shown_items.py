@@ -161,10 +161,22 @@ def test_a_recorded_order_of_logits_is_shown_as_it_was_recorded() -> None:
         assert found.tolist() == [filled(row, k) for row in recorded.tolist()]
 
 
-def test_a_metric_that_looks_at_items_needs_a_cutoff() -> None:
+def test_a_metric_that_looks_at_items_needs_a_cutoff_in_dense_scores() -> None:
     evaluation = rt.evaluate(rt.Scores([[1.0, 2.0]]), {0: [0]}, "places")
-    with pytest.raises(BadName, match="a cutoff: places@10"):
+    with pytest.raises(BadName, match="dense scores rank the whole catalogue"):
         evaluation.result("places")
+
+
+def test_a_metric_that_looks_at_items_sees_the_whole_list_without_a_cutoff() -> None:
+    lists, truth = {"u": ["a", "b", "c"], "v": ["a"]}, {"u": ["a"], "v": ["b"]}
+    found = rt.evaluate(lists, truth, ["distinct_items", "distinct_items@2", "unrepeated_share"])
+    assert found.values() == {"distinct_items": 3, "distinct_items@2": 2, "unrepeated_share": 1}
+
+
+def test_a_metric_that_divides_by_the_cutoff_needs_one() -> None:
+    evaluation = rt.evaluate({"u": ["a"]}, {"u": ["a"]}, "surprisal", train={"u": ["b"]})
+    with pytest.raises(BadName, match=r"divides by the cutoff .* has no cutoff"):
+        evaluation.result("surprisal")
 
 
 def test_different_cutoffs_are_shown_in_one_evaluation() -> None:

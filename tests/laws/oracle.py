@@ -7,7 +7,7 @@ with `math.fsum`. A metric gives what stands above and below the line.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, floor, fsum, inf, log, log2
 from typing import Any
 
@@ -389,6 +389,11 @@ def _pairs_won(one: One, k: int | None, most: float) -> int:
     return won
 
 
+def ndcg_of_joins(one: One, k: int | None) -> Fraction:
+    convention = one.convention.replace(ideal="reachable", discount_by="rank")
+    return ndcg(replace(one, convention=convention), k)
+
+
 def deep_precision(one: One, k: int | None) -> Fraction:
     return one.hits(10), _precision_below(one, k)
 
@@ -584,7 +589,8 @@ FRACTIONS = {
     "dcg": dcg, "ndcg": ndcg, "rprec": rprec, "rbp": rbp, "err": err,
     "bpref": bpref, "bpref_strict": bpref_strict, "rmrr": rmrr,
     "list_auc": list_auc, "pauc": pauc, "pauc_strict": pauc_strict, "pap": pap,
-    "pap_strict": pap_strict, "f_unsquared": f_unsquared,
+    "pap_strict": pap_strict, "map_by_rank": average_precision, "ndcg_of_joins": ndcg_of_joins,
+    "f_unsquared": f_unsquared,
     "certain_err": certain_err, "pfound": pfound, "average_gain": average_gain,
     "best_rr": best_rr, "graded_auc": graded_auc, "all_pairs_auc": all_pairs_auc,
     "deep_precision": deep_precision, "rprec_found": rprec_found,

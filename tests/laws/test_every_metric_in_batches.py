@@ -33,7 +33,8 @@ def every_metric(kind: str) -> list[str]:
         if bool(needs & OF_CLASSES) != (kind == "logits") or (kind == "lists" and needs & NO_LISTS):
             continue
         asked = f"{name}[precision,recall]" if "parts" in needs else name
-        must = "shown" in needs or metric.parameters.get("of") in ("ndcg", "mean_score")
+        must = metric.cutoff == "needed" or ("shown" in needs and kind != "lists")
+        must |= metric.parameters.get("of") in ("ndcg", "mean_score")
         cutoffs = (None,) if metric.cutoff == "none" else (2, 3) if must else (None, 3)
         found += [named(name, k) if asked == name else f"{asked}@{k or 2}" for k in cutoffs]
     return found

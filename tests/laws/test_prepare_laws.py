@@ -38,6 +38,7 @@ EVERY_STEP: list[tuple[str, dict[str, Any]]] = [
     ("users_per_item", {"at_least": 2, "repeats": "counted"}),
     ("cold_users", {"at_most": 2}),
     ("popular_items", {"n": 2}),
+    ("cap_items", {"spread": 0.0, "seed": 3}),
     ("popular_items", {"n": 2, "repeats": "once"}),
     ("recent_items", {"n": 2}),
     ("latest", {"n": 2}),

@@ -75,8 +75,8 @@ def test_missing_inputs_are_named() -> None:
     none = "has no column 'category'; its columns besides the item: none"
     with pytest.raises(MissingNeed, match=none):
         _evaluate("category_diversity@4", items=list("abcde"))
-    with pytest.raises(BadName, match="a cutoff: category_diversity@10"):
-        _evaluate("category_diversity", items=ITEMS)
+    with pytest.raises(BadName, match="a cutoff: distinct_categories@10"):
+        _evaluate("distinct_categories", items=ITEMS)
 
 
 def _evaluate(name: str, **more: Any) -> float:

@@ -14,7 +14,6 @@ from rectitude.errors import (
     BadArgument,
     BadTable,
     MissingNeed,
-    RectitudeError,
     UndefinedValue,
     UnknownName,
 )
@@ -108,8 +107,6 @@ def test_missing_inputs_are_named() -> None:
         _ = rt.evaluate({1: ["a"]}, {1: ["a"]}, "ild@3")["ild@3"]
     with pytest.raises(UnknownName, match="manhattan"):
         value("ild[distance=manhattan]@3", ["a", "b"])
-    with pytest.raises(RectitudeError, match="cutoff"):
-        value("ild", ["a", "b"])
 
 
 def random_inputs(users: int, seed: int) -> dict[str, pl.DataFrame]:

@@ -133,3 +133,25 @@ def test_novelty_over_the_users_in_the_training_data_counts_users_without_a_list
     )
     # ann has 1 of 4 items in the training data (tea, once), bob has no list, eve is unknown
     assert found["train_user_novelty@4"] == 1 - (1 / 4) / 2
+
+
+def test_distance_to_the_history_ignores_relevance() -> None:
+    lists, train = {"u": ["c", "d"]}, {"u": ["a", "b"], "v": ["a", "c"], "w": ["d"]}
+    found = rt.evaluate(
+        lists, {"u": ["d"]}, ["history_distance", "history_distance@1"], train=train
+    )
+    # c and a: v has both, a has 2 users, c has 1; c and b: no user; d: no user with both
+    similar = 1 / sqrt(2 * 1)
+    assert found["history_distance@1"] == pytest.approx(1 - similar / 2, rel=1e-15)
+    assert found["history_distance"] == pytest.approx((1 - similar / 2 + 1) / 2, rel=1e-15)
+
+
+def test_distance_to_the_history_by_vectors() -> None:
+    items = {"item": ["a", "b", "c"], "vector": [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]}
+    lists, train = {"u": ["c"], "v": ["c"]}, {"u": ["a", "b"], "v": ["a"]}
+    found = rt.evaluate(
+        lists, {"u": ["c"], "v": ["c"]}, "history_vector_distance[of=vector]", train=train,
+        items=items,
+    )  # fmt: skip
+    # cosines of c: 1 with a, 0 with b
+    assert found["history_vector_distance[of=vector]"] == ((1 - 1 / 2) + (1 - 1)) / 2

@@ -48,6 +48,9 @@ def cases(fixture: Fixture) -> Iterator[Case]:
     if fixture.kind in ("gaps", "repeated-ranks", "reference"):  # there is no rank column
         return
     case = Case("recommenders", fixture, "lists", CUTOFFS)
+    tables = fixture.tables
+    if not {*tables["truth"]["user"]} & {*tables["recommendations"]["user"]}:
+        return  # 0 there; an error in rectitude, which asks whether both have the same user ids
     truth = _frame(fixture, "truth", "grade", "rating")
     lists = _frame(fixture, "recommendations", "score", "prediction")
     if fixture.family == "ratings":
@@ -87,10 +90,9 @@ def _add_beyond(case: Case, train: pd.DataFrame, lists: pd.DataFrame, fixture: F
     for suffix in ("", "@20"):
         for name, (function, per_user) in BEYOND.items():
             _add(case, name + suffix, function, per_user, (train, lists), {})
-        _add(
-            case, f"diversity[features]{suffix}", functions.diversity, functions.user_diversity,
-            (train, lists), by_features,
-        )  # fmt: skip
+        for name in ("diversity", "serendipity"):
+            function, per_user = BEYOND[name]
+            _add(case, f"{name}[features]{suffix}", function, per_user, (train, lists), by_features)
 
 
 def _add(

@@ -76,7 +76,7 @@ def _table(metrics: list[Metric]) -> str:
 
     grouped = group_by_family(metrics)
     rows = [
-        [m.name, m.title, _range(m), _direction(m), _cutoff(m), describe_inputs(m)]
+        [m.name, m.title, _range(m), _direction(m), m.cutoff, describe_inputs(m)]
         for members in grouped.values()
         for m in members
     ]
@@ -102,10 +102,6 @@ def _range(metric: Metric) -> str:
     return f"{low:g} to {high:g}" if math.isfinite(high) else f"from {low:g}"
 
 
-def _cutoff(metric: Metric) -> str:
-    return "needed" if "shown" in metric.requires else metric.cutoff
-
-
 def _direction(metric: Metric) -> str:
     return {"high": "higher", "low": "lower"}[metric.best]
 
@@ -122,7 +118,7 @@ def _explain_metric(request: Asked) -> str:
     lines += [f"How to read it: {metric.reading}"] if metric.reading else []
     lines += [f"When to use it: {metric.use}"] if metric.use else []
     lines.append(f"Values: {_range(metric)}; {_direction(metric)} is better.")
-    lines += [f"Needs: {describe_inputs(metric)}; cutoff {_cutoff(metric)}."]
+    lines += [f"Needs: {describe_inputs(metric)}; cutoff {metric.cutoff}."]
     return "\n".join([*lines, *_list_choices(request), *_list_parameters(request)])
 
 
@@ -167,7 +163,7 @@ def _facts(request: Asked) -> dict[str, Any]:
         "kind": metric.kind,
         "needs": list(metric.requires),
         "family": metric.family,
-        "cutoff": _cutoff(metric),
+        "cutoff": metric.cutoff,
         "switches": {switch: getattr(request.convention, switch) for switch in metric.switches},
         "numbers": dict(request.numbers),
         "source": metric.cite,

@@ -36,7 +36,10 @@ def _lists(case: Case, ranking: str) -> dict[str, Any]:
     if users.exists():
         table = _parquet(case, users.name)
         with_list = table.filter("has_list")["user"] if "has_list" in table.columns else None
-    inputs = {"predictions": Lists(lists, users=with_list, rank="position"), "truth": _truth(case)}
+    if "rank" not in lists.columns:
+        lists = lists.with_columns(rank=pl.col("position") + 1)
+    predictions = Lists(lists.drop("position"), users=with_list, rank="rank")
+    inputs: dict[str, Any] = {"predictions": predictions, "truth": _truth(case)}
     population = case.options.get("users", "")
     # If the case defines which users count, it does not matter who is in the training data.
     if train is not None and "truth" not in population:
@@ -98,7 +101,7 @@ def _logits(case: Case, ranking: str) -> dict[str, Any]:
 
 
 _VECTORS = tuple(f"{name}{n}" for name in ("bit", "feature") for n in range(64))
-_ITEM_COLUMNS = ("item", "category", "cluster", "popularity_order", *_VECTORS)
+_ITEM_COLUMNS = ("item", "category", "cluster", "popularity_order", "features", *_VECTORS)
 _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
     "lists": _lists,
     "scores": _scores,
@@ -117,6 +120,9 @@ def tables_needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
 def _items(case: Case) -> pl.DataFrame:
     """Return the catalogue, with the recorded order of equally popular items if there is one."""
     items = _parquet(case, "items.parquet")
+    vector = [name for name in items.columns if name.startswith("feature")]
+    if vector:  # also as one column
+        items = items.with_columns(features=pl.concat_list(pl.col(vector).cast(pl.Float64)))
     if "popularity_order" not in case.options:
         return items
     order = _parquet(case, case.options["popularity_order"]).select("item", "position")

@@ -281,11 +281,11 @@ def open_ties(
     shown, k = lists.extras.shown, asked.cutoff
     counted = counts_in_mean(lists, asked.convention, k)
     matters = asked.metric.tie_order
-    if shown is None or k is None or matters == "none":
+    if shown is None or matters == "none":
         return np.zeros_like(counted)
-    tied = shown.tied_across(k, how)
+    tied = np.zeros_like(counted) if k is None else shown.tied_across(k, how)
     if matters == "any" and asked.numbers.get("patience") != 1:  # 1 gives all ranks one weight
-        tied |= shown.tied_within(k, how)
+        tied |= shown.tied_within(k or shown.items.shape[1] + 1, how)
     return counted & tied
 
 

@@ -13,6 +13,7 @@ from rectitude.convention import SWITCHES, Convention
 from rectitude.errors import BadArgument, BadName, RectitudeError, UnknownName, unknown_name
 from rectitude.evaluation.inputs import Reach, require_settled
 from rectitude.judge.judge import NEEDS, Judging
+from rectitude.judge.judged import WHOLE_LIST
 from rectitude.metrics.names import Name, Names, parse_all, read_cutoffs
 from rectitude.profiles import Asked, Profile
 
@@ -335,9 +336,10 @@ def ranks_shown(asked: Asked) -> int | None:
     """Return how many ranks of each list a metric must see; None if it looks at no items."""
     if "shown" not in asked.metric.requires:
         return None
-    if asked.cutoff is None:
+    if asked.cutoff is None and asked.metric.cutoff == "needed":
         raise BadName(
-            f"{str(asked.name)!r} looks at the top-k items and has no cutoff.",
+            f"{str(asked.name)!r} divides by the cutoff or compares with that many items, and has "
+            "no cutoff.",
             f"a cutoff: {asked.name}@10.",
         )
-    return asked.cutoff
+    return asked.cutoff or WHOLE_LIST

@@ -22,6 +22,7 @@ from rectitude.errors import BadArgument, BadIds
 from rectitude.judge.align import Aligned
 from rectitude.judge.judged import Single
 from rectitude.judge.match import Matches, Ranking
+from rectitude.judge.rank_column import KeptRanks
 from rectitude.judge.seen import describe_overlap, describe_seen
 from rectitude.judge.truth import Truth
 from rectitude.predictions.masks import (
@@ -51,6 +52,8 @@ class RankedLists(NamedTuple):
     """the score of each match, if a metric or the convention needs it"""
     taken: Integers | None = None
     """the rank of each match by plain scores, if transformed scores are compared"""
+    kept: KeptRanks | None = None
+    """the ranks of the rank column, if they are kept"""
 
 
 def rank_dense(

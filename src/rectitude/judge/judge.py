@@ -9,12 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, Ragged
+from rectitude.arrays import Floats, Integers, Ragged, run_starts
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.columns import SEVERAL, normal
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs
-from rectitude.errors import BadArgument, BadTable, DuplicateItems, NothingToEvaluate, TiedItems
+from rectitude.errors import (
+    BadArgument,
+    BadName,
+    BadTable,
+    DuplicateItems,
+    NothingToEvaluate,
+    TiedItems,
+)
 from rectitude.judge.align import Aligned, Collision, align_inputs
 from rectitude.judge.dense import (
     RankedLists,
@@ -24,7 +31,7 @@ from rectitude.judge.dense import (
     single_targets,
 )
 from rectitude.judge.items import Stock, count_in_training, find_entries, unseen_items
-from rectitude.judge.judged import Extras, Judged, Shown, is_relevant
+from rectitude.judge.judged import WHOLE_LIST, Extras, Judged, Shown, is_relevant
 from rectitude.judge.judged import join as join_judged
 from rectitude.judge.match import (
     Matches,
@@ -37,6 +44,7 @@ from rectitude.judge.match import (
     ranks,
     repeat_flags,
 )
+from rectitude.judge.rank_column import account_for_ranks, count_shown, keep_ranks, lay_out_ranks
 from rectitude.judge.shown import score_lists, score_scores, show_lists, show_scores
 from rectitude.judge.truth import Truth, truth_under
 from rectitude.parallel import run_tasks
@@ -161,13 +169,15 @@ def _judge(sides: Aligned, judging: Judging, ledger: Ledger) -> Verdict:
         ranked = _rank_lists(sides, truth, ranking_convention, ledger)
     else:
         ranked = rank_dense(sides, dense, truth, ranking_convention, ledger)
+    if convention.duplicates == "joined":
+        truth, ranked = _repeat_truth(truth, ranked)
     matches = ranked.matches
     grades, ids = truth.grades[matches.truth], _ids_of(sides, truth, matches)
     tied = find_undecided(matches, grades, is_relevant(grades, convention.relevant_from), ids)
     _account_for_ties(sides, ranked, tied, convention, ledger)
 
     def judge_under(rule: str, ids: SortKeys = ids) -> Judged:
-        rank = ranks(matches, grades, rule, ids)
+        rank = ranks(matches, grades, rule, ids) if ranked.kept is None else ranked.kept.rank
         lists = _make_judged(sides, truth, ranked, rank, rule, convention)
         return lists if "predicted" in needs else _replace_extras(lists, score=None)
 
@@ -300,10 +310,25 @@ def _show_items(
     grade = truth.grades[matches.truth]
     rank = ranks(matches, grade, rule, _ids_of(sides, truth, matches))
     if ranked.dense is not None:
+        _require_cutoff(k)
         return show_scores(sides, ranked, ranked.dense, rank, grade, convention, k)
-    if ranked.ranking is not None:
+    if ranked.ranking is None:
+        return None
+    k = min(k, max(int(ranked.ranking.lists.length.max(initial=1)), 1)) if k == WHOLE_LIST else k
+    if ranked.kept is None:
         return show_lists(sides, ranked, ranked.ranking, rank, grade, k)
-    return None
+    listed = ranked.kept.listed
+    shown = show_lists(sides, ranked, ranked.ranking, rank, grade, count_shown(listed, k))
+    return replace(shown, ranks=lay_out_ranks(listed, shown.items.shape[1]))
+
+
+def _require_cutoff(k: int) -> None:
+    """Raise an error about whole lists of dense scores: each would be the catalogue."""
+    if k == WHOLE_LIST:
+        raise BadName(
+            "a metric looks at the recommended items, and dense scores rank the whole catalogue.",
+            "a cutoff, such as @10.",
+        )
 
 
 def _score_shown(
@@ -322,11 +347,40 @@ def _rank_lists(
     """Find the truth's items in lists."""
     ranking = _read_ranking(sides, convention, ledger)
     ranking, matches = match_lists(sides, ranking, truth, convention, ledger)
-    rule = "given" if ranking.key is None else convention.ties
+    rule, kept = "given" if ranking.key is None else convention.ties, None
+    if _keeps_ranks(sides, convention):
+        above, alone = matches.above + matches.before, np.ones_like(matches.tied)
+        matches = replace(matches, above=above, tied=alone, before=np.zeros_like(above))
+        rule, kept = "item_ascending", keep_ranks(sides, ranking, matches)
     score = None
     if convention.hit_scores == "positive":
         score = _score_matches(sides, ranking, matches)
-    return RankedLists(matches, ranking.lists.length, rule, ranking=ranking, score=score)
+    returned = ranking.lists.length
+    return RankedLists(matches, returned, rule, ranking=ranking, score=score, kept=kept)
+
+
+def _keeps_ranks(sides: Aligned, convention: Convention) -> bool:
+    by_rank = order_of(sides.sources.predictions, convention.order) == "rank"
+    return by_rank and convention.ranks == "kept"
+
+
+def _repeat_truth(truth: Truth, ranked: RankedLists) -> tuple[Truth, RankedLists]:
+    """Return the truth with one row for each match, so that no two matches share a row."""
+    matches = ranked.matches
+    times = np.maximum(np.bincount(matches.truth, minlength=len(truth.items)), 1)
+    if times.max(initial=1) == 1:
+        return truth, ranked
+    lists, positions = truth.rows.expand()
+    source = np.repeat(np.arange(len(times)), times)
+    by_row = np.argsort(matches.truth, kind="stable")
+    ordered = matches.truth[by_row]
+    starts = run_starts(ordered)
+    nth = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.append(starts, len(ordered))))
+    row = np.empty_like(ordered)
+    row[by_row] = (np.cumsum(times) - times)[ordered] + nth
+    rows = truth.rows.keep(lists[source], positions[source])
+    repeated = truth._replace(rows=rows, items=truth.items[source], grades=truth.grades[source])
+    return repeated, ranked._replace(matches=replace(matches, truth=row))
 
 
 def _score_matches(sides: Aligned, ranking: Ranking, matches: Matches) -> Floats:
@@ -362,7 +416,9 @@ def _make_judged(
     offsets = np.append(truth.rows.start, len(truth.items))
     matches = ranked.matches
     complete = ranked.dense is not None or sides.sources.lists == "complete"
-    order = _order_matches(matches, rank, truth.grades, _ids_of(sides, truth, matches))
+    kept = ranked.kept
+    standing = rank if kept is None else kept.slot
+    order = _order_matches(matches, standing, truth.grades, _ids_of(sides, truth, matches))
     if ranked.score is not None and convention.hit_scores == "positive":
         matched = np.arange(len(rank))[order]
         order = matched[ranked.score[matched] > 0]
@@ -378,6 +434,9 @@ def _make_judged(
         handed=sides.handed & truth.allowed,
         in_truth=truth.in_truth,
         relevant_from=convention.relevant_from,
+        slot=None if kept is None else kept.slot[order],
+        listed=None if kept is None else kept.listed,
+        slots=None if kept is None else kept.slots,
         last=(matches.above + matches.tied)[order] if rule == "average" else None,
         taken=_rank_as_taken(ranked)[order] if rule == "average" else None,
         extras=Extras(
@@ -467,6 +526,11 @@ def _read_ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ran
             "rt.Scores, or another score_precision.",
         )
     key = sort_key(sides.column(order), order, convention.score_precision)
+    if order == "rank":
+        account_for_ranks(sides, Ranking(sides.lists, items, key), convention, ledger)
+    if _keeps_ranks(sides, convention):
+        require_sortable(sides, convention.replace(ties="item_ascending"))
+        return Ranking(sides.lists, items, key, items)
     sequence = None
     if convention.ties.startswith("item"):
         require_sortable(sides, convention)
@@ -526,7 +590,7 @@ def _account_for_duplicates(
     first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
     fate = {
         "error": "", "first": "removed", "counted": "each counted",
-        "one_hit": "each ranked, with one hit at most",
+        "one_hit": "each ranked, with one hit at most", "joined": "each counted as relevant",
     }[convention.duplicates]  # fmt: skip
     about = f"lists contain an item twice, {int(repeated.sum()):,} rows in all: {fate}"
     ledger.count("lists_with_duplicates", lists, about, handed, first, "warning")

@@ -48,6 +48,8 @@ def is_relevant(grades: Floats, relevant_from: Threshold) -> Flags:
     return grades > 0 if relevant_from is None else grades >= relevant_from
 
 
+WHOLE_LIST = 1 << 40
+"""The number of ranks to show if there is no cutoff: more than any list has."""
 TIED_BY_GRADE, TIED_BY_ID = 1, 2
 """What put an item above the next one of the same score: its grade, or only its id."""
 
@@ -64,14 +66,25 @@ class Shown:
     tied: NDArray[np.int8] | None = field(default=None, metadata=_BY_LIST)
     """(lists, K) what put the item above the next one if their scores are equal, 0 if they differ;
     None without ties, and if the tie rule orders all items"""
+    ranks: Integers | None = field(default=None, metadata=_BY_LIST)
+    """(lists, K) the rank of each item, which is not its column; None unless ranks are kept"""
     upto: Places | None = field(default=None, metadata=_REBUILT)
     """the same items, with the other cutoffs that metrics use"""
 
     def first(self, end: int, others: Sequence[int], kept: Once) -> Shown:
         """Cut the lists at `end` ranks; `others` are the other cutoffs that metrics use."""
+        if self.ranks is not None:
+            return self._within(self.ranks <= end)
         scores = None if self.scores is None else self.scores[:, :end]
         tied = None if self.tied is None else self.tied[:, :end]
-        return Shown(self.items[:, :end], scores, tied, up_to(self.items, end, others, kept))
+        places = up_to(self.items, end, others, kept)
+        return Shown(self.items[:, :end], scores, tied, upto=places)
+
+    def _within(self, inside: Flags) -> Shown:
+        """Return only some items of each list, its first, where ranks are kept."""
+        items = np.where(inside, self.items, -1)
+        scores = None if self.scores is None else np.where(inside, self.scores, np.nan)
+        return Shown(items, scores, ranks=self.ranks, upto=up_to(items, items.shape[1], (), Once()))
 
     def tied_across(self, k: int, how: Sequence[int] = (TIED_BY_GRADE, TIED_BY_ID)) -> Flags:
         """Flag the lists in which items below the cutoff have the score of the last one above."""
@@ -186,6 +199,13 @@ class Judged:
     in_truth: Flags = field(metadata=_BY_LIST)
     """(lists,) whether the truth has rows for the list, even if only of unjudged items"""
     relevant_from: Threshold = None
+    slot: Integers | None = field(default=None, metadata=_BY_ROW)
+    """(matches,) as `rank`, if items that share a rank are counted one by one; None unless ranks
+    are kept"""
+    listed: Ragged | None = field(default=None, metadata=_BY_LIST)
+    """(lists,) the ranks of all items, ascending; None unless ranks are kept"""
+    slots: Integers | None = field(default=None, metadata=_BY_LIST)
+    """(lists,) the number of items and of empty ranks above the last; None unless ranks are kept"""
     last: Integers | None = field(default=None, metadata=_BY_ROW)
     """(matches,) the last rank that a tied item can take, `rank` being the first; None unless ties
     are averaged"""
@@ -282,7 +302,7 @@ class Judged:
         inside = np.flatnonzero((self.rank if self.taken is None else self.taken) <= end)
         matches = self.of_rows(inside)
         last = None if matches.last is None else np.minimum(matches.last, end)
-        return replace(matches, returned=np.minimum(self.returned, end), last=last)
+        return replace(matches, returned=self.returned_upto(end).astype(np.int64), last=last)
 
     def showing(self, end: int, others: Sequence[int] = ()) -> Judged:
         """Return the same lists with shown items cut at `end` ranks; `others` are other cutoffs."""
@@ -317,6 +337,7 @@ class Judged:
         return (
             self.relevant_from,
             self.last is None,
+            self.listed is None,
             *(value is None for value in optional),
             single and (single.classes, single.loss is None, single.chances is None),
             id(extras.stock),
@@ -429,6 +450,10 @@ class Judged:
 
     def returned_upto(self, k: int | None) -> Floats:
         """Count the ranks of each list up to the cutoff that have an item."""
+        listed = self.listed
+        if k is not None and listed is not None:
+            counted = self.once(("listed", k), lambda: _count_upto(listed, k))
+            return np.minimum(self.returned, counted).astype(np.float64)
         return (self.returned if k is None else np.minimum(self.returned, k)).astype(np.float64)
 
     def reachable(self, k: int | None) -> Floats:
@@ -447,6 +472,10 @@ class Judged:
             order = np.lexsort((-values, self.truth.rows()))
             values = values[order]
         return Ragged(self.truth.offsets, values)
+
+
+def _count_upto(ranks: Ragged, k: int) -> Integers:
+    return np.bincount(ranks.rows()[ranks.values <= k], minlength=len(ranks.lengths))
 
 
 NEEDS_OF_LISTS: dict[str, Need[Any]] = {
@@ -475,7 +504,11 @@ def _choose_entries(value: Any, chosen: _Chosen) -> dict[str, Any]:
         if entries == "nested":
             return replace(column, **_choose_entries(column, chosen))
         chosen_entries = getattr(chosen, entries)
-        return column.of(chosen_entries) if isinstance(column, Chances) else column[chosen_entries]
+        if isinstance(column, Ragged) and isinstance(chosen_entries, slice):
+            return column.block(*chosen_entries.indices(len(column.lengths))[:2])
+        if isinstance(column, (Chances, Ragged)):
+            return column.of(chosen_entries)
+        return column[chosen_entries]
 
     kinds = {f.name: f.metadata["entries"] for f in fields(value) if f.metadata}
     return {name: choose(getattr(value, name), entries) for name, entries in kinds.items()}
@@ -524,10 +557,28 @@ def _join_fields(values: Sequence[Any]) -> dict[str, Any]:
             return replace(first, **_join_fields(columns))
         if isinstance(first, Chances):
             return Chances(*map(np.concatenate, zip(*columns, strict=True)))
-        return np.concatenate(columns)
+        if isinstance(first, Ragged):
+            lengths = np.concatenate([column.lengths for column in columns])
+            joined = np.concatenate([column.values for column in columns])
+            return Ragged(np.append(0, np.cumsum(lengths)), joined)
+        return np.concatenate(columns if first.ndim == 1 else _widen(columns))
 
     kinds = {f.name: f.metadata.get("entries") for f in fields(values[0]) if f.init}
     return {name: join_field(name, entries) for name, entries in kinds.items()}
+
+
+def _widen(tables: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return tables of ranks with as many columns as the widest; added ranks are empty."""
+    width = max(table.shape[1] for table in tables)
+    empty = {"f": np.nan, "i": -1}
+    return [
+        np.pad(
+            table, ((0, 0), (0, width - table.shape[1])), constant_values=empty[table.dtype.kind]
+        )
+        if table.shape[1] < width
+        else table
+        for table in tables
+    ]
 
 
 def _are_same(values: Sequence[Any]) -> bool:

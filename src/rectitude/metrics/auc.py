@@ -360,14 +360,16 @@ def pap_strict(lists: Judged, k: int | None) -> Ratio:
 def _are_long_enough(lists: Judged, k: int | None) -> Flags:
     """Return (lists,) whether a list has all misses that count, or all relevant items."""
     hits = lists.hits(None)
+    filled = lists.returned if lists.slots is None else lists.slots
     return np.asarray(
-        (lists.returned - hits >= _limit_misses(lists, k)) | (hits == lists.relevant), np.bool_
+        (filled - hits >= _limit_misses(lists, k)) | (hits == lists.relevant), np.bool_
     )
 
 
 def misses_above(lists: Judged) -> Floats:
     """Return (rows,) how many misses are ranked above each row."""
-    return (lists.rank - lists.nth).astype(np.float64)
+    rank = lists.rank if lists.slot is None else lists.slot
+    return (rank - lists.nth).astype(np.float64)
 
 
 def _limit_misses(lists: Judged, k: int | None) -> Floats:

@@ -215,7 +215,7 @@ def ideal_reachable(lists: Judged, k: int | None, gain_of: GainOf, weights: Weig
         count = (lists.judged if k is None else np.minimum(lists.judged, k)).astype(np.int64)
         return _running_sum(int(count.max(initial=0)), gain_of(best.values[:1]), weights)[count]
     ends = np.full(lists.size, np.inf if k is None else k)
-    return _best_first(best.rows(), gain_of(best.values), ends, weights)
+    return sum_best_first(best.rows(), gain_of(best.values), ends, weights)
 
 
 def ideal_reachable_returned(
@@ -223,7 +223,7 @@ def ideal_reachable_returned(
 ) -> Floats:
     """Sum the discounted gains of the truth, best first, cut at k and at the length of the list."""
     best = lists.best
-    return _best_first(best.rows(), gain_of(best.values), lists.returned_upto(k), weights)
+    return sum_best_first(best.rows(), gain_of(best.values), lists.returned_upto(k), weights)
 
 
 def ideal_found(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
@@ -231,17 +231,17 @@ def ideal_found(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights)
     require_order(lists, "the ideal list depends on the hits")
     rows, owners = lists.within(k)
     ends = np.full(lists.size, np.inf)
-    return _best_first(owners, gain_of(lists.grade[rows]), ends, weights)
+    return sum_best_first(owners, gain_of(lists.grade[rows]), ends, weights)
 
 
 def ideal_listed(lists: Judged, k: int | None, gain_of: GainOf, weights: Weights) -> Floats:
     """Sum the discounted gains of the whole list, best first, cut at k."""
     require_order(lists, "the ideal list depends on the hits")
     ends = np.full(lists.size, np.inf if k is None else k)
-    return _best_first(lists.list, gain_of(lists.grade), ends, weights)
+    return sum_best_first(lists.list, gain_of(lists.grade), ends, weights)
 
 
-def _best_first(owners: Integers, gains: Floats, ends: Floats, weights: Weights) -> Floats:
+def sum_best_first(owners: Integers, gains: Floats, ends: Floats, weights: Weights) -> Floats:
     """Sum the discounted gains of each list, highest first, up to the rank where it ends."""
     if np.any((gains[1:] > gains[:-1]) & (owners[1:] == owners[:-1])):
         order = np.lexsort((-gains, owners))

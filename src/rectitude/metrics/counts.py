@@ -158,7 +158,7 @@ def list_length(lists: Judged, k: int | None) -> Ratio:
 )
 def covered_users(lists: Judged, k: int | None) -> Ratio:
     """Number of lists with at least one item."""
-    return Ratio.of((lists.returned > 0).astype(np.float64))
+    return Ratio.of((lists.returned_upto(k) > 0).astype(np.float64))
 
 
 @metric(
@@ -174,7 +174,7 @@ def covered_users(lists: Judged, k: int | None) -> Ratio:
 )
 def full_lists(lists: Judged, k: int | None) -> Ratio:
     """Number of lists that are as long as the cutoff."""
-    return Ratio.of((lists.returned >= (k or 1)).astype(np.float64))
+    return Ratio.of((lists.returned_upto(k) >= (k or 1)).astype(np.float64))
 
 
 @metric(
@@ -187,7 +187,8 @@ def full_lists(lists: Judged, k: int | None) -> Ratio:
 )
 def filled_share(lists: Judged, k: int | None) -> Ratio:
     """Share of the positions of a list that hold an item."""
-    return Ratio(lists.returned_upto(k), np.maximum(whole_k(lists, k), 1.0))
+    positions = np.maximum(whole_k(lists, k), 1.0)
+    return Ratio(np.minimum(lists.returned_upto(k), positions), positions)
 
 
 @metric(
@@ -200,7 +201,7 @@ def filled_share(lists: Judged, k: int | None) -> Ratio:
 )
 def full_list_share(lists: Judged, k: int | None) -> Ratio:
     """Whether a list is as long as the cutoff."""
-    return Ratio.of((lists.returned >= (k or 1)).astype(np.float64))
+    return Ratio.of((lists.returned_upto(k) >= (k or 1)).astype(np.float64))
 
 
 @metric(
@@ -214,7 +215,7 @@ def full_list_share(lists: Judged, k: int | None) -> Ratio:
 )
 def covered_share(lists: Judged, k: int | None) -> Ratio:
     """Whether a list has at least one item."""
-    return Ratio.of((lists.returned > 0).astype(np.float64))
+    return Ratio.of((lists.returned_upto(k) > 0).astype(np.float64))
 
 
 @metric(

@@ -104,9 +104,10 @@ def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
         block = slice(start, start + _BLOCK)
         left, right = items[block, first], items[block, second]
         both = (left >= 0) & (right >= 0)
-        different = np.zeros(both.shape)
-        different[both] = 1 - item_similarity(lists.stock, left[both], right[both])
-        total[block], pairs[block] = different.sum(axis=1), both.sum(axis=1)
+        different = 1 - item_similarity(lists.stock, left[both], right[both])
+        # added one after the other, however many ranks are empty
+        total[block] = np.bincount(np.nonzero(both)[0], different, len(both))
+        pairs[block] = both.sum(axis=1)
     return Ratio(np.maximum(total, 0.0), pairs)
 
 
@@ -217,6 +218,7 @@ def category_coverage(lists: Judged, k: int | None, *, by: str = "category") -> 
     cite="castells2022novelty",
     breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
+    cutoff="needed",
 )
 def distinct_categories(lists: Judged, k: int | None, *, by: str = "category") -> Ratio:
     """Number of categories in a list, divided by its length."""

@@ -6,6 +6,7 @@ Lists are processed in blocks to save memory. The result of a list does not depe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from threading import Lock
 from typing import NamedTuple
@@ -193,15 +194,22 @@ def item_similarity(stock: Stock, first: Integers, second: Integers) -> Floats:
     return similar
 
 
-def sum_profile_similarity(stock: Stock, user: Integers, item: Integers) -> tuple[Floats, Integers]:
+Similarity = Callable[[Integers, Integers], Floats]
+"""(items, other items) -> the similarity of each pair"""
+
+
+def sum_profile_similarity(
+    stock: Stock, user: Integers, item: Integers, similarity: Similarity | None = None
+) -> tuple[Floats, Integers]:
     """Sum (pairs,) the similarity of an item to each item in a user's training data; also count
-    these."""
+    these. Unless another one is given, it is the similarity by co-occurrence."""
+    compare = similarity or partial(item_similarity, stock)
     offsets, trained_item = stock.offsets, stock.profiles[1]  # also for owners without any item
     counts = np.diff(offsets)[user]
     total = np.empty(len(user))
     for first, last in _split_by_cost(counts):
         row, positions = expand_rows(offsets, user[first:last])
-        similar = item_similarity(stock, item[first:last][row], trained_item[positions])
+        similar = compare(item[first:last][row], trained_item[positions])
         total[first:last] = np.bincount(row, weights=similar, minlength=last - first)
     return total, counts
 

@@ -9,11 +9,20 @@ from math import fsum
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, sum_by_group
+from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts, sum_by_group
 from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics.auc import misses_above
-from rectitude.metrics.choices import Count, whole_k
+from rectitude.metrics.choices import (
+    Count,
+    Discount,
+    Gain,
+    GainFrom,
+    Weights,
+    discount_function,
+    sum_best_first,
+    whole_k,
+)
 from rectitude.metrics.exposure import (
     OF_CATALOGUE,
     OF_TRAIN,
@@ -89,6 +98,77 @@ def rprec_found(lists: Judged, k: int | None) -> Ratio:
     rprec_ratio = rprec(lists, k)
     share = rprec_ratio.above / np.maximum(rprec_ratio.below, 1.0)
     return Ratio(share, (share > 0).astype(np.float64))
+
+
+@metric(
+    "Average precision, by rank",
+    name="map_by_rank",
+    formula="sum over the ranks in the top {k} with a hit of (hits up to the rank / rank) / "
+    "{ap_over}",
+    reading="Equals map if every rank has at most one hit.",
+    use="Use it to reproduce tools that add the precision of a rank once, even if an item of that "
+    "rank is in the truth twice, or if several items share the rank; otherwise use map.",
+    cite="buckley2000evaluating",
+)
+def average_precision_by_rank(lists: Judged, k: int | None, *, ap_over: Count) -> Ratio:
+    """Mean of the precision at the ranks that have a hit."""
+    starts = run_starts(lists.list * (int(lists.rank.max(initial=0)) + 1) + lists.rank)
+    last = np.append(starts[1:], len(lists.rank))[: len(starts)] - 1
+    before = lists.nth[starts] - lists.hit[starts]
+    terms = np.zeros(len(lists.rank))
+    terms[last] = np.where(lists.nth[last] > before, lists.nth[last] / lists.rank[last], 0.0)
+    return Ratio(lists.total(terms, upto=k), ap_over(lists, k))
+
+
+@metric(
+    "Normalised discounted cumulative gain of joined tables",
+    name="ndcg_of_joins",
+    formula="as ndcg, but a hit in the top {k} counts (rows of the pair in the truth) * (rows of "
+    "the pair in the list) times, and a relevant item has as many places in the ideal list as its "
+    "hits count, one if there is none; gain = {gain}, discount = {discount}",
+    reading="Equals ndcg if no pair is repeated and no grade is negative. A pair that stands n "
+    "times in the truth counts n * n times.",
+    use="Use it to reproduce tools that join the hits with predictions and truth again; otherwise "
+    "use ndcg.",
+    cite="jarvelin2002cumulated",
+    bounds=(-np.inf, np.inf),
+)
+def ndcg_of_joins(
+    lists: Judged,
+    k: int | None,
+    *,
+    gain: Gain,
+    gain_from: GainFrom,
+    discount: Discount,
+    log_base: float = 2.0,
+) -> Ratio:
+    """Discounted gain relative to the ideal, if every pair of repeated rows counts."""
+    weights, times = discount_function(discount, log_base), _count_joins(lists, k)
+    grades = lists.truth.values
+    gains = gain(grades, gain_from(lists, grades), lists.threshold)
+    above = lists.total(gains[lists.where] * weights(lists.rank) * times)
+    return Ratio(above, _sum_best_joins(lists, k, gains, times, weights))
+
+
+def _sum_best_joins(
+    lists: Judged, k: int | None, gains: Floats, times: Floats, weights: Weights
+) -> Floats:
+    """Sum the discounted gains of the truth, best first, with as many copies as its hits count."""
+    copies = np.maximum(np.bincount(lists.where, times, len(gains)), 1).astype(np.int64)
+    ends = np.full(lists.size, np.inf if k is None else k)
+    owners = np.repeat(lists.truth.rows(), copies)
+    return sum_best_first(owners, np.repeat(gains, copies), ends, weights)
+
+
+def _count_joins(lists: Judged, k: int | None) -> Floats:
+    """Return (rows,) how often a match counts up to the cutoff: rows of its pair in the truth times
+    rows in the list."""
+    place = lists.list * (int(lists.rank.max(initial=0)) + 1) + lists.rank
+    _, number = np.unique(place, return_inverse=True)
+    in_truth = np.bincount(number.reshape(-1))[number.reshape(-1)]
+    in_list = np.bincount(lists.where, minlength=len(lists.truth.values))[lists.where]
+    inside = lists.rank <= (np.inf if k is None else k)
+    return np.where(inside, in_truth * in_list, 0.0)
 
 
 @metric(

@@ -119,6 +119,7 @@ def inverse_user_frequency(lists: Judged, k: int | None) -> Ratio:
     cite="zhou2010solving",
     breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
+    cutoff="needed",
 )
 def surprisal(lists: Judged, k: int | None) -> Ratio:
     """Mean self-information of the items shown, as a share of the maximum."""
