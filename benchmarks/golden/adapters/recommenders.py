@@ -105,7 +105,8 @@ def _add(
             users = dict(zip(table["userID"], table.iloc[:, -1], strict=True))
         return function(*frames, **options), users
 
-    case.add_all(name, function.__name__, compute)
+    reported = name.replace("[features]", "|item_feature_vector")
+    case.add_all(name, reported, compute)
 
 
 def _frame(fixture: Fixture, table: str, column: str, name: str) -> pd.DataFrame:
