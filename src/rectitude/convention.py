@@ -358,12 +358,13 @@ class Convention:
         present="those that occur among the targets or the predictions",
         all="all of them",
     )
-    truth_needed: Literal["relevant", "judged", "none"] = switch(
+    truth_needed: Literal["relevant", "judged", "judged_or_listed", "none"] = switch(
         "aggregate",
         "relevant",
         "What the truth must contain for a list to count.",
         relevant="at least one relevant item",
         judged="at least one row, of any grade",
+        judged_or_listed="at least one row, of any grade, unless the list has an item",
         none="nothing",
     )
     list_needed: Literal["none", "handed", "items", "hit"] = switch(

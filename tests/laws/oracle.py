@@ -95,6 +95,7 @@ def counts(one: One, k: int | None) -> bool:
     truth = {
         "relevant": bool(one.relevant),
         "judged": one.told,
+        "judged_or_listed": one.told or bool(one.items),
         "none": one.told or one.handed,
     }[c.truth_needed]
     predicted = {

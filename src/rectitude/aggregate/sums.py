@@ -337,9 +337,12 @@ def counts_in_mean(lists: Judged, convention: Convention, k: int | None) -> Flag
 
 
 def _with_truth(lists: Judged, needed: str) -> Flags:
-    if needed == "relevant":
-        return lists.relevant > 0
-    return lists.in_truth if needed == "judged" else lists.handed | lists.in_truth
+    return {
+        "relevant": lists.relevant > 0,
+        "judged": lists.in_truth,
+        "judged_or_listed": lists.in_truth | (lists.returned > 0),
+        "none": lists.handed | lists.in_truth,
+    }[needed]
 
 
 def _with_list(lists: Judged, needed: str, k: int | None) -> Flags:

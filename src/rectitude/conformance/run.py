@@ -249,7 +249,10 @@ def _count(
     tally: ProfileTally, agreements: Iterable[Agreement], declared: Mapping[str, str]
 ) -> None:
     for value in agreements:
-        is_declared = value.name in declared or parse(value.name)[0].base in declared
+        name = parse(value.name)[0]
+        is_declared = not declared.keys().isdisjoint(
+            (value.name, str(replace(name, at=None)), name.base)
+        )
         tally.compared += 1
         tally.agree += value.agrees
         if value.agrees or not is_declared:

@@ -200,7 +200,7 @@ class Inputs:
 
     def may_lack_truth(self, convention: Convention) -> bool:
         """Return whether no list needs truth: in a batch, if lists without truth count."""
-        needed = self.left == "batch" and convention.truth_needed != "none"
+        needed = self.left == "batch" and convention.truth_needed in ("relevant", "judged")
         return self.left != "all" and not needed
 
     def tables(self) -> dict[str, Table]:
