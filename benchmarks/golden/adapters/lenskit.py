@@ -143,5 +143,5 @@ def _add_overlaps(case: Case, fixture: Fixture) -> None:
                 before = ItemList(np.array(other, dtype=np.int64), ordered=True)
                 after = ItemList(np.array(items, dtype=np.int64), ordered=True)
                 values[user] = function(before, after, n=k)
-            reported = f"{function.__name__}(n={k})"
+            reported = f"{function.__name__}@{k}"
             case.put(f"{name}@{k}", reported, None, values)

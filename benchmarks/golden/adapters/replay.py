@@ -69,7 +69,8 @@ def _case(profile: str, container: str, fixture: Fixture, table: Callable[..., A
         for name, metric in OVERALL.items():
             named = f"{name}[polars]" if (name, container) == ("coverage", "polars") else name
             compute = partial(_mean, metric, k, lists, train)
-            case.add(f"{named}@{k}", f"{metric.__name__}@{k}", compute)
+            reported = named.replace(name, metric.__name__)
+            case.add(f"{named}@{k}", f"{reported}@{k}", compute)
     return case
 
 

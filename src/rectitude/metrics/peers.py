@@ -5,6 +5,7 @@ Each says in `use` which metric to prefer when there is nothing to reproduce.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import fsum
 
 import numpy as np
@@ -35,7 +36,15 @@ from rectitude.metrics.fairness import HALVES, TWO_WAYS, count_by_half
 from rectitude.metrics.groupwise import compute_rates, count_relevant, relative_spread
 from rectitude.metrics.ranking import bpref, rprec, wrong_above
 from rectitude.metrics.ratings import BY_LIST, POOLED, concordant_pairs, errors, root
-from rectitude.metrics.registry import RELEVANCE_LAWS, Counts, Facts, Ratio, count_metric, metric
+from rectitude.metrics.registry import (
+    RELEVANCE_LAWS,
+    Counts,
+    Facts,
+    Ratio,
+    count_metric,
+    metric,
+    require_choice,
+)
 from rectitude.metrics.serendipity import NEEDS_USER_HISTORY
 
 
@@ -81,6 +90,66 @@ def f_unsquared(
     return Ratio(
         (1 + beta) * lists.hits(k), precision_over(lists, k) + beta * recall_over(lists, k)
     )
+
+
+@metric(
+    "Precision with capped importance weights",
+    formula="sum of the weights of the hits in the top {k} / sum of the weights of its items; "
+    "weight = score / score of the previous policy (column {previous} of items=), between 1 / "
+    "{cap} and {cap}, and {cap} if the latter is 0 or missing; both scores after the activation "
+    "{activation}: none, sigmoid, or softmax over the top {k}",
+    reading="Like precision, but items that the model prefers more than the previous policy did "
+    "weigh more.",
+    use="Use it to estimate what a new model would achieve from data that a previous one has "
+    "collected, if the scores of both have the same scale; otherwise use precision.",
+    cite="gilotte2018offline",
+    breaks=RELEVANCE_LAWS,
+    needs=("items", "shown", "stock", "scored"),
+)
+def ncis_precision(
+    lists: Judged,
+    k: int | None,
+    *,
+    previous: str = "previous",
+    cap: float = 10.0,
+    activation: str = "none",
+) -> Ratio:
+    """Share of the weight of a list that is on relevant items."""
+    weights = _weigh_by_policy(lists, previous, cap, activation)
+    rows, list_of_row = lists.within(k)
+    of_hits = np.where(lists.hit[rows], weights[list_of_row, lists.rank[rows] - 1], 0.0)
+    return Ratio(sum_by_group(list_of_row, lists.size, of_hits), weights.sum(axis=1))
+
+
+def _weigh_by_policy(lists: Judged, previous: str, cap: float, activation: str) -> Floats:
+    """Return (lists, ranks) how much more the model prefers an item than the previous policy did,
+    capped; 0 where there is no item."""
+    if not 1 <= cap < np.inf:
+        raise BadArgument(f"cap is {cap:g}.", "a finite number of at least 1.")
+    require_choice("activation", activation, _ACTIVATIONS)
+    filled, values = lists.shown >= 0, np.nan_to_num(lists.stock.values(previous))
+    before = np.where(filled, np.append(values, 0.0)[lists.stock.listed[lists.shown]], -np.inf)
+    now, before = (
+        _ACTIVATIONS[activation](scores)
+        for scores in (np.where(filled, lists.scored, -np.inf), before)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.where(before == 0, cap, np.clip(now / before, 1 / cap, cap))
+    return np.where(filled, weights, 0.0)
+
+
+def _softmax(scores: Floats) -> Floats:
+    """Return the softmax of each row; places without an item are minus infinity."""
+    highest = scores.max(axis=1, keepdims=True, initial=-np.inf)
+    powers = np.exp(scores - np.where(np.isfinite(highest), highest, 0.0))
+    return powers / np.maximum(powers.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+
+
+_ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "none": lambda scores: scores,
+    "sigmoid": lambda scores: 1 / (1 + np.exp(-scores)),
+    "softmax": _softmax,
+}
 
 
 @metric(
