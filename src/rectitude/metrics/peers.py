@@ -142,7 +142,9 @@ def _softmax(scores: Floats) -> Floats:
     """Return the softmax of each row; places without an item are minus infinity."""
     highest = scores.max(axis=1, keepdims=True, initial=-np.inf)
     powers = np.exp(scores - np.where(np.isfinite(highest), highest, 0.0))
-    return powers / np.maximum(powers.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    totals = np.maximum(powers.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    shares: Floats = powers / totals
+    return shares
 
 
 _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
