@@ -38,6 +38,7 @@ WITH_BLOCKS = [
     DOCS / "explain.md",
     DOCS / "formats.md",
     DOCS / "from-search-and-spark.md",
+    DOCS / "learning-to-rank.md",
     DOCS / "models.md",
     DOCS / "prepare.md",
     DOCS / "ratings.md",

@@ -139,6 +139,7 @@ class Space:
     equal: Mapping[Flip, Any]
     """(switch, choice) -> another choice that always gives the same result here"""
     unit_matters: bool = True
+    weights_matter: bool = True
     padding_matters: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     """changes that the search also starts from"""
@@ -162,6 +163,8 @@ class Space:
                 choices[name] = [c for c in switch.choices if c not in ("error", "float32")]
         if not self.unit_matters:
             choices["unit"] = ()
+        if not self.weights_matter:
+            choices["weighting"] = ()
         return choices
 
     def settle(self, name: str, value: Any) -> Any:

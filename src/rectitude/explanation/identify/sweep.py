@@ -53,7 +53,12 @@ def space_of(trials: Trials, asked: Asked) -> Space:
     equal = {flip: getattr(base, flip[0]) for flip in _equal(base, marks)}
     equal["list_end", "last_cutoff"] = "cutoff"  # the metric's cutoff is the only one
     keys = trials.keys(asked)
-    return Space(live, equal, unit_matters=len(keys.users) < len(keys.keys))
+    return Space(
+        live,
+        equal,
+        unit_matters=len(keys.users) < len(keys.keys),
+        weights_matter=keys.weights is not None,
+    )
 
 
 def judge_alone(trials: Trials, asked: Asked) -> Judged:
@@ -141,6 +146,7 @@ _MANY_LISTS = 20_000
 _RATIOS_KEPT = 8
 _AVERAGING = (
     "truth_needed", "list_needed", "without_relevant", "undefined", "unit", "average",
+    "weighting",
 )  # fmt: skip
 
 
