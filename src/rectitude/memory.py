@@ -42,7 +42,7 @@ class Readable(Protocol):
 def memory_limit() -> int:
     """Return how many bytes one input or result may take."""
     setting = os.environ.get(SETTING, "")
-    return _parse_size(setting) if setting else machine_memory() // _SHARE
+    return parse_size(setting, SETTING) if setting else machine_memory() // _SHARE
 
 
 def expansion_limit(size: int) -> int:
@@ -115,13 +115,14 @@ def in_units(size: int, up: bool = False) -> str:
     return f"{tenths // 10}{f'.{tenths % 10}' if tenths % 10 else ''}{unit}"
 
 
-def _parse_size(text: str) -> int:
+def parse_size(text: str, what: str) -> int:
+    """Return a number of bytes from a text such as 8GB; errors call it `what`."""
     match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?I?B?)\s*", text.upper())
     unit = match[2] if match else "?"
     factor = _UNITS.get(unit, _UNITS.get(f"{unit}B"))
     if match is None or factor is None:
         raise BadSetting(
-            f"{SETTING} is {text!r}.", "a number of bytes with a unit, such as 8GB or 500MB."
+            f"{what} is {text!r}.", "a number of bytes with a unit, such as 8GB or 500MB."
         )
     return int(float(match[1]) * factor)
 

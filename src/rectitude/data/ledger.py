@@ -16,6 +16,8 @@ from rectitude.render import Printable
 
 Weight = Literal["fact", "notice", "warning"]
 _NUMBER = re.compile(r"(\d[\d,]*)")
+_WHOLE = re.compile(r"-?\d+")
+_ID = re.compile(rf"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|{_WHOLE.pattern}""")
 _IN_ALL = re.compile(r" \w+ in all")
 """What follows a number in a sentence that is a count; other numbers may be settings."""
 
@@ -160,11 +162,24 @@ def _add_entries(first: Entry, second: Entry) -> Entry:
     """Return the sum of two entries, including the numbers in their sentences."""
     of = None if first.of is None or second.of is None else first.of + second.of
     weight = max(first.weight, second.weight, key=get_args(Weight).index)
-    example = first.example or second.example
+    example = _smaller_example(first.example, second.example)
     about = first.about if first.count else second.about
     if first.count and second.count:
         about = _add_sentences(first.about, second.about)
     return Entry(first.name, first.count + second.count, about, of, example, weight)
+
+
+def _smaller_example(first: str, second: str) -> str:
+    """Return the example with the smaller ids, so that the order of batches does not matter."""
+    if not (first and second):
+        return first or second
+    return min(first, second, key=_ids_in)
+
+
+def _ids_in(example: str) -> list[tuple[bool, int, str]]:
+    """Return the ids in an example, in an order of their own: integers as numbers, then text."""
+    found = [match.group() for match in _ID.finditer(example)]
+    return [(False, int(i), "") if _WHOLE.fullmatch(i) else (True, 0, i[1:-1]) for i in found]
 
 
 def _add_sentences(first: str, second: str) -> str:

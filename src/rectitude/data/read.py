@@ -11,7 +11,7 @@ import logging
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -82,17 +82,86 @@ def read(
     require_polars()
     if is_wrapped(source):
         return _read_wrapped(source, what, columns or {}, hints or {}, list_key, form, keep)
-    own, named = split_columns(what, columns or {})
-    hinted, hints = split_columns(what, hints or {})
+    opened, want = _open_for(source, what, columns or {}, hints or {}, list_key, form)
+    return _build_table(opened, want, keep)
+
+
+def _open_for(
+    source: object,
+    what: What,
+    columns: Mapping[str, str],
+    hints: Mapping[str, str],
+    list_key: str,
+    form: str,
+) -> tuple[Source, WantedColumns]:
+    """Open a source; return it with the columns to look for."""
+    own, named = split_columns(what, columns)
+    hinted, hints = split_columns(what, hints)
     named = hinted | named | own
     want = want_columns(what, hints | named, list_key, form)
     opened = _open(source, want)
     if opened.recognised:
         _LOG.info("read %s as %s", opened.label, opened.recognised)
     present = {role: name for role, name in hints.items() if name in opened.names}
-    return _build_table(
-        opened, want if present == hints else want_columns(what, present | named, list_key), keep
-    )
+    return opened, want if present == hints else want_columns(what, present | named, list_key)
+
+
+@dataclass(frozen=True)
+class Readable:
+    """An open table, to be read whole or in parts."""
+
+    source: Source
+    want: WantedColumns
+    keep: Collection[str]
+    given: bool = False
+    """Whether a wrapper says that the rows of each list are in ranked order."""
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, perhaps an estimate; None if it can only be read whole."""
+        return None if self.source.parts is None else self.source.parts.rows
+
+    def each(self, rows: int) -> Iterator[Table]:
+        """Yield the table in consecutive parts of about so many rows."""
+        parts = self.source.parts
+        for part in [self.source] if parts is None else parts.each(rows):
+            yield self.build(part)
+
+    def build(self, part: Source) -> Table:
+        """Return a part of the source as a table that names the whole source."""
+        named = replace(part, label=self.source.label, recognised=self.source.recognised)
+        table = _build_table(named, self.want, self.keep)
+        return replace(table, given=table.given or self.given)
+
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """The columns by role."""
+        return recognise(self.source, self.want)
+
+    def ids(self, role: str, rows: int) -> Iterator[pl.Series]:
+        """Yield one column only, in parts of about so many rows."""
+        chosen, parts = {role: self.columns[role]}, self.source.parts
+        for part in [self.source] if parts is None else parts.each(rows):
+            yield part.take(chosen)[role]
+
+
+def open_table(
+    source: object,
+    what: What,
+    *,
+    hints: Mapping[str, str] | None = None,
+    list_key: str = "user",
+    keep: Collection[str] = (),
+) -> Readable:
+    """Open a table that may be larger than memory; the arguments are those of `read`."""
+    require_polars()
+    columns: Mapping[str, str] = {}
+    form, given = "", False
+    if is_wrapped(source):
+        columns, form = source.columns, getattr(source, "format", None) or ""
+        source, given = source.source, source.ordered
+    opened, want = _open_for(source, what, columns, hints or {}, list_key, form)
+    return Readable(opened, want, keep, given)
 
 
 def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:

@@ -6,7 +6,7 @@ from it, and `Inputs` holds the tables of one evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, get_args
 
@@ -101,6 +101,18 @@ def is_wrapped(source: object) -> TypeGuard[Wrapped]:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """How a source that need not fit into memory is read piece by piece."""
+
+    rows: int
+    """The number of rows; of text, an estimate from its first lines."""
+    each: Callable[[int], Iterator[Source]]
+    """Yields consecutive parts of about so many rows."""
+    span: Callable[[int, int], Source] | None = None
+    """Returns the rows from one number to before another; None if rows cannot be found by number."""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """An open source: its column names are known, but its values have not been read.
 
@@ -122,6 +134,8 @@ class Source:
     """Extra advice for errors about its columns."""
     recognised: str = ""
     """The format of the file, and how it was detected."""
+    parts: Parts | None = None
+    """How to read it piece by piece; None if it is read whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +198,11 @@ class Inputs:
     """the origin of the candidates; None if all items are candidates"""
     ledger: Ledger = field(default_factory=Ledger)
     """what was counted while the tables were read"""
-    left: Literal["all", "batch", "some"] = "all"
-    """whether these are all lists, a batch of them, or a subset of lists that were judged before"""
+    left: Literal["all", "batch", "part", "some"] = "all"
+    """whether these are all lists, a batch of them, one of the parts that all lists were cut into,
+    or a subset of lists that were judged before"""
+    known_items: pl.Series | None = None
+    """all items of the training data, if `train` is only the part of these lists"""
 
     @property
     def seen_table(self) -> Table | None:

@@ -15,14 +15,14 @@ import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rectitude._version import __version__
-from rectitude.arrays import Flags, Grouped, Integers, Pieces, distinct_codes
+from rectitude.arrays import Flags, Grouped, Integers, Pieces, add_counts, distinct_codes
 from rectitude.data.columns import quote_names
 from rectitude.data.ids import Column, has_128_bits, kind_of, lookalikes, occurs_in, whole_numbers
 from rectitude.data.ledger import Ledger, Weight
@@ -87,8 +87,8 @@ def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger)
     count("lists_empty", handed & (returned == 0), "lists are empty", handed, "warning")
     _count_left_out(sides, ledger)
     _count_unknown_items(sides, ledger)
-    if dense is None:
-        _suspect_swap(sides, judged, deepest, ledger)
+    if dense is None and left != "part":
+        suspect_swap(lengths_of(sides, judged), sides.sources.predictions, deepest, ledger)
     if sides.seen is not None and dense is None:
         account_for_seen(sides, sides.seen, ledger)
     if deepest is not None:
@@ -96,34 +96,53 @@ def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger)
         count("lists_short", short, f"lists are shorter than {deepest}", handed, "notice")
 
 
-def _suspect_swap(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger) -> None:
+class Lengths(NamedTuple):
+    """How many lists have each length, from 0, in the truth and in the predictions."""
+
+    truth: Integers
+    predictions: Integers
+
+    def plus(self, other: Lengths) -> Lengths:
+        """Return the counts of both."""
+        return Lengths(*(add_counts(*pair) for pair in zip(self, other, strict=True)))
+
+
+def lengths_of(sides: Aligned, judged: Judged) -> Lengths:
+    """Count the lengths of lists in the truth and in the predictions."""
+    return Lengths(
+        np.bincount(sides.judgements.length[judged.in_truth]),
+        np.bincount(sides.lists.length[judged.handed]),
+    )
+
+
+def suspect_swap(
+    lengths: Lengths, predictions: Table, deepest: int | None, ledger: Ledger
+) -> None:
     """Warn if the truth has the lengths of ranked lists, and the predictions those of a truth.
 
     Users rarely have the same number of items in a truth, at least 5, but nearly always in top-k
     lists. Predictions that are shorter are then the truth, more likely than not, unless nearly all
     have the same length as well and no metric looks deeper: those are top-n lists for metrics @n.
     """
-    wanted = sides.judgements.length[judged.in_truth]
-    returned = sides.lists.length[judged.handed]
-    if min(len(wanted), len(returned)) < _FEW_LISTS:
+    if min(lengths.truth.sum(), lengths.predictions.sum()) < _FEW_LISTS:
         return
-    size, many = _find_usual_length(wanted)
-    if size < _SHORTEST_TOP or many < _MOST * len(wanted) or (returned < size).mean() <= 1 / 2:
+    size, many, lists = _find_usual_length(lengths.truth)
+    shorter = lengths.predictions[:size].sum() / lengths.predictions.sum()
+    if size < _SHORTEST_TOP or many < _MOST * lists or shorter <= 1 / 2:
         return
-    length, same = _find_usual_length(returned)
-    fits = same >= _MOST * len(returned) and deepest is not None and deepest <= length
-    if not fits and not are_ranked(sides.sources.predictions):
+    length, same, returned = _find_usual_length(lengths.predictions)
+    fits = same >= _MOST * returned and deepest is not None and deepest <= length
+    if not fits and not are_ranked(predictions):
         about = (
             f"lists in the truth have exactly {size} items, as ranked lists do, and most"
             " predictions have fewer: are the two swapped? (predictions come first)"
         )
-        ledger.count("truth_like_lists", many, about, len(wanted), weight="warning")
+        ledger.count("truth_like_lists", many, about, lists, weight="warning")
 
 
-def _find_usual_length(lengths: Integers) -> tuple[int, int]:
-    """Return the most frequent length, and how many lists have it."""
-    counts = np.bincount(lengths)
-    return int(counts.argmax()), int(counts.max())
+def _find_usual_length(counts: Integers) -> tuple[int, int, int]:
+    """Return the most frequent length, how many lists have it, and how many lists there are."""
+    return int(counts.argmax()), int(counts.max()), int(counts.sum())
 
 
 def _count_empty_truth(sides: Aligned, who: str, ledger: Ledger) -> None:

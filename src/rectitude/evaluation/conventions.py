@@ -28,10 +28,15 @@ Failures = Mapping[str, RectitudeError]
 
 
 def evaluate_conventions(
-    conventions: Sequence[object], metrics: Names | None, given: RawInputs, ask: Ask
+    conventions: Sequence[object],
+    metrics: Names | None,
+    given: RawInputs,
+    ask: Ask,
+    evaluate_plan: Callable[[Plan], Evaluation] | None = None,
 ) -> Evaluations:
-    """Evaluate under each convention. A metric that fails under one of them is kept with its error;
-    an error under all of them is raised."""
+    """Evaluate under each convention, with a function of its own for a plan if there is one. A
+    metric that fails under one of them is kept with its error; an error under all of them is
+    raised."""
     requests = _requests(conventions, metrics, ask)
     plans = [request.plan for request in requests.values() if request.plan is not None]
     opened = _Opened(given, exact_items=any(plan.exact_items for plan in plans))
@@ -41,7 +46,10 @@ def evaluate_conventions(
         if request.plan is None:
             continue
         try:
-            evaluation = evaluate_aligned(request.plan, opened.align_for(request.plan))
+            if evaluate_plan is not None:
+                evaluation = evaluate_plan(request.plan)
+            else:
+                evaluation = evaluate_aligned(request.plan, opened.align_for(request.plan))
         except RectitudeError as error:
             errors.append(error)
             evaluation = _without_values(label, request.plan, error)

@@ -39,6 +39,8 @@ from rectitude.evaluation.inputs import (
     Progress,
     RawInputs,
     gather_arguments,
+    may_exceed,
+    memory_for,
     open_inputs,
     with_progress,
 )
@@ -75,6 +77,7 @@ class EvaluateArguments(Arguments, total=False):
     cutoffs: object
     intervals: bool
     slices: object
+    memory: str | int | None
     progress: Progress | None
 
 
@@ -123,6 +126,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     columns: Mapping[str, str] | None = None,
     intervals: bool = False,
     slices: object = None,
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation | Evaluations:
     """Evaluate predictions against the truth (the test set).
@@ -137,8 +141,9 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     `train` is the training data; its items are masked in dense scores, unless `seen` names others.
     With `candidates`, a table or a `Candidates` value, only these items are ranked. `ranking` is an
     order that replaces the order of the scores. `slices` are attributes to slice by, such as
-    "gender" or "activity:4". `progress=True` shows a bar; a function is called with the number of
-    rows that are done and the total.
+    "gender" or "activity:4". Files that would take more than `memory`, such as "8GB" (by default a
+    quarter of the machine), are evaluated part by part. `progress=True` shows a bar; a function is
+    called with the number of rows or parts that are done and the total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
@@ -149,18 +154,32 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
     ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
+    limit = memory_for(memory)
+    if may_exceed(given, limit):
+        from rectitude.evaluation.partitions import cut_tables  # noqa: PLC0415  (for large files only)
+
+        with cut_tables(given, limit, slices) as parts:
+            if parts is not None:
+                return _evaluate_under(convention, metrics, given, ask, parts.evaluate)
     return _evaluate_under(convention, metrics, given, ask)
 
 
 def _evaluate_under(
-    convention: object, metrics: Names | None, given: RawInputs, ask: Callable[..., Plan]
+    convention: object,
+    metrics: Names | None,
+    given: RawInputs,
+    ask: Callable[..., Plan],
+    evaluate_plan: Callable[[Plan], Evaluation] | None = None,
 ) -> Evaluation | Evaluations:
-    """Open the inputs and evaluate them, under one convention or several."""
+    """Evaluate under one convention or several: open the inputs, or use a function that has its own
+    way to them."""
     if isinstance(convention, list | tuple):
         from rectitude.evaluation.conventions import evaluate_conventions  # noqa: PLC0415  (several)
 
-        return evaluate_conventions(convention, metrics, given, ask)
+        return evaluate_conventions(convention, metrics, given, ask, evaluate_plan)
     plan = ask(metrics, convention)
+    if evaluate_plan is not None:
+        return evaluate_plan(plan)
     inputs = open_for(plan, given)
     require_slices(plan, inputs)
     return evaluate_aligned(plan, align_inputs(inputs, plan.exact_items))
@@ -200,11 +219,16 @@ def parse_slices(slices: object) -> Slicings:
 
 def columns_kept(plan: Plan) -> tuple[str, ...]:
     """Return the columns of predictions and truth that slices may need."""
-    if not plan.slicings:
+    return columns_for(plan.slicings)
+
+
+def columns_for(slicings: Slicings) -> tuple[str, ...]:
+    """Return the columns of predictions and truth that these slicings may need."""
+    if not slicings:
         return ()
     from rectitude.evaluation.axes import columns_of_axes  # noqa: PLC0415  (for slices only)
 
-    return columns_of_axes(plan.slicings)
+    return columns_of_axes(slicings)
 
 
 def require_slices(plan: Plan, inputs: Inputs) -> None:

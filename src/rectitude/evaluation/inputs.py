@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar, get_args
 
 import numpy as np
@@ -25,7 +26,8 @@ from rectitude.data.ids import Column, codes_of, whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.matrices import load, matrix
 from rectitude.data.read import collect_rows, read, reads_alone
-from rectitude.data.table import Inputs, Interactions, Table, What
+from rectitude.data.formats.several import match_files
+from rectitude.data.table import Inputs, Interactions, Table, What, is_wrapped
 from rectitude.errors import BadArgument, BadTable, unknown_name
 from rectitude.evaluation.restrict import (
     Offered,
@@ -39,6 +41,7 @@ from rectitude.evaluation.restrict import (
 )
 from rectitude.evaluation.swapped import look_for_swap, refuse_side, refuse_swapped
 from rectitude.judge.judged import is_relevant
+from rectitude.memory import in_units, memory_limit, parse_size
 from rectitude.parallel import run_tasks
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
@@ -56,6 +59,10 @@ from rectitude.predictions.unlabelled import recognise, require_positions
 from rectitude.profiles import Asked
 
 _DENSE = (Scores, Logits, Embeddings)
+LEAST_MEMORY = 16 * 10**6
+"""the least memory that an evaluation part by part can do with, in bytes"""
+_MOST_EXPANSION = 32
+"""how many times the size of its file a table takes in memory, at the most"""
 SPARSE = "sparse matrix"
 """the source name of a truth that was given as a sparse matrix"""
 
@@ -95,6 +102,8 @@ class RawInputs:
     """further columns of predictions and truth to keep"""
     read_as: str = ""
     """how predictions without ids were read, in words"""
+    ready: Mapping[str, Table] = field(default_factory=dict)
+    """tables that were read before"""
 
 
 def with_progress(function: Callable[Accepted, Returned]) -> Callable[Accepted, Returned]:
@@ -152,6 +161,40 @@ def with_sides(given: RawInputs, predictions: object, truth: object) -> RawInput
         predictions, truth, read_as = recognise(predictions, truth)
     inputs = {"predictions": predictions, "truth": truth}
     return replace(given, inputs={**given.inputs, **inputs}, read_as=read_as)
+
+
+def memory_for(memory: str | int | None) -> int:
+    """Return how many bytes an evaluation may take."""
+    if memory is None:
+        return memory_limit()
+    size = parse_size(memory, "memory") if isinstance(memory, str) else memory
+    if isinstance(size, bool) or not isinstance(size, int) or size < LEAST_MEMORY:
+        raise BadArgument(
+            f"memory is {memory!r}.", f"at least {in_units(LEAST_MEMORY)}, such as '8GB'."
+        )
+    return size
+
+
+def may_exceed(given: RawInputs, limit: int) -> bool:
+    """Return whether the files of an evaluation could take more memory than the limit; whether they
+    do is only known once they are opened."""
+    sizes = {name: _size_on_disk(source) for name, source in given.inputs.items()}
+    return sizes["predictions"] > 0 and _MOST_EXPANSION * sum(sizes.values()) > limit
+
+
+def _size_on_disk(source: object) -> int:
+    """Return the bytes of the files that a table is read from; 0 if it is in memory."""
+    if is_wrapped(source):
+        source = source.source
+    if isinstance(source, (list, tuple)):
+        return sum(_size_on_disk(path) for path in source)
+    if not isinstance(source, (str, PathLike)):
+        return 0
+    path = Path(os.fspath(source)).expanduser()
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    matches = [path] if path.exists() else match_files(path)
+    return sum(file.stat().st_size for file in matches if file.is_file())
 
 
 class Reach(NamedTuple):
@@ -212,10 +255,10 @@ def _open(given: RawInputs, reach: Reach, convention: Convention) -> Inputs:
             "ranking= is given, but the predictions are lists, which have an order already.",
             "ranking= only with rt.Scores, rt.Logits or rt.Embeddings.",
         )
-    tables = _read_tables(given, {})
+    tables = _read_tables(given, given.ready)
     offered = _take_candidates(given, tables)
     sources = Inputs(**tables, key=given.list_key, seen_in=_where_seen(given))
-    if has_names_of_other_side(sources.predictions, sources.truth):
+    if not given.ready and has_names_of_other_side(sources.predictions, sources.truth):
         found = look_for_swap(given.inputs, given.columns, sources.tables())
         sources = replace(sources, ledger=sources.ledger + found)
     return sources if offered is None else restrict_lists(sources, offered, convention)

@@ -187,6 +187,18 @@ class Aligned:
         """Return the name of a list for errors and the ledger."""
         return label_of(self.keys, number)
 
+    def first_item(self, side: str, rows: Integers) -> str:
+        """Return the smallest of the items in some rows, whatever their order, for the ledger."""
+        ids = self.items.columns[side]
+        if ids.dtype == pl.Object:
+            return repr(ids[int(rows[0])])
+        return repr(ids.gather(rows).min())
+
+    def first_pair(self, side: str, lists: Integers, rows: Integers) -> str:
+        """Return the first list of some rows, and its smallest item, for the ledger."""
+        number = lists.min()
+        return f"list {self.label(number)}, item {self.first_item(side, rows[lists == number])}"
+
 
 def label_of(keys: pl.Series, number: int) -> str:
     """Return the name of a list for errors and the ledger."""
@@ -466,8 +478,11 @@ def _align_items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int |
             ids = sides[side].ids
             distinct_ids = ids if kind_of(ids) == "object" else ids.unique()
             sides[side] = replace(sides[side], ids=distinct_ids, first=next(iter(ids), None))
+    if sources.known_items is not None and sources.train is not None:
+        train = sources.train
+        sides["known"] = Column(sources.known_items, train.source, train.text)
     items = align(sides, "item", exact or sources.dense is not None)
-    known_by = ("items", "train", *(() if sources.dense is None else ("predictions",)))
+    known_by = ("items", "known", "train", *(() if sources.dense is None else ("predictions",)))
     reference = next((side for side in known_by if side in sides), None)
     if reference is None:
         return items, None, None

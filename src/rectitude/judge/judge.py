@@ -582,12 +582,11 @@ def _account_for_duplicates(
     low, size = ranking.lists.start[number], ranking.lists.length[number]
     list_items = ranking.items.whole[low : low + size]
     is_repeat = repeat_flags(np.zeros(size, np.int64), list_items, np.arange(size))
-    position = low + np.flatnonzero(is_repeat)[:1]
-    row = int(ranking.lists.rows(position)[0])
+    rows = ranking.lists.rows(low + np.flatnonzero(is_repeat))
     if not sides.items.exact:
         raise Collision
     lists, handed = int((repeated > 0).sum()), int(sides.handed.sum())
-    first = f"list {sides.label(number)}, item {sides.items.label('predictions', row)!r}"
+    first = f"list {sides.label(number)}, item {sides.first_item('predictions', rows)}"
     fate = {
         "error": "", "first": "removed", "counted": "each counted",
         "one_hit": "each ranked, with one hit at most", "joined": "each counted as relevant",

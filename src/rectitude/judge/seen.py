@@ -65,6 +65,4 @@ def _find_seen(sides: Aligned, seen: Grouped, side: str) -> tuple[Integers, Inte
 
 
 def _label(sides: Aligned, side: str, lists: Integers, rows: Integers) -> str:
-    if not len(rows):
-        return ""
-    return f"list {sides.label(lists[0])}, item {sides.items.label(side, rows[0])!r}"
+    return sides.first_pair(side, lists, rows) if len(rows) else ""

@@ -137,7 +137,7 @@ def _flag_allowed_items(
         return all_rows
     is_known = sides.known_items[rows]
     unknown = rows[~is_known]
-    first = repr(sides.items.label("truth", unknown[0])) if len(unknown) else ""
+    first = sides.first_item("truth", unknown) if len(unknown) else ""
     # Items missing from the training data can still be recommended; items missing from the
     # catalogue or the scores cannot.
     kept = "kept" if sides.catalogue == "the training data" else "kept as misses"
@@ -189,8 +189,7 @@ def _remove_duplicates(
     lists, positions = rows.expand()
     truth_rows = rows.rows(positions)
     repeated = repeat_flags(lists, codes[truth_rows], -grades[truth_rows])
-    row = int(np.flatnonzero(repeated)[0])
-    first = f"list {sides.label(lists[row])}, item {sides.items.label('truth', truth_rows[row])!r}"
+    first = sides.first_pair("truth", lists[repeated], truth_rows[repeated])
     if convention.duplicate_truth == "error":
         raise DuplicateTruth(
             f"{int(repeated.sum())} of {len(lists)} {about} (first: {first}).",

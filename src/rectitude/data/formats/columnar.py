@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +16,7 @@ import polars as pl
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import ARROW, PARQUET, STREAM, File, FileContent
 from rectitude.data.frames import rename_columns
-from rectitude.data.table import Source
+from rectitude.data.table import Parts, Source
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.memory import require_growth
 from rectitude.storage import Write
@@ -77,17 +78,26 @@ def scan_parquet(path: Path, pieces: Sequence[Path]) -> Source:
     """Return Parquet files that form one table as a source labelled with the name of `path`."""
     lazy = pl.scan_parquet([*pieces], glob=False, hive_partitioning=False)
 
-    def take(chosen: Mapping[str, str]) -> pl.DataFrame:
+    def take(rows: pl.LazyFrame, chosen: Mapping[str, str]) -> pl.DataFrame:
         try:
-            _require_rows(lazy, len(chosen), path, pieces)
-            return rename_columns(lazy.select(chosen.values()).collect(), chosen)
+            _require_rows(rows, len(chosen), path, pieces)
+            return rename_columns(rows.select(chosen.values()).collect(), chosen)
         except DAMAGED as error:
             raise _unreadable(path, error, "Parquet", len(pieces)) from error
 
     try:
-        return Source(path.name, lazy.collect_schema().names(), take)
+        names = lazy.collect_schema().names()
+        rows = int(lazy.select(pl.len()).collect().item())
     except DAMAGED as error:
         raise _unreadable(path, error, "Parquet", len(pieces)) from error
+
+    def span(first: int, last: int) -> Source:
+        return Source(path.name, names, partial(take, lazy.slice(first, last - first)))
+
+    def each(size: int) -> Iterator[Source]:
+        yield from (span(first, min(first + size, rows)) for first in range(0, rows, size))
+
+    return Source(path.name, names, partial(take, lazy), parts=Parts(rows, each, span))
 
 
 def _require_rows(lazy: pl.LazyFrame, columns: int, path: Path, pieces: Sequence[Path]) -> None:

@@ -24,7 +24,7 @@ from rectitude.data.columns import KEPT_WHOLE, POSITIONS, TYPED, WantedColumns, 
 from rectitude.data.formats.file import HEAD, File, FileContent, not_text, write_bytes
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.ids import whole_numbers
-from rectitude.data.table import Source
+from rectitude.data.table import Parts, Source
 from rectitude.data.values import EXACT, IDS, NUMBERS
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.parallel import in_blocks
@@ -68,11 +68,48 @@ def read_separated(
     )  # fmt: skip
     roles = dict(zip(POSITIONS[want.what], names, strict=False))
     word = _WORDS.get(separator, repr(separator))
-    return Source(
+    source = Source(
         path.name, names, partial(parse, text), None if has_header else roles, text=True,
         hint=_NO_HEADER.format(wrapper=want.wrapper, file=path.name) if has_header else "",
         recognised=f"separated by {word}, {'with' if has_header else 'without'} a header",
     )  # fmt: skip
+    return replace(source, parts=_parts_of(text, source)) if file.data is None else source
+
+
+def _parts_of(text: Text, source: Source) -> Parts:
+    """Return how to read a text file piece by piece, cut at the ends of lines."""
+    with text.open() as file:
+        head = file.read(HEAD)
+    length = max(len(head) // max(head.count(b"\n"), 1), 1)
+
+    def each(rows: int) -> Iterator[Source]:
+        number = 0
+        for data in _cut_lines(text, rows * length):
+            skip = text.skip if number == 0 else 0
+            part = replace(text, data=data, skip=skip, late=text.late and not number, before=number)
+            yield replace(source, take=partial(parse, part))
+            number += data.count(b"\n")
+
+    return Parts(text.path.stat().st_size // length, each)
+
+
+def _cut_lines(text: Text, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a text in pieces of about this size, each of whole lines.
+
+    A line break inside quotes does not end a line: an odd number of quotes comes before it.
+    """
+    quote, rest = (text.quote or "").encode(), b""
+    with text.open() as file:
+        while block := file.read(size):
+            data = rest + block
+            end = data.rfind(b"\n") + 1
+            while quote and end and data.count(quote, 0, end) % 2:
+                end = data.rfind(b"\n", 0, end - 1) + 1
+            rest = data[end:]
+            if end:
+                yield data[:end]
+    if rest:
+        yield rest
 
 
 def read_csv(file: File, want: WantedColumns) -> Source:
@@ -196,6 +233,8 @@ class Text:
     """What happens to fields beyond the names."""
     ids: Ids = "integers or text"
     """The type of ids; they become integers only if all of them are plain integers."""
+    before: int = 0
+    """The lines of the file before these, if they are a part of it."""
 
     @property
     def content(self) -> NDArray[np.uint8]:
@@ -406,10 +445,11 @@ def _split_lines(text: Text) -> Iterator[tuple[int, list[str]]]:
         for fields in reader:
             comment = text.comment and fields and fields[0].startswith(text.comment)
             if any(fields) and not comment:
-                yield text.skip + reader.line_num, fields
+                yield text.before + text.skip + reader.line_num, fields
     except csv.Error as error:  # a carriage return inside a line, or an unclosed quote
         raise BadTable(
-            f"{text.path.name}, line {text.skip + reader.line_num} cannot be split ({error}).",
+            f"{text.path.name}, line {text.before + text.skip + reader.line_num} cannot be split "
+            f"({error}).",
             "fields without line breaks, or in quotes.",
             "fix this line.",
         ) from error

@@ -7,7 +7,7 @@ Hive, Spark and Polars write partitions: folders whose names say the value of a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path
@@ -17,7 +17,7 @@ import polars as pl
 
 from rectitude.data.columns import quote_names
 from rectitude.data.ids import whole_numbers
-from rectitude.data.table import Source
+from rectitude.data.table import Parts, Source
 from rectitude.errors import BadArgument, BadTable, UnreadableFile
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -65,6 +65,49 @@ def open_several(paths: Sequence[Path], label: str, open_one: Open) -> Source:
         take=lambda chosen: _take_all(sources, values, chosen, label),
         handed=pl.concat(handed) if len(handed) == len(sources) else None,
         recognised=recognised,
+        parts=_join_parts(sources, values),
+    )
+
+
+def _join_parts(sources: Sequence[Source], values: Mapping[str, pl.Series]) -> Parts:
+    """Return how to read several files piece by piece; a file without parts is one piece."""
+    rows = [None if source.parts is None else source.parts.rows for source in sources]
+
+    def each(size: int) -> Iterator[Source]:
+        for number, source in enumerate(sources):
+            for part in [source] if source.parts is None else source.parts.each(size):
+                yield _with_values(part, values, number)
+
+    def span(first: int, last: int) -> Source:
+        within = [
+            _with_values(part, values, number)
+            for number, part in _overlapping(sources, first, last)
+        ]
+        return replace(
+            within[0], take=lambda chosen: pl.concat([part.take(chosen) for part in within])
+        )
+
+    by_number = all(source.parts is not None and source.parts.span for source in sources)
+    return Parts(sum(count or 0 for count in rows), each, span if by_number else None)
+
+
+def _overlapping(sources: Sequence[Source], first: int, last: int) -> Iterator[tuple[int, Source]]:
+    """Yield the number of each file that has some of the rows, and those rows."""
+    start = 0
+    for number, source in enumerate(sources):
+        if source.parts is None or source.parts.span is None:
+            raise ValueError("rows of this file cannot be found by number")
+        low, high = max(first - start, 0), min(last - start, source.parts.rows)
+        start += source.parts.rows
+        if low < high:
+            yield number, source.parts.span(low, high)
+
+
+def _with_values(part: Source, values: Mapping[str, pl.Series], number: int) -> Source:
+    """Return a part of a file with the columns that its folders name."""
+    names = [*part.names, *(name for name in values if name not in part.names)]
+    return replace(
+        part, names=names, take=lambda chosen: _take_file(part, values, chosen, number), parts=None
     )
 
 
