@@ -174,6 +174,11 @@ def locate(known: Integers, codes: Integers) -> Integers:
     return np.where(position >= 0, order[position], -1)
 
 
+def smallest(ids: pl.Series) -> Any:
+    """Return the smallest id, which does not depend on the order of rows; of objects, the first."""
+    return ids[0] if ids.dtype == pl.Object else ids.min()
+
+
 def lookalikes(first: pl.Series, second: pl.Series) -> str:
     """Return the difference in spelling that keeps ids from matching, or an empty string."""
     if pl.Object in (first.dtype, second.dtype):

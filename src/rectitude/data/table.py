@@ -109,7 +109,7 @@ class Parts:
     each: Callable[[int], Iterator[Source]]
     """Yields consecutive parts of about so many rows."""
     span: Callable[[int, int], Source] | None = None
-    """Returns the rows from one number to before another; None if rows cannot be found by number."""
+    """Returns the rows from one number up to another; None if rows have no numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 from rectitude._version import __version__
 from rectitude.arrays import Flags, Grouped, Integers, Pieces, add_counts, distinct_codes
 from rectitude.data.columns import quote_names
-from rectitude.data.ids import Column, has_128_bits, kind_of, lookalikes, occurs_in, whole_numbers
+from rectitude.data.ids import (
+    Column,
+    has_128_bits,
+    kind_of,
+    lookalikes,
+    occurs_in,
+    smallest,
+    whole_numbers,
+)
 from rectitude.data.ledger import Ledger, Weight
 from rectitude.data.table import Table
 from rectitude.data.values import pieces
@@ -60,8 +68,8 @@ def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger)
     left, has_truth = sides.sources.left, bool(sides.judgements.length.any())
     if not (in_truth & handed).any() and (left == "all" or (left == "batch" and has_truth)):
         raise _no_common_user(sides, in_truth, handed)
-    if not len(judged.list):
-        _report_no_match(sides, ledger)
+    if not len(judged.list) and left != "part":
+        _account_for_no_match(sides, ledger)
 
     def count(name: str, flags: Flags, about: str, of: Flags, weight: Weight = "fact") -> None:
         first = sides.label(np.flatnonzero(flags)[0]) if flags.any() else ""
@@ -115,9 +123,7 @@ def lengths_of(sides: Aligned, judged: Judged) -> Lengths:
     )
 
 
-def suspect_swap(
-    lengths: Lengths, predictions: Table, deepest: int | None, ledger: Ledger
-) -> None:
+def suspect_swap(lengths: Lengths, predictions: Table, deepest: int | None, ledger: Ledger) -> None:
     """Warn if the truth has the lengths of ranked lists, and the predictions those of a truth.
 
     Users rarely have the same number of items in a truth, at least 5, but nearly always in top-k
@@ -239,16 +245,28 @@ def _no_common_user(sides: Aligned, in_truth: Flags, handed: Flags) -> NothingTo
     )
 
 
-def _report_no_match(sides: Aligned, ledger: Ledger) -> None:
-    """Warn that no recommended item is in the truth of its list, or raise an error if the ids look
-    alike but differ."""
+def _account_for_no_match(sides: Aligned, ledger: Ledger) -> None:
+    """Report that no recommended item is in the truth of its list."""
     predicted, wanted = sides.items.columns["predictions"], sides.items.columns["truth"]
-    subset = sides.sources.left == "some"  # of lists that were checked when they arrived
-    if not subset and not (len(predicted) and len(wanted)):  # a batch without lists or truth
-        return
-    examples = "" if subset else f"predictions {predicted[0]!r}, truth {wanted[0]!r}"
-    shared = subset or _share_ids(sides)
+    lists = count_judgeable(sides)
+    if sides.sources.left == "some":  # of lists that were checked when they arrived
+        _warn_of_no_match(lists, "", ledger)
+    elif len(predicted) and len(wanted):  # not a batch without lists or truth
+        report_no_match(predicted, wanted, _share_ids(sides), lists, ledger)
+
+
+def count_judgeable(sides: Aligned) -> int:
+    """Count the lists that have predictions and truth."""
+    return int((sides.handed & (sides.judgements.length > 0)).sum())
+
+
+def report_no_match(
+    predicted: pl.Series, wanted: pl.Series, shared: bool, lists: int, ledger: Ledger
+) -> None:
+    """Warn that no recommended item is in the truth of its list, or raise an error if the ids look
+    alike but differ. `shared` says whether the item ids of both have any in common."""
     difference = "" if shared else lookalikes(predicted, wanted)
+    examples = f"predictions {smallest(predicted)!r}, truth {smallest(wanted)!r}"
     if difference:
         raise BadIds(
             f"no item of the predictions is in the truth, and some differ only by {difference} "
@@ -256,10 +274,13 @@ def _report_no_match(sides: Aligned, ledger: Ledger) -> None:
             "the same ids in both.",
             "clean the item ids of predictions or truth.",
         )
-    lists = int((sides.handed & (sides.judgements.length > 0)).sum())
-    asks = "" if shared else ": do both tables use the same item ids?"
+    _warn_of_no_match(lists, "" if shared else examples, ledger)
+
+
+def _warn_of_no_match(lists: int, examples: str, ledger: Ledger) -> None:
+    asks = ": do both tables use the same item ids?" if examples else ""
     about = f"lists contain no item of their truth{asks}"
-    ledger.count("without_any_hit", lists, about, lists, "" if shared else examples, "warning")
+    ledger.count("without_any_hit", lists, about, lists, examples, "warning")
 
 
 def _share_ids(sides: Aligned) -> bool:

@@ -22,11 +22,11 @@ from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.convention import Convention
 from rectitude.data.columns import find_unused, has_names_of_other_side
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
+from rectitude.data.formats.several import match_files
 from rectitude.data.ids import Column, codes_of, whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.matrices import load, matrix
 from rectitude.data.read import collect_rows, read, reads_alone
-from rectitude.data.formats.several import match_files
 from rectitude.data.table import Inputs, Interactions, Table, What, is_wrapped
 from rectitude.errors import BadArgument, BadTable, unknown_name
 from rectitude.evaluation.restrict import (
@@ -59,7 +59,7 @@ from rectitude.predictions.unlabelled import recognise, require_positions
 from rectitude.profiles import Asked
 
 _DENSE = (Scores, Logits, Embeddings)
-LEAST_MEMORY = 16 * 10**6
+LEAST_MEMORY = 10**6
 """the least memory that an evaluation part by part can do with, in bytes"""
 _MOST_EXPANSION = 32
 """how many times the size of its file a table takes in memory, at the most"""

@@ -21,12 +21,18 @@ import polars as pl
 from rectitude.aggregate.evaluation import Evaluation, Keys
 from rectitude.arrays import Floats, Integers
 from rectitude.data.columns import has_names_of_other_side
-from rectitude.data.ids import kind_of
+from rectitude.data.ids import Column, kind_of, occurs_in
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import Readable, open_table, read
 from rectitude.data.table import Table
 from rectitude.errors import BadArgument, NothingToEvaluate
-from rectitude.evaluation.account import Lengths, lengths_of, suspect_swap
+from rectitude.evaluation.account import (
+    Lengths,
+    count_judgeable,
+    lengths_of,
+    report_no_match,
+    suspect_swap,
+)
 from rectitude.evaluation.batch import judge_batch, lists_for_all
 from rectitude.evaluation.evaluate import (
     columns_for,
@@ -53,13 +59,23 @@ _SIDES: tuple[Side, ...] = ("predictions", "truth", "train", "users", "weights")
 
 @dataclass(frozen=True, slots=True)
 class PartState:
-    """The state of one part, or of several, and how long their lists are."""
+    """The state of one part, or of several, and what only all parts together can judge."""
 
     state: State
     lengths: Lengths
+    """how long the lists are: the truth and the predictions may be swapped"""
+    matches: int
+    """how many recommended items are in the truth of their list"""
+    judgeable: int
+    """how many lists have predictions and truth"""
 
     def __add__(self, other: PartState) -> PartState:
-        return PartState(self.state + other.state, self.lengths.plus(other.lengths))
+        return PartState(
+            self.state + other.state,
+            self.lengths.plus(other.lengths),
+            self.matches + other.matches,
+            self.judgeable + other.judgeable,
+        )
 
 
 def evaluate_part(plan: Plan, given: RawInputs, known_items: pl.Series | None) -> PartState:
@@ -69,8 +85,13 @@ def evaluate_part(plan: Plan, given: RawInputs, known_items: pl.Series | None) -
     batch = judge_batch(plan, inputs)
     if batch.aligned is None:
         raise ValueError("a part that was just judged has no inputs")
-    lengths = lengths_of(batch.aligned, lists_for_all(plan, batch))
-    return PartState(measure_whole(plan, batch, inputs), lengths)
+    judged = lists_for_all(plan, batch)
+    return PartState(
+        measure_whole(plan, batch, inputs),
+        lengths_of(batch.aligned, judged),
+        len(judged.list),
+        count_judgeable(batch.aligned),
+    )
 
 
 @contextmanager
@@ -156,7 +177,7 @@ class Partitions:
         progress = self.given.progress
         for part in range(self.cut.parts):
             tables = {**self._load(part), **whole}
-            if tables["predictions"].frame.height or tables["truth"].frame.height:
+            if any(tables[side].frame.height for side in self.roles):
                 state = evaluate_part(plan, replace(self.given, ready=tables), known)
                 total = state if total is None else total + state
             if callable(progress):
@@ -304,7 +325,10 @@ class Partitions:
             )
             if side != "candidates":
                 tables[side] = read(
-                    given.inputs[side], side, hints=given.columns, list_key=given.list_key  # type: ignore[arg-type]
+                    given.inputs[side],
+                    side,
+                    hints=given.columns,
+                    list_key=given.list_key,  # type: ignore[arg-type]
                 )
         return tables
 
@@ -314,17 +338,26 @@ class Partitions:
         ledger = state.ledger + self._look_for_swap()
         if not ledger["truth_rows"] or not ledger["users_with_list"]:
             raise _nothing_to_evaluate(ledger)
+        if not total.matches:
+            self._report_no_match(total.judgeable, ledger)
         first = next(predictions.each(1))
         suspect_swap(total.lengths, first, max(plan.cutoffs, default=None), ledger)
         if "users" in whole and "users_absent" in ledger:
-            _correct_absent(ledger, whole["users"], self._evaluated_parts(state))
+            _correct_absent(ledger, whole["users"], state.batches)
         manifest = _correct_rows(state.manifest, whole)
         lists, values = _sort_lists(state.kept)
         state = replace(state, ledger=ledger, manifest=manifest)
         return evaluation_of(plan, state, Facts(), values, lists)
 
-    def _evaluated_parts(self, state: State) -> int:
-        return state.batches
+    def _report_no_match(self, lists: int, ledger: Ledger) -> None:
+        """Report that no recommended item is in the truth of its list; reads all items again."""
+        predicted, wanted = (
+            _join([ids.unique() for ids in self.tables[side].ids("item", self.target)]).unique()
+            for side in ("predictions", "truth")
+        )
+        both = [Column(ids, "a table", text=True) for ids in (predicted, wanted)]
+        shared = bool(occurs_in(both[0], both[1], "item").any())
+        report_no_match(predicted, wanted, shared, lists, ledger)
 
     def _look_for_swap(self) -> Ledger:
         """Return the warning that predictions and truth may be swapped, from their first rows."""

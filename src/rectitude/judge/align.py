@@ -29,7 +29,7 @@ from rectitude.arrays import (
     run_starts,
 )
 from rectitude.data.dense import Dense
-from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of
+from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of, smallest
 from rectitude.data.table import ROW_NUMBER, Inputs, Table
 from rectitude.data.values import pieces
 from rectitude.errors import BadTable
@@ -189,10 +189,7 @@ class Aligned:
 
     def first_item(self, side: str, rows: Integers) -> str:
         """Return the smallest of the items in some rows, whatever their order, for the ledger."""
-        ids = self.items.columns[side]
-        if ids.dtype == pl.Object:
-            return repr(ids[int(rows[0])])
-        return repr(ids.gather(rows).min())
+        return repr(smallest(self.items.columns[side].gather(rows)))
 
     def first_pair(self, side: str, lists: Integers, rows: Integers) -> str:
         """Return the first list of some rows, and its smallest item, for the ledger."""

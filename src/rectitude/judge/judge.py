@@ -504,7 +504,7 @@ def _require_lists(sources: Inputs) -> None:
             "at least one candidate to rank.",
             "to rank items of the training data, too, set seen='kept'.",
         )
-    if sources.offered is None and sources.left != "some":
+    if sources.offered is None and sources.left not in ("part", "some"):
         raise NothingToEvaluate(f"{found}.", "at least one recommended item.")
 
 

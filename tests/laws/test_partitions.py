@@ -1,0 +1,132 @@
+"""Tables that are cut into parts give the values, ledger and manifest of one evaluation in memory,
+bit by bit, however they are cut, sorted and stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rectitude as rt
+from rectitude.errors import RectitudeError
+from rectitude.evaluation import inputs
+
+METRICS = ["ndcg@3", "recall@2", "mrr", "map", "precision@3", "hit@1"]
+BEYOND = ["item_coverage@2", "distinct_items@2", "average_popularity@2", "gini@2"]
+FOLDER_IS_REUSED = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(autouse=True)
+def _tiny_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "LEAST_MEMORY", 1)
+
+
+def write(frame: pl.DataFrame, path: Path) -> Path:
+    write_file = frame.write_csv if path.suffix == ".csv" else frame.write_parquet
+    write_file(path)
+    return path
+
+
+def outcome(*args: Any, **options: Any) -> object:
+    """Everything that an evaluation says, or the class of its error."""
+    try:
+        evaluation = rt.evaluate(*args, **options)
+    except RectitudeError as error:
+        return type(error)
+    failures = {name: type(error) for name, error in evaluation.failures.items()}
+    values = evaluation.per_list().to_dicts() if evaluation.lists is not None else None
+    stored = {
+        name: (result.value, result.ties, result.interval)
+        for name, result in evaluation.results.items()
+    }
+    return stored, evaluation.ledger.as_dict(), evaluation.manifest, failures, values
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
+    users, items = st.integers(0, 9), st.integers(0, 12)
+    scored = st.tuples(users, items, st.integers(0, 3))
+    pairs = st.tuples(users, items)
+    predictions = draw(st.lists(scored, min_size=1, max_size=60, unique_by=lambda row: row[:2]))
+    truth = draw(st.lists(st.tuples(users, items), min_size=1, max_size=30, unique=True))
+    train = draw(st.lists(pairs, min_size=1, max_size=30))
+    return {
+        "predictions": pl.DataFrame(predictions, ["user", "item", "score"], orient="row"),
+        "truth": pl.DataFrame(truth, ["user", "item"], orient="row"),
+        "train": pl.DataFrame(train, ["user", "item"], orient="row"),
+        "items": pl.DataFrame({"item": range(13)}),
+    }
+
+
+@FOLDER_IS_REUSED
+@given(
+    frames=tables(),
+    suffix=st.sampled_from([".parquet", ".csv"]),
+    ordered=st.booleans(),
+    memory=st.sampled_from([70, 500, 2500]),
+    ties=st.sampled_from(["pessimistic", "optimistic", "average"]),
+    with_train=st.sampled_from(["nothing", "train", "train and items"]),
+)
+def test_parts_give_what_memory_gives(
+    tmp_path: Path,
+    frames: dict[str, pl.DataFrame],
+    suffix: str,
+    ordered: bool,
+    memory: int,
+    ties: str,
+    with_train: str,
+) -> None:
+    if ordered:
+        frames["predictions"] = frames["predictions"].sort("user")
+    paths = {name: write(frame, tmp_path / f"{name}{suffix}") for name, frame in frames.items()}
+    more = {name: paths[name] for name in ("train", "items") if name in with_train}
+    metrics = [*METRICS, *(BEYOND if "items" in more and ties != "average" else ())]
+    options = {"convention": {"ties": ties, "undefined": "zero"}, "intervals": True, **more}
+    both = [
+        outcome(paths["predictions"], paths["truth"], metrics, memory=limit, **options)
+        for limit in (None, memory)
+    ]
+    assert both[0] == both[1]
+
+
+@FOLDER_IS_REUSED
+@given(frames=tables(), memory=st.sampled_from([70, 500]), seed=st.integers(0, 9))
+def test_the_order_of_rows_does_not_matter(
+    tmp_path: Path, frames: dict[str, pl.DataFrame], memory: int, seed: int
+) -> None:
+    shuffled = {
+        name: frame.sample(fraction=1, shuffle=True, seed=seed) for name, frame in frames.items()
+    }
+    both = []
+    for tried in (frames, shuffled):
+        paths = {name: write(frame, tmp_path / f"{name}.parquet") for name, frame in tried.items()}
+        train = paths["train"]
+        both.append(
+            outcome(paths["predictions"], paths["truth"], METRICS, train=train, memory=memory)
+        )
+    assert both[0] == both[1]
+
+
+@FOLDER_IS_REUSED
+@given(frames=tables(), memory=st.sampled_from([70, 500]), keyed=st.booleans())
+def test_sessions_are_cut_by_user_so_that_users_can_be_averaged(
+    tmp_path: Path, frames: dict[str, pl.DataFrame], memory: int, keyed: bool
+) -> None:
+    session = (pl.col("user") * 10 + pl.col("item") % 2).alias("session")
+    paths = {
+        name: write(frames[name].with_columns(session), tmp_path / f"{name}.parquet")
+        for name in ("predictions", "truth")
+    }
+    unit = {"unit": "user" if keyed else "list"}
+    options: dict[str, Any] = {"list_key": "session", "convention": unit}
+    both = [
+        outcome(paths["predictions"], paths["truth"], METRICS, memory=limit, **options)
+        for limit in (None, memory)
+    ]
+    assert both[0] == both[1]
