@@ -19,7 +19,7 @@ def test_recommended_items_of_the_training_data_are_counted() -> None:
     ledger = rt.evaluate(LISTS, TRUTH, "ndcg@3", train=TRAIN).ledger
     assert str(ledger.entries["lists_with_seen"]) == (
         "2 of 3 lists contain items from the user's training data, 3 rows in all "
-        "(first: list 'ann', item 'tea')"
+        "(first: list 'ann', item 'rye')"
     )
     assert ledger.entries["lists_with_seen"].weight == "notice"
 

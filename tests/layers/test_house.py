@@ -25,6 +25,7 @@ LONGER_FUNCTIONS = {
     ("judge/match.py", "match_kernel"),  # one compiled pass
     ("cli/evaluate.py", "run"),  # one parameter per option
     ("cli/split.py", "run"),
+    ("evaluation/evaluate.py", "evaluate"),  # one parameter per input
     ("cli/candidates.py", "run"),
     ("cli/convert.py", "run"),
 }

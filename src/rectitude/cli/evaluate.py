@@ -48,7 +48,7 @@ Examples:
   rectitude evaluate trec:bm25.txt --truth elliot:test.tsv
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate bm25.run --truth qrels.txt --format trec_eval -q -m all_trec"""
-_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices")
+_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory")
 
 
 class EvaluateForm(StrEnum):
@@ -110,6 +110,7 @@ def run(  # noqa: PLR0913  one parameter per option
     items: inputs.Items = None,
     users: inputs.Users = None,
     weights: inputs.Weights = None,
+    memory: inputs.Memory = None,
     list_key: inputs.ListKey = "user",
     columns: inputs.Columns = None,
     slices: Annotated[
@@ -193,6 +194,7 @@ def run(  # noqa: PLR0913  one parameter per option
         "list_key": list_key,
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
+        **({} if memory is None else {"memory": memory}),
     }  # fmt: skip
     input_files = inputs.CommandInputs(
         [*(files or ()), *(predictions or ())], scores or (), logits or (), truth, targets,

@@ -64,6 +64,10 @@ Padding = Annotated[str | None, value_option("ITEM", "The padding item, whose co
 Items = Annotated[str | None, file_option("The catalogue, with item attributes.")]
 Users = Annotated[str | None, file_option("The users to evaluate, with their attributes.")]
 Weights = Annotated[str | None, file_option("The weight of each list.")]
+Memory = Annotated[
+    str | None,
+    value_option("SIZE", "Evaluate files that would take more than this, such as 8GB, in parts."),
+]
 ListKey = Annotated[
     str, value_option("COLUMN", "The column that identifies a list, such as session.")
 ]

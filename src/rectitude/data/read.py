@@ -107,7 +107,7 @@ def _open_for(
 
 
 @dataclass(frozen=True)
-class Readable:
+class TableReader:
     """An open table, to be read whole or in parts."""
 
     source: Source
@@ -152,7 +152,7 @@ def open_table(
     hints: Mapping[str, str] | None = None,
     list_key: str = "user",
     keep: Collection[str] = (),
-) -> Readable:
+) -> TableReader:
     """Open a table that may be larger than memory; the arguments are those of `read`."""
     require_polars()
     columns: Mapping[str, str] = {}
@@ -161,7 +161,7 @@ def open_table(
         columns, form = source.columns, getattr(source, "format", None) or ""
         source, given = source.source, source.ordered
     opened, want = _open_for(source, what, columns, hints or {}, list_key, form)
-    return Readable(opened, want, keep, given)
+    return TableReader(opened, want, keep, given)
 
 
 def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> Table:

@@ -101,7 +101,7 @@ def is_wrapped(source: object) -> TypeGuard[Wrapped]:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SourceParts:
     """How a source that need not fit into memory is read piece by piece."""
 
     rows: int
@@ -134,7 +134,7 @@ class Source:
     """Extra advice for errors about its columns."""
     recognised: str = ""
     """The format of the file, and how it was detected."""
-    parts: Parts | None = None
+    parts: SourceParts | None = None
     """How to read it piece by piece; None if it is read whole."""
 
 

@@ -154,21 +154,31 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
     ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
-    limit = memory_for(memory)
-    if may_exceed(given, limit):
-        from rectitude.evaluation.partitions import cut_tables  # noqa: PLC0415  (for large files only)
+    return _evaluate_within(
+        memory, slices, given, partial(_evaluate_under, convention, metrics, ask)
+    )
 
-        with cut_tables(given, limit, slices) as parts:
-            if parts is not None:
-                return _evaluate_under(convention, metrics, given, ask, parts.evaluate)
-    return _evaluate_under(convention, metrics, given, ask)
+
+def _evaluate_within(
+    memory: str | int | None,
+    slices: object,
+    given: RawInputs,
+    evaluate_given: Callable[..., Evaluation | Evaluations],
+) -> Evaluation | Evaluations:
+    """Evaluate tables in memory, or part by part if they would take too much of it."""
+    if not may_exceed(given, memory):
+        return evaluate_given(given)
+    from rectitude.evaluation.partitions import cut_tables  # noqa: PLC0415  (for large files only)
+
+    with cut_tables(given, memory_for(memory), slices) as parts:
+        return evaluate_given(given, None if parts is None else parts.evaluate)
 
 
 def _evaluate_under(
     convention: object,
     metrics: Names | None,
-    given: RawInputs,
     ask: Callable[..., Plan],
+    given: RawInputs,
     evaluate_plan: Callable[[Plan], Evaluation] | None = None,
 ) -> Evaluation | Evaluations:
     """Evaluate under one convention or several: open the inputs, or use a function that has its own

@@ -63,6 +63,8 @@ LEAST_MEMORY = 10**6
 """the least memory that an evaluation part by part can do with, in bytes"""
 _MOST_EXPANSION = 32
 """how many times the size of its file a table takes in memory, at the most"""
+_HARMLESS = 64 * 10**6
+"""bytes that every machine has"""
 SPARSE = "sparse matrix"
 """the source name of a truth that was given as a sparse matrix"""
 
@@ -175,11 +177,14 @@ def memory_for(memory: str | int | None) -> int:
     return size
 
 
-def may_exceed(given: RawInputs, limit: int) -> bool:
+def may_exceed(given: RawInputs, memory: str | int | None) -> bool:
     """Return whether the files of an evaluation could take more memory than the limit; whether they
     do is only known once they are opened."""
     sizes = {name: _size_on_disk(source) for name, source in given.inputs.items()}
-    return sizes["predictions"] > 0 and _MOST_EXPANSION * sum(sizes.values()) > limit
+    most = _MOST_EXPANSION * sum(sizes.values())
+    if memory is None and most < _HARMLESS:
+        return False
+    return sizes["predictions"] > 0 and most > memory_for(memory)
 
 
 def _size_on_disk(source: object) -> int:

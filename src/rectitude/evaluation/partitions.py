@@ -23,7 +23,7 @@ from rectitude.arrays import Floats, Integers
 from rectitude.data.columns import has_names_of_other_side
 from rectitude.data.ids import Column, kind_of, occurs_in
 from rectitude.data.ledger import Ledger
-from rectitude.data.read import Readable, open_table, read
+from rectitude.data.read import TableReader, open_table, read
 from rectitude.data.table import Table
 from rectitude.errors import BadArgument, NothingToEvaluate
 from rectitude.evaluation.account import (
@@ -163,7 +163,7 @@ class Partitions:
     """Tables that are cut into parts, to be evaluated one after another."""
 
     given: RawInputs
-    tables: Mapping[Side, Readable]
+    tables: Mapping[Side, TableReader]
     scratch: Scratch
     target: int
     """the number of rows of a part, over all tables"""

@@ -82,15 +82,16 @@ def _keep_allowed_rows(
 
 def _count_low_grades(sides: Aligned, rows: Grouped, grades: Floats, ledger: Ledger) -> None:
     """Count the rows that are relevant only if any grade is."""
-    if not (grades <= 0).any():
+    if "grade" not in sides.sources.truth.frame.columns:
         return
-    lists, positions = rows.expand()
-    truth_rows = rows.rows(positions)
-    low = np.flatnonzero(grades[truth_rows] <= 0)
-    if len(low):
-        item = sides.items.label("truth", truth_rows[low[0]])
-        first = f"list {sides.label(lists[low[0]])}, item {item!r}"
-        ledger.count("truth_low_grades", len(low), LOW_GRADES, len(lists), first)
+    count, first = 0, ""
+    if (grades <= 0).any():
+        lists, positions = rows.expand()
+        truth_rows = rows.rows(positions)
+        is_low = grades[truth_rows] <= 0
+        count = int(is_low.sum())
+        first = sides.first_pair("truth", lists[is_low], truth_rows[is_low]) if count else ""
+    ledger.count("truth_low_grades", count, LOW_GRADES, int(rows.length.sum()), first)
 
 
 def _read_grades(sides: Aligned) -> Floats:

@@ -16,7 +16,7 @@ import polars as pl
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import ARROW, PARQUET, STREAM, File, FileContent
 from rectitude.data.frames import rename_columns
-from rectitude.data.table import Parts, Source
+from rectitude.data.table import Source, SourceParts
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.memory import require_growth
 from rectitude.storage import Write
@@ -97,7 +97,7 @@ def scan_parquet(path: Path, pieces: Sequence[Path]) -> Source:
     def each(size: int) -> Iterator[Source]:
         yield from (span(first, min(first + size, rows)) for first in range(0, rows, size))
 
-    return Source(path.name, names, partial(take, lazy), parts=Parts(rows, each, span))
+    return Source(path.name, names, partial(take, lazy), parts=SourceParts(rows, each, span))
 
 
 def _require_rows(lazy: pl.LazyFrame, columns: int, path: Path, pieces: Sequence[Path]) -> None:

@@ -24,7 +24,7 @@ from rectitude.data.columns import KEPT_WHOLE, POSITIONS, TYPED, WantedColumns, 
 from rectitude.data.formats.file import HEAD, File, FileContent, not_text, write_bytes
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.ids import whole_numbers
-from rectitude.data.table import Parts, Source
+from rectitude.data.table import Source, SourceParts
 from rectitude.data.values import EXACT, IDS, NUMBERS
 from rectitude.errors import BadTable, UnreadableFile
 from rectitude.parallel import in_blocks
@@ -76,7 +76,7 @@ def read_separated(
     return replace(source, parts=_parts_of(text, source)) if file.data is None else source
 
 
-def _parts_of(text: Text, source: Source) -> Parts:
+def _parts_of(text: Text, source: Source) -> SourceParts:
     """Return how to read a text file piece by piece, cut at the ends of lines."""
     with text.open() as file:
         head = file.read(HEAD)
@@ -90,7 +90,7 @@ def _parts_of(text: Text, source: Source) -> Parts:
             yield replace(source, take=partial(parse, part))
             number += data.count(b"\n")
 
-    return Parts(text.path.stat().st_size // length, each)
+    return SourceParts(text.path.stat().st_size // length, each)
 
 
 def _cut_lines(text: Text, size: int) -> Iterator[bytes]:

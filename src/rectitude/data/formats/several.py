@@ -17,7 +17,7 @@ import polars as pl
 
 from rectitude.data.columns import quote_names
 from rectitude.data.ids import whole_numbers
-from rectitude.data.table import Parts, Source
+from rectitude.data.table import Source, SourceParts
 from rectitude.errors import BadArgument, BadTable, UnreadableFile
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -69,7 +69,7 @@ def open_several(paths: Sequence[Path], label: str, open_one: Open) -> Source:
     )
 
 
-def _join_parts(sources: Sequence[Source], values: Mapping[str, pl.Series]) -> Parts:
+def _join_parts(sources: Sequence[Source], values: Mapping[str, pl.Series]) -> SourceParts:
     """Return how to read several files piece by piece; a file without parts is one piece."""
     rows = [None if source.parts is None else source.parts.rows for source in sources]
 
@@ -88,7 +88,7 @@ def _join_parts(sources: Sequence[Source], values: Mapping[str, pl.Series]) -> P
         )
 
     by_number = all(source.parts is not None and source.parts.span for source in sources)
-    return Parts(sum(count or 0 for count in rows), each, span if by_number else None)
+    return SourceParts(sum(count or 0 for count in rows), each, span if by_number else None)
 
 
 def _overlapping(sources: Sequence[Source], first: int, last: int) -> Iterator[tuple[int, Source]]:

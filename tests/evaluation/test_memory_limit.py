@@ -1,0 +1,135 @@
+"""Files larger than memory: what is cut, what is left behind, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rectitude as rt
+from rectitude.cli import main
+from rectitude.errors import (
+    BadArgument,
+    BadSetting,
+    BadTable,
+    DuplicateItems,
+    NothingToEvaluate,
+    UnwritableFile,
+)
+from rectitude.evaluation import inputs
+from rectitude.evaluation.partitions import Hashes, Partitions, Ranges
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lists and truth of ten users, limits that they exceed, and a folder for temporary files."""
+    monkeypatch.setattr(inputs, "LEAST_MEMORY", 1)
+    monkeypatch.chdir(tmp_path)
+    Path("scratch").mkdir()
+    monkeypatch.setenv("RECTITUDE_SCRATCH", str(tmp_path / "scratch"))
+    users = [user for user in range(10) for _ in range(3)]
+    lists = pl.DataFrame({"user": users, "item": [0, 1, 2] * 10, "score": [3, 2, 1] * 10})
+    lists.write_parquet("lists.parquet")
+    lists.reverse().write_parquet("shuffled.parquet")
+    pl.DataFrame({"user": range(10), "item": [1] * 10}).write_parquet("truth.parquet")
+    return tmp_path
+
+
+def test_sorted_lists_are_read_where_they_lie_and_others_are_hashed(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts = []
+    finish = Partitions._finish
+    monkeypatch.setattr(
+        Partitions, "_finish", lambda self, *rest: cuts.append(self.cut) or finish(self, *rest)
+    )
+    for name in ("lists.parquet", "shuffled.parquet"):
+        assert rt.evaluate(name, "truth.parquet", "mrr", memory=400)["mrr"] == 0.5
+    assert isinstance(cuts[0], Ranges)
+    assert isinstance(cuts[1], Hashes)
+    assert all(cut.parts > 2 for cut in cuts)
+
+
+def test_nothing_is_left_behind(files: Path) -> None:
+    rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
+    twice = pl.concat([pl.read_parquet("shuffled.parquet")] * 2)
+    twice.write_parquet("twice.parquet")
+    with pytest.raises(DuplicateItems):
+        rt.evaluate("twice.parquet", "truth.parquet", "mrr", memory=400)
+    assert list((files / "scratch").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one(files: Path) -> None:
+    kill = (
+        "import os, signal, rectitude.evaluation.scratch as s\n"
+        "with s.open_scratch() as scratch: os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", kill], check=False)
+    assert len(list((files / "scratch").iterdir())) == 1
+    rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
+    assert list((files / "scratch").iterdir()) == []
+
+
+def test_a_missing_folder_for_temporary_files_is_named(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECTITUDE_SCRATCH", "nowhere")
+    with pytest.raises(UnwritableFile, match="nowhere, the folder for temporary files"):
+        rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
+
+
+def test_progress_counts_parts(files: Path) -> None:
+    calls: list[tuple[int, int]] = []
+    rt.evaluate(
+        "lists.parquet", "truth.parquet", "mrr", memory=400,
+        progress=lambda done, of: calls.append((done, of)),
+    )  # fmt: skip
+    assert [done for done, _ in calls] == list(range(1, calls[0][1] + 1))
+
+
+def test_a_damaged_line_is_named_by_its_number_in_the_whole_file(files: Path) -> None:
+    lines = ["user,item,score", *(f"{n // 3},{n % 3},1" for n in range(300)), "oops,1"]
+    Path("lists.csv").write_text("\n".join(lines))
+    with pytest.raises(BadTable, match=r"lists\.csv, line 302 has 2 fields"):
+        rt.evaluate("lists.csv", "truth.parquet", "mrr", memory=400)
+
+
+def test_tables_without_a_common_user_are_refused_after_all_parts(files: Path) -> None:
+    pl.DataFrame({"user": [77], "item": [1]}).write_parquet("others.parquet")
+    with pytest.raises(NothingToEvaluate, match=r"no user of the truth \(1\) has predictions"):
+        rt.evaluate("shuffled.parquet", "others.parquet", "mrr", memory=400)
+
+
+def test_several_conventions_share_the_parts(files: Path) -> None:
+    both = rt.evaluate(
+        "shuffled.parquet", "truth.parquet", "ndcg@2", ["default", "recbole"], memory=400
+    )
+    assert [evaluation["ndcg@2"] for evaluation in both.values()] == [
+        rt.evaluate("lists.parquet", "truth.parquet", "ndcg@2", name)["ndcg@2"]
+        for name in ("default", "recbole")
+    ]
+
+
+def test_a_folder_of_files_is_one_table(files: Path) -> None:
+    Path("parts").mkdir()
+    lists = pl.read_parquet("lists.parquet")
+    for number in range(3):
+        lists[number * 10 : number * 10 + 10].write_parquet(f"parts/{number}.parquet")
+    assert rt.evaluate("parts/*.parquet", "truth.parquet", "mrr", memory=400)["mrr"] == 0.5
+
+
+@pytest.mark.parametrize("memory", [0, -5, True, 1.5])
+def test_memory_is_a_size(memory: object, files: Path) -> None:
+    with pytest.raises(BadArgument, match="memory is"):
+        rt.evaluate("lists.parquet", "truth.parquet", "mrr", memory=memory)  # type: ignore[call-overload]
+    with pytest.raises(BadSetting, match="memory is 'lots'"):
+        rt.evaluate("lists.parquet", "truth.parquet", "mrr", memory="lots")
+
+
+def test_the_command_line_takes_a_limit(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "evaluate lists.parquet --truth truth.parquet --metrics mrr --memory 1MB"
+    assert main(command.split()) == 0
+    assert "0.5" in capsys.readouterr().out
