@@ -159,7 +159,7 @@ def open_table(
     form, given = "", False
     if is_wrapped(source):
         columns, form = source.columns, getattr(source, "format", None) or ""
-        source, given = source.source, source.ordered
+        given, source = source.ordered, source.source
     opened, want = _open_for(source, what, columns, hints or {}, list_key, form)
     return TableReader(opened, want, keep, given)
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from rectitude.data.columns import has_names_of_other_side
 from rectitude.data.ids import Column, kind_of, occurs_in
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import TableReader, open_table, read
-from rectitude.data.table import Table
+from rectitude.data.table import Table, What
 from rectitude.errors import BadArgument, NothingToEvaluate
 from rectitude.evaluation.account import (
     Lengths,
@@ -117,15 +117,6 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
         yield Partitions(given, tables, scratch, max(limit // (2 * ROW_BYTES), 1), rows)
 
 
-class Cut(Protocol):
-    """How rows are assigned to parts."""
-
-    parts: int
-
-    def number(self, ids: pl.Series) -> Integers:
-        """Return the number of the part of each id."""
-
-
 @dataclass(frozen=True, slots=True)
 class Hashes:
     """Parts by a hash of the id, the same for 7 and "7" if some tables are untyped text."""
@@ -207,7 +198,7 @@ class Partitions:
         return dict.fromkeys(tables, "list")
 
     @cached_property
-    def cut(self) -> Cut:
+    def cut(self) -> Hashes | Ranges:
         """How rows are assigned to parts: by ranges of rows if the predictions are sorted."""
         kinds = {side: self._first_id(side) for side in self.roles}
         has_text = any(self.tables[side].source.text for side in self.roles)
@@ -262,7 +253,7 @@ class Partitions:
         template: Table | None = None
         role = self.roles[side]
         for number, table in enumerate(self.tables[side].each(self.target)):
-            frames = {side: table.frame}
+            frames: dict[str, pl.DataFrame] = {side: table.frame}
             if table.handed is not None:
                 frames[f"{side}.handed"] = pl.DataFrame({role: table.handed})
             for name, frame in frames.items():
@@ -318,18 +309,15 @@ class Partitions:
         if plan.metrics_beyond_ranks or plan.slicings:
             whole |= {"train", "users"}
         tables: dict[str, Table] = {}
-        for side in sorted(side for side in whole if given.inputs.get(side) is not None):
-            rows = self.tables[side].rows if side in self.tables else None  # type: ignore[index]
-            require_memory(
-                (rows or 0) * ROW_BYTES, f"{side}=, which the metrics or slices need whole,"
+        for side in get_args(What):
+            if side == "candidates" or side not in whole or given.inputs.get(side) is None:
+                continue
+            reader = self.tables.get(side)
+            rows = 0 if reader is None else reader.rows or 0
+            require_memory(rows * ROW_BYTES, f"{side}=, which metrics or slices need whole,")
+            tables[side] = read(
+                given.inputs[side], side, hints=given.columns, list_key=given.list_key
             )
-            if side != "candidates":
-                tables[side] = read(
-                    given.inputs[side],
-                    side,
-                    hints=given.columns,
-                    list_key=given.list_key,  # type: ignore[arg-type]
-                )
         return tables
 
     def _finish(self, plan: Plan, total: PartState, whole: Mapping[str, Table]) -> Evaluation:
