@@ -9,6 +9,7 @@ number always give the same input. Inputs are small, so that a difference can be
 | scores | dense scores of users and items, with training data to mask |
 | groups | candidates of different number for each query, every one of them scored and judged |
 | runs | as TREC files: text ids, documents that are not judged, queries missing on one side |
+| subtopics | as runs, with a judgement for each subtopic of a query |
 | ratings | predicted ratings beside the true ones |
 | interactions | rows with users, items, ratings and times, to be split |
 
@@ -36,6 +37,7 @@ GROUPS = (
 )  # fmt: skip
 RUNS = ("plain", "ties", "grades", "empty")
 INTERACTIONS = ("plain", "ties")
+SUBTOPICS = ("plain", "ties", "grades", "empty", "one")
 RATINGS = ("plain", "grades", "outside")
 
 
@@ -48,8 +50,8 @@ def draw(family: str, kind: str, seed: int, number: int) -> Fixture:
 def kinds(family: str) -> tuple[str, ...]:
     """Return the kinds of a family."""
     return {
-        "lists": LISTS, "scores": SCORES, "groups": GROUPS, "runs": RUNS, "ratings": RATINGS,
-        "interactions": INTERACTIONS,
+        "lists": LISTS, "scores": SCORES, "groups": GROUPS, "runs": RUNS, "subtopics": SUBTOPICS,
+        "ratings": RATINGS, "interactions": INTERACTIONS,
     }[family]  # fmt: skip
 
 
@@ -264,6 +266,31 @@ def _draw_runs(name: str, kind: str, random: Random) -> Fixture:
     return Fixture(name, tables)
 
 
+def _draw_subtopics(name: str, kind: str, random: Random) -> Fixture:
+    """Draw a run, and judge some of its documents, and others, by subtopic."""
+    run = _draw_runs(name, kind, random)
+    judged = []
+    for query in dict.fromkeys(run.tables["users"]["user"]):
+        if kind == "empty" and random.random() < 0.2:
+            continue
+        topics = 1 if kind == "one" else random.randint(2, 5)
+        found = [item for user, item in run.rows("recommendations", "user", "item")
+                 if user == query]  # fmt: skip
+        pool = random.sample([f"d{n}" for n in range(30)], random.randint(2, 6))
+        pool = list(dict.fromkeys([*pool, *random.sample(found, len(found) // 2)]))
+        grades = [-1, 0, 0, 1, 2, 3] if kind == "grades" else [0, 1]
+        if kind == "empty" and random.random() < 0.3:
+            grades = [0]
+        judged += [
+            (query, str(topic), document, random.choice(grades))
+            for topic in range(1, topics + 1)
+            for document in pool
+            if random.random() < 0.6
+        ]
+    truth = _columns(judged, "user", "subtopic", "item", "grade")
+    return Fixture(name, {**run.tables, "truth": truth})
+
+
 def _draw_ratings(name: str, kind: str, random: Random) -> Fixture:
     lowest = -3 if kind == "grades" else 1
     rows, truth, train, people = [], [], [], []
@@ -313,6 +340,7 @@ _FAMILIES: Mapping[str, Callable[[str, str, Random], Fixture]] = {
     "scores": _draw_scores,
     "groups": _draw_groups,
     "runs": _draw_runs,
+    "subtopics": _draw_subtopics,
     "ratings": _draw_ratings,
     "interactions": _draw_interactions,
 }

@@ -80,6 +80,14 @@ ENVIRONMENTS: dict[str, Peer] = {
             "ir_measures 0.4.3, pytrec_eval 0.5.11",
             (("numpy==2.4.6", "pytrec_eval-terrier==0.5.11", "ir-measures==0.4.3"),),
         ),
+        Peer(
+            "users",
+            "ir_measures 0.4.3 with cwl-eval 1.0.12 and pyndeval 0.0.8",
+            (
+                ("numpy==2.4.6", "pytrec_eval-terrier==0.5.11", "ir-measures==0.4.3"),
+                ("cwl-eval==1.0.12", "pyndeval==0.0.8"),
+            ),
+        ),
         PEERS["ranx"],
         PEERS["recbole"],
         PEERS["recpack"],

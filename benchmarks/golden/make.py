@@ -51,6 +51,7 @@ ADAPTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "keras_rs": ("tensors", ("groups",)),
     "surprise": ("surprise", ("ratings",)),
     "ir_measures": ("retrieval", ("runs",)),
+    "ir_measures_users": ("users", ("runs", "subtopics")),
     "pytrec_eval": ("retrieval", ("runs",)),
     "ranx": ("ranx", ("runs",)),
     "recbole": ("recbole", ("scores",)),
@@ -135,9 +136,10 @@ def write_tables(fixture: Fixture, tables: Mapping[str, Any], folder: Path) -> N
 
 def _types(fixture: Fixture, columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return the column types, which cannot be guessed where a table has no rows."""
-    ids = pl.String if fixture.family == "runs" else pl.Int64
+    ids = pl.String if fixture.family in ("runs", "subtopics") else pl.Int64
     fixed = {
-        "user": ids, "item": ids, "score": pl.Float64, "grade": pl.Int64, "position": pl.Int32,
+        "user": ids, "item": ids, "subtopic": pl.String, "score": pl.Float64,
+        "grade": pl.Int64, "position": pl.Int32,
         "rank": pl.Int32, "weight": pl.Float64, "has_list": pl.Boolean, "in_train": pl.Boolean,
     }  # fmt: skip
     return {name: fixed[name] for name in columns if name in fixed}

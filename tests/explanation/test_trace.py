@@ -45,11 +45,18 @@ ATTRIBUTES = {
     "users": {"user": [f"u{user}" for user in range(6)], "group": list("ababab")},
     "train": {f"u{user}": [f"i{item}" for item in (user, 2 * user)] for user in range(5)},
 }
+BY_TOPIC = [
+    {"user": user, "item": item, "subtopic": topic, "grade": (n + topic) % 3}
+    for user, items in TRUTH.items()
+    for n, item in enumerate(items)
+    for topic in (1, 2)
+]
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "lists": (LISTS, TRUTH, {"items": CATALOGUE}),
     "attributes": (LISTS, TRUTH, ATTRIBUTES),
     "scores": (SCORES, WANTED, {"train": TRAIN}),
     "logits": (LOGITS, TARGETS, {}),
+    "subtopics": (LISTS, BY_TOPIC, {}),
 }
 LENIENT = {"truth_needed": "none", "undefined": "zero"}
 PER_LIST = [name for name, metric in rt.METRICS.items() if metric.kind == "list"]

@@ -501,6 +501,61 @@ def scaled_rbp(one: One, k: int | None) -> Fraction:
     return rbp(one, k)[0], max([1.0, *_sorted_gains(one)])
 
 
+def _browse(one: One, k: int | None, go_on: Callable[[int, float, float], float]) -> Fraction:
+    """What a user gains and looks at who goes on by rank, gain and gain so far."""
+    above, below, reached, so_far = 0.0, 0.0, 1.0, 0.0
+    for rank in range(1, min(k or 1000, 1000) + 1):
+        item = one.items[rank - 1] if rank <= len(one.items) else None
+        gain = min(max(one.grades[item], 0.0), 1.0) if item in one.relevant else 0.0
+        so_far += gain
+        above, below = above + reached * gain, below + reached
+        reached *= go_on(rank, gain, so_far)
+    return above, below
+
+
+def bpm(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: float(so_far < 1))
+
+
+def insq(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: ((rank + 1) / (rank + 2)) ** 2)
+
+
+def inst(one: One, k: int | None) -> Fraction:
+    return _browse(
+        one, k, lambda rank, gain, so_far: ((rank + 1 - so_far) / (rank + 2 - so_far)) ** 2
+    )
+
+
+def sdcg(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: log2(rank + 1) / log2(rank + 2))
+
+
+def nerr8(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: 1 - gain)
+
+
+def nerr9(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: rank / (rank + 1) * (1 - gain))
+
+
+def nerr10(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: 0.9 * (1 - gain))
+
+
+def nerr11(one: One, k: int | None) -> Fraction:
+    return _browse(one, k, lambda rank, gain, so_far: ((rank + 1) / (rank + 2)) ** 2 * (1 - gain))
+
+
+def compatibility(one: One, k: int | None) -> Fraction:
+    places = {item: place for place, item in enumerate(one.items)}
+    ideal = sorted(one.relevant, key=lambda i: (-one.grades[i], places.get(i, inf)))
+    depth = min(max(len(one.items), len(ideal)), inf if k is None else k)
+    weights = {d: 0.95 ** (d - 1) / d for d in range(1, int(depth) + 1)}
+    shared = [w * len({*one.items[:d]} & {*ideal[:d]}) for d, w in weights.items()]
+    return fsum(shared), fsum(w * len(ideal[:d]) for d, w in weights.items())
+
+
 def num_q(one: One, k: int | None) -> Fraction:
     return 1, 1
 
@@ -605,4 +660,6 @@ FRACTIONS = {
     "filled_share": filled_share, "full_list_share": full_lists, "covered_share": covered_users,
     "unlike_reference": unlike_reference, "reference_overlap": reference_overlap,
     "rank_biased_overlap": rank_biased_overlap, "least_item_promoted": least_item_promoted,
+    "bpm": bpm, "insq": insq, "inst": inst, "sdcg": sdcg, "nerr8": nerr8, "nerr9": nerr9,
+    "nerr10": nerr10, "nerr11": nerr11, "compatibility": compatibility,
 }  # fmt: skip

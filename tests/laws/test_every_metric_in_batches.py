@@ -61,7 +61,10 @@ def world(seed: int) -> dict[str, Any]:
     return {
         "scores": rng.integers(1, 40, (SIZE, WIDTH)) / 40.0,
         "lengths": rng.integers(0, 9, SIZE),
-        "truth": truth.with_columns(grade=pl.Series(rng.integers(0, 4, truth.height) * 1.0)),
+        "truth": truth.with_columns(
+            grade=pl.Series(rng.integers(0, 4, truth.height) * 1.0),
+            subtopic=pl.Series(rng.integers(0, 3, truth.height)),
+        ),
         "tables": {
             "items": pl.DataFrame(about),
             "users": pl.DataFrame({"user": users, "group": [f"m{u % 3}" for u in range(SIZE)]}),

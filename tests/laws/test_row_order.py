@@ -107,7 +107,8 @@ def world(seed: int, type_: str, ties: str = "all") -> World:
         "embedding": [[float(x) for x in rng.normal(size=3)] for _ in items],
     }
     truth = {"user": [users[r] for r in rows], "item": [items[c] for c in columns],
-             "grade": grades[rows, columns] * 1.0}  # fmt: skip
+             "grade": grades[rows, columns] * 1.0,
+             "subtopic": (rows + 2 * columns) % 3}  # fmt: skip
     tables = {
         "items": pl.DataFrame(about),
         "users": pl.DataFrame({"user": users, "group": [f"m{n % 3}" for n in range(USERS)]}),

@@ -181,3 +181,24 @@ def test_group_auc_pools_lists_by_their_relevant_items() -> None:
     found = rt.evaluate(rt.Scores(scores), dict(enumerate(wanted)), names)
     assert found["gauc"] == pytest.approx(expected, rel=1e-13)
     assert found["gauc[average=macro]"] == pytest.approx(found["auc"], rel=1e-13)
+
+
+def test_a_partial_auc_ends_at_a_share_of_the_other_items() -> None:
+    # a x b y z w: up to 2 of 4 misses, a adds an area of 2 and b of 1, so 3 / (2 * 4); a perfect
+    # list has 0.5, random guessing 0.5^2 / 2, which become 1 and 0.5.
+    scores = rt.Scores(
+        np.array([[6.0, 5.0, 4.0, 3.0, 2.0, 1.0]]), users=["u"], items=list("axbyzw")
+    )
+    name = "auc[max_fpr=0.5]"
+    found = rt.evaluate(scores, {"u": ["a", "b"]}, name)[name]
+    assert found == pytest.approx(0.5 * (1 + (3 / 8 - 1 / 8) / (1 / 2 - 1 / 8)), rel=1e-15)
+    tied = rt.Scores(np.array([[6.0, 6.0, 4.0, 3.0, 2.0, 1.0]]), users=["u"], items=list("axbyzw"))
+    found = rt.evaluate(tied, {"u": ["a", "b"]}, name, {"ties": "average"})[name]
+    # a ties with x: it adds 1/2 for the first miss and 1 for the second.
+    assert found == pytest.approx(0.5 * (1 + (2.5 / 8 - 1 / 8) / (1 / 2 - 1 / 8)), rel=1e-15)
+
+
+def test_a_rate_above_1_is_an_error() -> None:
+    scores = rt.Scores(np.array([[2.0, 1.0]]), users=["u"], items=["a", "x"])
+    with pytest.raises(BadArgument, match="max_fpr is 2"):
+        _ = rt.evaluate(scores, {"u": ["a"]}, "auc[max_fpr=2]")["auc[max_fpr=2]"]

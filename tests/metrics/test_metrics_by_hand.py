@@ -233,6 +233,21 @@ BY_HAND = {
     # b is at position 1 of the truth, a at 0, c at 2: none comes from below the cutoff
     "least_item_promoted": 0,
     "least_item_promoted@1": 0,
+    # With one grade above 0, gains are 1; a user who wants 1 stops at rank 1, one who wants 2 at 3.
+    "bpm": 1 / 1,
+    "bpm[wanted_gain=2]": 2 / 3,
+    "bpm[wanted_gain=2]@2": 1 / 2,
+    "sdcg@3": (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2),
+    "insq@3": (1 + 1 / 4) / (1 + 4 / 9 + 1 / 4),
+    "inst@3": (1 + 1 / 9) / (1 + 1 / 4 + 1 / 9),
+    "nerr8@3": 1 / 1,
+    # Grades up to 3 give gains of 1/3, 0 and 1 at the first three ranks.
+    "nerr8[max_grade=3]@3": (1 / 3 + 2 / 3) / (1 + 2 / 3 + 2 / 3),
+    "nerr9[max_grade=3]@3": (1 / 3 + 2 / 9) / (1 + 1 / 3 + 2 / 9),
+    "nerr10[max_grade=3]@3": (1 / 3 + 0.54) / (1 + 0.6 + 0.54),
+    "nerr11[max_grade=3]@3": (1 / 3 + 1 / 6) / (1 + 8 / 27 + 1 / 6),
+    # The ideal list is a c b d: the first three share a and b.
+    "compatibility[persistence=0.5]@3": (2 / 4 / 3) / (1 + 2 / 2 / 2 + 3 / 4 / 3),
 }  # fmt: skip
 
 

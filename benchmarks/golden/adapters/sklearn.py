@@ -26,6 +26,12 @@ BINARY: Mapping[str, Callable[..., Any]] = {
     "coverage_error": sklearn.coverage_error,
     "map": lambda truth, scores: sklearn.average_precision_score(truth[0], scores[0]),
     "auc": lambda truth, scores: sklearn.roc_auc_score(truth[0], scores[0]),
+    "auc[max_fpr=0.3]": lambda truth, scores: sklearn.roc_auc_score(
+        truth[0], scores[0], max_fpr=0.3
+    ),
+    "auc[max_fpr=0.75]": lambda truth, scores: sklearn.roc_auc_score(
+        truth[0], scores[0], max_fpr=0.75
+    ),
 }
 
 
@@ -54,7 +60,7 @@ def cases(fixture: Fixture) -> Iterator[Case]:
     whole = Case("sklearn", fixture, "scores", CUTOFFS, "nothing-masked", options)
     for name, function in _functions().items():
         base = name.partition("@")[0]
-        if base not in ("map", "auc"):
+        if base.partition("[")[0] not in ("map", "auc"):
             labels = truth if base in GRADED else (truth >= 1).astype(int)
             whole.add(name, name, partial(function, labels, scores))
     labels = (truth >= 1).astype(int)

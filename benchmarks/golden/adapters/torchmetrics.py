@@ -69,6 +69,9 @@ def _fill(case: Case, fixture: Fixture, action: str, names: Iterable[str]) -> No
         for k in (None,) if has_ties and name == "auc" else (None, *CUTOFFS):
             full = name if k is None else f"{name}@{k}"
             _add(case, full, name, {"top_k": k}, action, inputs)
+            if name == "auc":
+                options = {"top_k": k, "max_fpr": 0.3}
+                _add(case, full.replace("auc", "auc[max_fpr=0.3]"), name, options, action, inputs)
     if "precision" in names and not has_ties:
         _add(case, "rprec", "rprec", {}, action, inputs)
         for k in CUTOFFS:

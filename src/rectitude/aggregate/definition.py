@@ -29,12 +29,26 @@ def definition(asked: Asked) -> str:
     metric, convention = asked.metric, asked.convention
     lines = [f"{asked.name}: {metric.title}. {metric.about}", f"  = {formula(asked)}"]
     lines += [f"  {name} = {format_parameter(value)}" for name, value in asked.numbers.items()]
+    lines += [f"  over lists: {stat_in_words(asked.stat)}"] if asked.stat != "mean" else []
     lines += [f"  {s}: {choice_in_words(s, convention)}" for s in relevant_switches(asked)]
     if _sorts_equals_by_id(asked):
         lines.append("  equal scores and grades: by item id, ascending")
     if metric.cite:
         lines.append(f"  source: {metric.cite}")
     return "\n".join(lines)
+
+
+def stat_in_words(stat: str) -> str:
+    """Return what a statistic of the values of lists is."""
+    named = {
+        "min": "the lowest value",
+        "max": "the highest value",
+        "median": "the middle value",
+        "std": "the standard deviation, sqrt(sum of squared distances to the mean / (lists - 1))",
+    }
+    share = f"the value that {stat.removeprefix('p')}% of the lists do not exceed"
+    interpolated = "" if stat in ("min", "max", "std") else ", interpolated linearly"
+    return f"{stat} ({named.get(stat, share)}{interpolated}) in place of the mean"
 
 
 def _sorts_equals_by_id(asked: Asked) -> bool:
@@ -100,6 +114,8 @@ def fingerprint(asked: Asked) -> str:
     }
     if _sorts_equals_by_id(asked):
         facts["equals"] = "by item id"
+    if asked.stat != "mean":
+        facts["stat"] = asked.stat
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import polars as pl
 
+from rectitude.aggregate.spread import Spread
 from rectitude.arrays import Flags, Floats, Integers, add_counts, sum_by_group
 from rectitude.convention import Convention
 from rectitude.errors import NothingToEvaluate, UndefinedValue
@@ -307,7 +308,7 @@ class Counted:
         return Counted(counts, int(stored["lists"]), None if ids is None else pl.Series("id", ids))
 
 
-Addend = Sums | Counted | ByGroup
+Addend = Sums | Counted | ByGroup | Spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ COUNT = (
 """Names of columns that hold counts, in which a negative number is a mistake."""
 SEVERAL = frozenset(("model", "modelname", "run", "system", "fold", "seed"))
 """Normalised names of columns that separate several sets of lists in one table."""
+SUBTOPIC = ("subtopic", "subtopic_id", "intent", "intent_id")
 WEIGHT = ("weight", "weights", "list_weight", "sample_weight")
 LOWER_IS_BETTER = ("distance", "dist", "loss", "cost", "error", "energy", "perplexity", "nll")
 """Names of numbers that are best when they are low, unlike scores."""
@@ -69,8 +70,9 @@ ALIASES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "grade": GRADE,
     "weight": (WEIGHT,),
     "timestamp": (TIMESTAMP,),
+    "subtopic": (SUBTOPIC,),
 }
-ROLES = ("list", "user", "item", "score", "rank", "grade", "weight", "timestamp")
+ROLES = ("list", "user", "item", "score", "rank", "grade", "weight", "timestamp", "subtopic")
 """All roles, in the order of the columns of a table."""
 
 # The roles of columns without names, in order: files without a header, tuples.
@@ -98,7 +100,7 @@ NEEDED: Mapping[What, tuple[str, ...]] = {
 }
 WELCOME: Mapping[What, tuple[str, ...]] = {
     "predictions": ("score", "rank"),
-    "truth": ("grade",),
+    "truth": ("grade", "subtopic"),
     "train": ("grade",),
     "seen": ("grade",),
     "items": (),

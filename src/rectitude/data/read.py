@@ -47,6 +47,7 @@ from rectitude.data.objects import (
     open_sparse,
 )
 from rectitude.data.pivots import open_pivot
+from rectitude.data.subtopics import gather_subtopics
 from rectitude.data.table import ATTRIBUTE, Source, Table, What, Wrapped, is_wrapped
 from rectitude.data.values import canonical, require_counts
 from rectitude.errors import BadTable
@@ -180,8 +181,9 @@ def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> 
         opened, chosen, taken = _take_places(opened, want, chosen, taken)
     rows = unpack(taken, opened, chosen, want)
     roles = POSITIONS[want.what] if want.what in KEPT_WHOLE else tuple(rows.columns)
+    frame = canonical(rows.frame, roles, title(opened, want), want.word("list"), opened.text)
     return Table(
-        frame=canonical(rows.frame, roles, title(opened, want), want.word("list"), opened.text),
+        frame=gather_subtopics(frame, opened) if "subtopic" in frame.columns else frame,
         columns=dict.fromkeys(rows.columns, "") if opened.anonymous else rows.columns,
         source=opened.label,
         given=rows.given,

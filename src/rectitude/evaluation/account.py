@@ -34,6 +34,7 @@ from rectitude.data.ids import (
     whole_numbers,
 )
 from rectitude.data.ledger import Ledger, Weight
+from rectitude.data.subtopics import COLUMN as SUBTOPICS
 from rectitude.data.table import Table
 from rectitude.data.values import pieces
 from rectitude.errors import BadGrades, BadIds, NothingToEvaluate
@@ -468,6 +469,10 @@ def content_fingerprint(sides: Aligned, side: str) -> str:
     key_scheme = {"rows"} if _has_no_keys(sides) else {_scheme(sides.keys)}
     scheme = {_scheme(ids), *key_scheme}
     mixed = int(np.sum(sums[rows.length > 0], dtype=np.uint64))
+    if SUBTOPICS in frame.columns:
+        scheme |= {f"polars{pl.__version__}"}
+        hashed = frame.select("list", "item", pl.col(SUBTOPICS).list.eval(pl.element().hash()))
+        mixed = (mixed + int(hashed.hash_rows().sum())) % 2**64
     return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
+from rectitude.aggregate.spread import Spread
 from rectitude.aggregate.sums import (
     Addend,
     ByGroup,
@@ -378,6 +379,8 @@ def value_of(asked: Asked, total: Addend, facts: Facts) -> Any:
         return overall(total, convention, asked.metric.overall)
     if isinstance(total, ByGroup):
         return _means_of_groups(asked, total)
+    if isinstance(total, Spread):
+        return total.statistic(asked.stat)
     with blame_metric(asked):
         return value_of_counts(asked, total.counts, facts)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rectitude.aggregate.spread import Spread
 from rectitude.aggregate.sums import (
     UNDEFINED,
     ByGroup,
@@ -28,7 +29,7 @@ from rectitude.aggregate.sums import (
 )
 from rectitude.arrays import Flags, Floats, Integers, run_starts
 from rectitude.convention import Convention
-from rectitude.errors import MetricFailed, RectitudeError, UndefinedValue
+from rectitude.errors import BadArgument, MetricFailed, RectitudeError, UndefinedValue
 from rectitude.evaluation.batch import (
     Batch,
     error_of_ties,
@@ -167,8 +168,8 @@ def _can_use_blocks(batch: Batch, asked: Asked) -> bool:
 
 
 def has_values(asked: Asked) -> bool:
-    """Return whether a metric has a value for every list."""
-    return asked.metric.kind != "counts" and not asked.by
+    """Return whether a metric has a value for every list, of which it is the mean."""
+    return asked.metric.kind != "counts" and not asked.by and asked.stat == "mean"
 
 
 def total_of(plan: Plan, batch: Batch, asked: Asked, room: Floats | None = None) -> Total:
@@ -183,7 +184,21 @@ def total_of(plan: Plan, batch: Batch, asked: Asked, room: Floats | None = None)
     if asked.by:
         return Total(_by_group(batch, asked, lists, plan.spread))
     tallied = tally_of(batch, asked, lists, plan.spread, room)
+    if asked.stat != "mean":
+        return Total(_spread_of(batch, asked, tallied))
     return _with_bounds(plan, batch, asked, verdict, tallied)
+
+
+def _spread_of(batch: Batch, asked: Asked, tallied: Tally) -> Spread:
+    """Return the values of the lists that count, for a statistic other than the mean."""
+    if batch.lists.weights is not None:
+        raise BadArgument(
+            f"{str(asked.name)!r} asks for a statistic of the values of lists, and weights= is "
+            "given.",
+            "lists that count the same, or a mean.",
+        )
+    values, state = tallied.values, tallied.state
+    return Spread.of(values[np.isfinite(values)], state.skipped, state.nan)
 
 
 def _require_same_when_turned(plan: Plan, batch: Batch, asked: Asked, verdict: Verdict) -> None:

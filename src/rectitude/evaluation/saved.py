@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from rectitude.aggregate.evaluation import Keys
+from rectitude.aggregate.spread import Spread
 from rectitude.aggregate.sums import ByGroup, Counted, Sums, Total
 from rectitude.arrays import Floats
 from rectitude.convention import Convention
@@ -159,7 +160,8 @@ def _store_profile(profile: Profile) -> dict[str, Any]:
 
 
 def _store_total(total: Total) -> dict[str, Any]:
-    kind = {Sums: "state", Counted: "counts", ByGroup: "groups"}[type(total.sum)]
+    kinds = {Sums: "state", Counted: "counts", ByGroup: "groups", Spread: "spread"}
+    kind = kinds[type(total.sum)]
     bounds = None if total.bounds is None else [state.as_dict() for state in total.bounds]
     return {kind: total.sum.as_dict(), "bounds": bounds}
 
@@ -169,6 +171,8 @@ def _read_total(stored: Mapping[str, Any]) -> Total:
         return Total(Counted.from_dict(stored["counts"]))
     if "groups" in stored:
         return Total(ByGroup.from_dict(stored["groups"]))
+    if "spread" in stored:
+        return Total(Spread.from_dict(stored["spread"]))
     bounds = stored["bounds"]
     tie_bounds = None if bounds is None else (Sums.from_dict(bounds[0]), Sums.from_dict(bounds[1]))
     return Total(Sums.from_dict(stored["state"]), tie_bounds)

@@ -168,6 +168,7 @@ def end_of(side: object, name: Name) -> End:
 
     A side is a profile or its name, a convention, a dict of switches, or an evaluation.
     """
+    require_mean(name)
     if isinstance(side, Evaluation):
         return _read_recorded(side, name)
     if isinstance(side, Convention):
@@ -183,6 +184,18 @@ def end_of(side: object, name: Name) -> End:
             error.advice,
         ) from error
     return End(profile.label, asked, profile)
+
+
+def require_mean(name: Name) -> None:
+    """Raise an error for another statistic than the mean, to which lists do not add."""
+    stat = dict(name.variants).get("stat") or "mean"
+    if stat != "mean":
+        plain = tuple(variant for variant in name.variants if variant[0] != "stat")
+        raise BadName(
+            f"{str(name)!r} is the {stat} of the values of lists.",
+            "a mean: what a list adds to another statistic is not defined.",
+            f"write {replace(name, variants=plain)}.",
+        )
 
 
 def _read_recorded(evaluation: Evaluation, name: Name) -> End:
@@ -224,6 +237,7 @@ _THRESHOLDS = 10
 
 def under_profiles(name: Name, profiles: Iterable[object] | None) -> Iterator[End]:
     """Yield a metric under the named profiles, or under all that define it."""
+    require_mean(name)
     for profile in PROFILES if profiles is None else profiles:
         try:
             yield end_of(profile, name)

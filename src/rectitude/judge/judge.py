@@ -46,6 +46,7 @@ from rectitude.judge.match import (
 )
 from rectitude.judge.rank_column import account_for_ranks, count_shown, keep_ranks, lay_out_ranks
 from rectitude.judge.shown import score_lists, score_scores, show_lists, show_scores
+from rectitude.judge.subtopics import find_subtopics
 from rectitude.judge.truth import Truth, truth_under
 from rectitude.parallel import run_tasks
 from rectitude.predictions.lists import describe, order_of, require_finite, sort_key
@@ -53,7 +54,7 @@ from rectitude.predictions.lists import describe, order_of, require_finite, sort
 _MANY_LISTS = 20_000
 
 
-NEEDS = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored")
+NEEDS = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored", "subtopics")
 """What metrics may need besides ranks, in this order; each takes time to compute."""
 _SWITCHES = [
     switch.name
@@ -224,7 +225,7 @@ def _turn_ties(
 
 def _shared_extras(judged: Judged) -> dict[str, Any]:
     """Return the extras that do not depend on the order of ties."""
-    names = ("unseen", "wanted", "stock", "people", "owner")
+    names = ("unseen", "wanted", "stock", "people", "owner", "subtopics")
     return {name: getattr(judged.extras, name) for name in names}
 
 
@@ -264,6 +265,8 @@ def _with_extras(
     run_tasks(tasks, len(sides.keys) > _MANY_LISTS)
     if "unseen" in needs:
         extras["unseen"] = unseen_items(sides)
+    if "subtopics" in needs:
+        extras["subtopics"] = find_subtopics(sides, truth)
     if "scored" in needs and extras.get("shown") is not None:
         scores = _score_shown(sides, ranked, extras["shown"].items, convention)
         extras["shown"] = replace(extras["shown"], scores=scores)

@@ -117,6 +117,17 @@ class Single:
 
 
 @dataclass(frozen=True, slots=True)
+class Subtopics:
+    """The judgements of the items of the truth for each subtopic of their list."""
+
+    grades: Floats = field(metadata=_BY_TRUTH)
+    """(truth rows, subtopics) the grades; minus infinity where there is no judgement. Subtopics are
+    numbered within each list."""
+    order: Integers = field(metadata=_BY_TRUTH)
+    """(truth rows,) numbers that sort like the ids of the items"""
+
+
+@dataclass(frozen=True, slots=True)
 class Extras:
     """What metrics may need besides ranks. All of it is None unless a metric needs it, except
     candidates and single targets, which cost nothing."""
@@ -133,6 +144,8 @@ class Extras:
     """the items behind the numbers in `shown`"""
     wanted: Integers | None = field(default=None, metadata=_BY_TRUTH)
     """(truth rows, like `truth.values`) the number of the item in `stock`"""
+    subtopics: Subtopics | None = field(default=None, metadata=_NESTED)
+    """the judgements by subtopic; None also if the truth has no subtopics"""
     met: Integers | None = field(default=None, metadata=_BY_ROW)
     """(matches,) how often the item appears in the training data"""
     unseen: Integers | None = field(default=None, metadata=_BY_LIST)
@@ -247,6 +260,11 @@ class Judged:
         lambda extras: None if extras.stock is None else extras.stock.catalogue,
     )
     wanted = Need("the items of the truth", _ITEMS, lambda extras: extras.wanted)
+    subtopics = Need(
+        "judgements by subtopic",
+        "pass a truth with a column subtopic, or qrels with the subtopic in the second field.",
+        lambda extras: extras.subtopics,
+    )
     met = Need(
         "how often each item appears in the training data",
         "pass train= as a table.",
@@ -340,6 +358,7 @@ class Judged:
             self.listed is None,
             *(value is None for value in optional),
             single and (single.classes, single.loss is None, single.chances is None),
+            extras.subtopics and extras.subtopics.grades.shape[1],
             id(extras.stock),
             id(extras.people),
         )
@@ -483,6 +502,7 @@ NEEDS_OF_LISTS: dict[str, Need[Any]] = {
     "classes": Judged.single, "predicted": Judged.score, "scored": Judged.scored,
     "chances": Judged.chances, "logits": Judged.loss, "shown": Judged.shown,
     "catalogue": Judged.catalogue, "wanted": Judged.wanted, "people": Judged.people,
+    "subtopics": Judged.subtopics,
 }  # fmt: skip
 """What metrics may need besides ranks, by the name under which they declare it."""
 
@@ -518,7 +538,7 @@ def _arrays(value: object) -> Iterator[NDArray[Any]]:
     """Yield the arrays of a value and its fields, except items and users, which are shared."""
     if isinstance(value, np.ndarray):
         yield value
-    elif isinstance(value, (Judged, Extras, Single, Shown, Ragged, Chances)):
+    elif isinstance(value, (Judged, Extras, Single, Shown, Subtopics, Ragged, Chances)):
         names = value._fields if isinstance(value, tuple) else [f.name for f in fields(value)]
         for name in names:
             yield from _arrays(getattr(value, name))

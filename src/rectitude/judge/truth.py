@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Grouped, Integers, Pieces
 from rectitude.convention import Convention
 from rectitude.data.ledger import Ledger, Weight
+from rectitude.data.subtopics import COLUMN
 from rectitude.errors import BadGrades, DuplicateTruth, NothingToEvaluate, UnknownIds
 from rectitude.judge.align import Aligned, Collision
 from rectitude.judge.match import repeat_flags, repeats
@@ -35,6 +36,7 @@ def truth_under(sides: Aligned, convention: Convention, ledger: Ledger) -> Truth
     codes, grades = sides.items.codes["truth"].whole, _read_grades(sides)
     in_truth = sides.judgements.length > 0
     ledger.count("truth_rows", len(codes), "rows in the truth")
+    _account_for_subtopics(sides, ledger)
     if not in_truth.any() and not sides.sources.may_lack_truth(convention):
         raise NothingToEvaluate(
             f"the truth ({sides.sources.truth.source}) has no rows for the lists to evaluate.",
@@ -52,6 +54,14 @@ def truth_under(sides: Aligned, convention: Convention, ledger: Ledger) -> Truth
         in_truth & allowed,
         allowed,
     )
+
+
+def _account_for_subtopics(sides: Aligned, ledger: Ledger) -> None:
+    """Count the judgements by subtopic, if there are any."""
+    frame = sides.sources.truth.frame
+    if COLUMN in frame.columns:
+        about = "judgements by subtopic; metrics without subtopics use an item's highest grade"
+        ledger.count("truth_subtopics", int(frame[COLUMN].list.len().sum()), about)
 
 
 def _take_by_position(rows: Grouped, values: NDArray[Any]) -> NDArray[Any]:

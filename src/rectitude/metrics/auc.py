@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from rectitude.arrays import Flags, Floats
+from rectitude.errors import BadArgument
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
 from rectitude.metrics.predicted import compute_area, count_by_score, require_finite
@@ -23,7 +24,8 @@ from rectitude.metrics.targets import middle_rank
     formula="pairs of a relevant and a non-relevant item in which the relevant one is ranked "
     "higher / all such pairs, among all candidates; with a cutoff, among the first k, and 0 if "
     "these are all relevant or all non-relevant. Relevant items without a rank (masked, or without "
-    "a score) are in no pair",
+    "a score) are in no pair. Below max_fpr = 1, the area up to that share of the non-relevant "
+    "items, scaled so that random guessing gives 0.5",
     reading="0.9 means that in 9 of 10 pairs the relevant item is ranked above the non-relevant "
     "one; random guessing gives 0.5. In large catalogues most pairs are easy: with an AUC of 0.95, "
     "every top-10 list can still be without a hit.",
@@ -33,11 +35,15 @@ from rectitude.metrics.targets import middle_rank
     needs=("scores",),
     averages="closed form",
 )
-def auc(lists: Judged, k: int | None) -> Ratio:
+def auc(lists: Judged, k: int | None, *, max_fpr: float = 1.0) -> Ratio:
     """Share of the pairs in which the relevant item is ranked above the other item."""
+    if not 0 < max_fpr <= 1:
+        raise BadArgument(f"max_fpr is {max_fpr:g}.", "a number above 0, and at most 1.")
     ranked, hits = _count_ranked(lists, k), lists.hits(k)
     _require_whole_ties(lists, k)
     pairs = hits * (ranked - hits)
+    if max_fpr < 1:
+        return _scale_area(lists, k, pairs, ranked - hits, max_fpr)
     without_pairs = (
         (pairs == 0) & (lists.relevant > 0) if k is not None else np.zeros(lists.size, bool)
     )
@@ -178,6 +184,46 @@ def _count_wins(lists: Judged, k: int | None, hits: Floats, ranked: Floats) -> F
     """Return (lists,) the pairs up to the cutoff with the relevant item above; ties count half."""
     ranks = lists.total(np.where(lists.hit, middle_rank(lists), 0.0), upto=k)
     return hits * (ranked - hits) - (ranks - hits * (hits + 1) / 2)
+
+
+def _scale_area(
+    lists: Judged, k: int | None, pairs: Floats, others: Floats, max_fpr: float
+) -> Ratio:
+    """Return the area up to a false positive rate, scaled as by McClish: 0.5 for random guessing,
+    1 for a perfect list."""
+    area = _area_upto(lists, k, max_fpr * others) / np.maximum(pairs, 1.0)
+    least, most = max_fpr**2 / 2, max_fpr
+    scaled = 0.5 * (1 + (area - least) / (most - least))
+    defined = (pairs > 0).astype(np.float64)
+    beside = defined if k is None else np.where(lists.relevant > 0, 1.0, defined)
+    return Ratio(scaled * defined, beside)
+
+
+def _area_upto(lists: Judged, k: int | None, end: Floats) -> Floats:
+    """Return (lists,) the area under the curve of hits over misses, up to this number of misses.
+
+    The curve of a relevant item rises from 0 to 1 between the misses above it and those that it
+    ties with.
+    """
+    first, last = lists.rank, lists.rank if lists.last is None else lists.last
+    upto = lists.nth if lists.last is None else _count_up_to_tie(lists)
+    tied = _count_in_tie(lists)
+    above, through = first - 1 - (upto - tied), last - upto
+    limit = end[lists.list]
+    rise = np.clip(limit, above, through) - above
+    width = np.maximum(through - above, 1.0)
+    area = rise * rise / (2 * width) + np.maximum(limit - through, 0.0)
+    return lists.total(np.where(lists.hit, area, 0.0), upto=k)
+
+
+def _count_in_tie(lists: Judged) -> Floats:
+    """Return (rows,) the relevant items that have the same score, with the item itself."""
+    if lists.last is None:
+        return np.ones(len(lists.rank))
+    step = int(lists.rank.max(initial=0)) + 1
+    key = lists.list * step + lists.rank
+    before = np.concatenate(([0.0], np.cumsum(lists.hit)))
+    return before[np.searchsorted(key, key, side="right")] - before[np.searchsorted(key, key)]
 
 
 def _require_whole_ties(lists: Judged, k: int | None) -> None:

@@ -32,6 +32,8 @@ _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
 _VALUE = r"[^=,{}\s]+(\([^()]*\))?|\{[^{}]*\}"
 _VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>{_VALUE}))?\Z")
 _ON, _OFF = ("True", "true"), ("False", "false")
+_ON_BY_DEFAULT = ("normalize",)
+"""flags that other frameworks switch off, as in Compat(normalize=False), which is no_normalize"""
 
 
 @lru_cache
@@ -107,7 +109,9 @@ def parse(text: str) -> list[Name]:
     inside = match["variants"] or match["options"]
     parsed = (_parse_variant(part, text) for part in _split(inside))
     variants = tuple(
-        (key, None if value in _ON else value) for key, value in parsed if value not in _OFF
+        (f"no_{key}" if value in _OFF else key, None if value in _ON + _OFF else value)
+        for key, value in parsed
+        if value not in _OFF or key in _ON_BY_DEFAULT
     )
     return [Name(match["base"], variants, at) for at in _parse_cutoffs(match["at"], text)]
 

@@ -40,6 +40,7 @@ IN_UNITS = {"scale": "fraction"}
 NEEDS = (
     "items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown",
     "stock", "catalogue", "wanted", "people", "predicted", "chances", "scored", "parts",
+    "subtopics",
 )  # fmt: skip
 Counts = Mapping[str, Integers]
 """Whole numbers by name. They add up over lists; the shorter of two arrays is padded with zeros."""
@@ -136,7 +137,8 @@ class Metric:
     @property
     def sees_items(self) -> bool:
         """Whether two items of the same score and grade can differ for it."""
-        return self.sees == "items" or bool({"shown", "wanted", "met"} & {*self.requires})
+        telling = {"shown", "wanted", "met", "subtopics"}
+        return self.sees == "items" or bool(telling & {*self.requires})
 
     @property
     def obeys(self) -> tuple[str, ...]:
@@ -254,8 +256,9 @@ def _require_function(path: str, target: object) -> None:
 
 
 _OTHERS = (
-    "auc", "browsing", "calibration", "counts", "derived", "diversity", "exposure", "fairness",
-    "judgements", "levels", "peers", "popularity", "ratings", "serendipity",
+    "auc", "browsing", "calibration", "compatibility", "counts", "cwl", "derived", "diversity",
+    "exposure", "fairness", "judgements", "levels", "peers", "popularity", "ratings",
+    "serendipity", "subtopics",
 )  # fmt: skip
 """The modules with the less common metrics. Importing them takes a while, so the registry loads
 them only when it is asked for a name that it does not have yet."""
@@ -522,6 +525,7 @@ _INPUTS = {
     "unseen": "train= or items=", "catalogue": "items= or scores", "scores": "scores",
     "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
     "logits": "logits", "chances": "logits", "parts": "names of metrics",
+    "subtopics": "a truth with subtopics",
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ the same list, such as `hypervolume[precision,recall]@10`; and the comparison of
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -49,6 +50,8 @@ class Asked:
     """the column of user groups to aggregate by; all users form one group if it is empty"""
     typed: Name | None = None
     """the name as it was typed, if it is another name of the metric"""
+    stat: str = "mean"
+    """what the values of lists become: their mean, or another statistic"""
 
     @property
     def cutoff(self) -> int | None:
@@ -190,6 +193,8 @@ class Profile:
             reference = {**numbers, **defaults, **self._settings(variants, metric)}["reference"]
             metric, numbers = compose(metric, parts, points, str(reference))
             changes = share_convention(metric, parts)
+        stat = dict(variants).get("stat") or "mean"
+        variants = tuple(variant for variant in variants if variant[0] != "stat")
         settings = {**defaults, **self._settings(variants, metric)}
         if metric.kind == "derived" and not metric.of:  # computed from the means of groups
             inner = self.resolve(Name(str(settings.get("of", numbers["of"]))))
@@ -198,8 +203,9 @@ class Profile:
             set_value(key, value, metric, changes, numbers)
         if metric.cutoff == "level" and name.at is not None:
             numbers["level"] = name.level
-        asked = Asked(name, metric, self.convention.replace(**changes), numbers)
+        asked = Asked(name, metric, self.convention.replace(**changes), numbers, stat=stat)
         _check_cutoff(asked)
+        _check_stat(asked)
         return asked
 
     def check(self, key: str) -> None:
@@ -250,6 +256,32 @@ def _one_of_them(name: Name, heads: Iterable[str]) -> BadName:
         "under this profile.",
         "one of them.",
     )
+
+
+_STAT = re.compile(r"mean|median|min|max|std|p(100|\d{1,2}(\.\d{1,6})?)")
+"""the statistics of the values of lists; p90 is the value that 90% of the lists do not exceed"""
+
+
+def _check_stat(asked: Asked) -> None:
+    """Raise an error if a statistic does not exist, or a metric is no mean of values of lists."""
+    if not _STAT.fullmatch(asked.stat):
+        raise BadName(
+            f"the statistic of {str(asked.name)!r} is {asked.stat!r}.",
+            "mean, median, min, max, std, or a percentile such as p90.",
+        )
+    one_mean = asked.metric.kind == "list" and asked.metric.overall == "mean"
+    plain = asked.convention.average == "macro" and asked.convention.unit == "list"
+    if asked.stat != "mean" and not (one_mean and plain):
+        reason = (
+            f"its convention has average={asked.convention.average!r} and "
+            f"unit={asked.convention.unit!r}"
+            if one_mean
+            else f"{asked.metric.name} has no value per list that is averaged"
+        )
+        raise BadName(
+            f"{str(asked.name)!r} asks for a statistic of the values of lists, but {reason}.",
+            "a metric that is the mean of one value per list, such as ndcg.",
+        )
 
 
 def _check_cutoff(asked: Asked) -> None:

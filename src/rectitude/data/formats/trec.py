@@ -48,7 +48,10 @@ def read_trec(file: File, want: WantedColumns) -> Source:
     _refuse_other_kind(file, names)
     rest: Rest = "ignored" if names == RUN else "refused"  # remarks may follow the tag
     text = _split_fields(file, names, rest)
-    return Source(file.path.name, names, partial(parse, text), ROLES[names])
+    roles = ROLES[names]
+    if want.what == "truth":
+        roles = {**roles, "subtopic": "iter"}  # dropped if it is the same everywhere
+    return Source(file.path.name, names, partial(parse, text), roles)
 
 
 def read_fields(path: Path, names: tuple[str, ...], roles: Mapping[str, str]) -> pl.DataFrame:

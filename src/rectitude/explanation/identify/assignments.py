@@ -10,6 +10,7 @@ from typing import Any
 
 from rectitude.convention import SWITCHES, Convention
 from rectitude.errors import RectitudeError
+from rectitude.explanation.trials import require_mean
 from rectitude.metrics import Metric
 from rectitude.metrics.names import Name, parse
 from rectitude.profiles import PROFILES, Asked, Profile, profile_of
@@ -56,6 +57,7 @@ def starts_of(name: Name, profiles: Iterable[object] | None) -> Starts:
 
     A profile that has the metric under other names gives a start for each name.
     """
+    require_mean(name)
     named = map(profile_of, ["default", *(PROFILES if profiles is None else profiles)])
     chosen = list({profile.label: profile for profile in named}.values())
     metrics, errors = _resolve_everywhere(name, chosen)
