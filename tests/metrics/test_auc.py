@@ -10,7 +10,7 @@ import pytest
 
 import rectitude as rt
 from judging import TIES, judged, ordered
-from rectitude.errors import BadArgument
+from rectitude.errors import BadArgument, MissingNeed, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics import METRICS
 
@@ -111,6 +111,39 @@ def test_limited_auc_credits_unlisted_items_with_the_mean_of_hits_and_relevant()
     lists = judged(SCORES, [[0, 3]])
     assert value("limited_auc", lists, 3) == (1 + 1 + (1 + 2) / 2 * 1) / (2 * 3)
     assert value("limited_auc", lists, 1) == ((1 + 2) / 2 * 3) / (2 * 3)
+
+
+def test_limited_auc_of_lists_needs_only_the_number_of_items() -> None:
+    # 5 items, 2 relevant: a hit at 1, a miss at 2 with 1 hit above it, 2 negatives below.
+    lists, truth, items = {"u": ["a", "b"]}, {"u": ["a", "e"]}, {"item": list("abcde")}
+    evaluation = rt.evaluate(lists, truth, "limited_auc@2", items=items)
+    assert evaluation["limited_auc@2"] == (1 + (1 + 2) / 2 * 2) / (2 * 3)
+    with pytest.raises(MissingNeed, match="the number of items that could be ranked"):
+        _ = rt.evaluate(lists, truth, "limited_auc@2")["limited_auc@2"]
+
+
+def test_implicit_counts_items_of_the_training_data_as_negatives() -> None:
+    # b is masked and ranked last: a is a hit, c a miss with a hit above it, b is unlisted.
+    scores, truth, train = rt.Scores([[3.0, 9.0, 2.0]]), {0: [0]}, {0: [1]}
+    value = rt.evaluate(scores, truth, "auc@2", "implicit", train=train)["auc@2"]
+    assert value == (1 + (1 + 1) / 2 * 1) / (1 * 2)
+
+
+def test_auc_of_relevant_candidates_only_is_undefined_or_0() -> None:
+    scores, truth = rt.Scores([[2.0, 1.0]]), {0: [0, 1]}
+    assert rt.evaluate(scores, truth, "auc[one_kind=zero]")["auc[one_kind=zero]"] == 0
+    with pytest.raises(UndefinedValue):
+        _ = rt.evaluate(scores, truth, "auc")["auc"]
+
+
+def test_a_logistic_function_turns_large_scores_of_lists_into_ties() -> None:
+    # 1 / (1 + exp(-x)) is 1 in float32 for 20 and 30, which tie: half a pair. In the second list
+    # all scores are within 0 and 1 and stay as they are.
+    lists = {"u": {"a": 20.0, "b": 30.0}, "v": {"a": 0.2, "b": 0.3}}
+    truth, switches = {"u": ["a"], "v": ["b"]}, {"score_precision": "logistic", "ties": "average"}
+    candidates = {"u": ["a", "b"], "v": ["a", "b"]}
+    evaluation = rt.evaluate(lists, truth, "auc", switches, candidates=candidates)
+    assert evaluation.per_list()["auc"].to_list() == [1 / 2, 1]
 
 
 @pytest.mark.parametrize("ties", ["pessimistic", "item_ascending"])

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.errors import BadScores, BadTable, NothingToEvaluate, UndefinedValue
+from rectitude.errors import BadScores, BadTable, MissingNeed, NothingToEvaluate, UndefinedValue
 
 # Errors: u 1, -2; v 0.5; w's only pair has no score, and z has no truth.
 LISTS = pl.DataFrame(
@@ -66,6 +66,7 @@ def test_a_metric_of_probabilities_has_the_value_found_by_hand(name: str) -> Non
 def test_every_metric_of_predicted_scores_is_tried_by_hand() -> None:
     tried = {name.partition("[")[0] for name in (*BY_HAND, *OF_RELEVANCE)}
     quirks = {"unmasked_mae", "unmasked_mse", "unmasked_rmse"}  # see the golden values of WarpRec
+    quirks |= {"clipped_mae", "clipped_mse", "clipped_rmse", "root_clipped_mse"}  # see below
     needing = {name for name, metric in rt.METRICS.items() if "predicted" in metric.requires}
     own = {"ratings", "peers", "auc"}
     mine = {n for n in needing if rt.METRICS[n].function.__module__.rpartition(".")[2] in own}
@@ -303,3 +304,26 @@ def test_recommenders_reports_ratings_under_its_own_names() -> None:
     assert [theirs[name] for name in own] == [ours[name] for name in own.values()]
     clicks = rt.evaluate(CLICKS, CLICKED, ["auc", "logloss"], "recommenders")
     assert clicks["auc"] == 1 and clicks["logloss"] == pytest.approx(OF_RELEVANCE["log_loss"])
+
+
+def test_scores_are_clipped_to_the_grades_of_the_training_data() -> None:
+    predicted = {"u": {"a": 9.0, "b": 1.0}, "v": {"a": 2.5}}
+    truth = {"u": {"a": 4, "b": 3}, "v": {"a": 3}}
+    train = {"u": {"a": 2}, "v": {"b": 5}}
+    # u: 9 is 5 and 1 is 2: errors 1 and -1; v: -0.5
+    expected = {
+        "clipped_mae": (1 + 0.5) / 2, "clipped_mse": (1 + 0.25) / 2, "clipped_rmse": (1 + 0.5) / 2,
+        "clipped_mae[average=micro]": 2.5 / 3, "clipped_mse[average=micro]": 2.25 / 3,
+        "root_clipped_mse[average=micro]": sqrt(2.25 / 3),
+    }  # fmt: skip
+    lists = {user: dict(items) for user, items in predicted.items()}
+    assert rt.evaluate(lists, truth, list(expected), train=train).values() == expected
+    cornac = rt.evaluate(lists, truth, ["rmse", "rmse[pooled]"], "cornac", train=train)
+    assert cornac.values() == {"rmse": 0.75, "rmse[pooled]": sqrt(2.25 / 3)}
+
+
+def test_clipping_needs_grades_in_the_training_data() -> None:
+    with pytest.raises(MissingNeed, match="grades of the training data"):
+        _ = rt.evaluate({"u": {"a": 1.0}}, {"u": {"a": 1}}, "clipped_mae", train={"u": ["b"]})[
+            "clipped_mae"
+        ]

@@ -142,7 +142,7 @@ def test_error_for_a_wrong_entry_names_the_line(old: str, new: str, message: str
     ('["2.1"]', '"2.1"', "line 2: versions is text ('2.1').\n  expected a list of texts"),
     ('["2.1"]', "[2.1]", "line 2: versions is a list ([2.1])"),
     ('about = "Custom."', "about = true", "line 3: about is a boolean (True)"),
-    ('about = "Custom."', 'padding = "0"', "line 3: padding is text ('0').\n  expected the number"),
+    ('about = "Custom."', "padding = 0.5", "line 3: padding is a number (0.5).\n  expected the"),
     ("[metrics.hits]", "[metrics]", "line 10: metrics.metric is text ('hit').\n  expected tables"),
     ('{ gain = "exp2" }', "2", "line 14: variants.burges is a number (2)"),
     ('"something else"', "1979-05-27", "line 19: absent.mcc is a date or time"),

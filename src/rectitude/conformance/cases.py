@@ -3,7 +3,7 @@ framework computed for one input."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ _RENAMED = ("relevant_from", "scores_from", "ties", "decimals", "undefined")
 _EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
 _OF_LISTS = {
     "judged_only", "container", "catalogue", "list_items", "min_list_length", "candidates",
-    "weights",
+    "empty_target", "weights",
 }  # fmt: skip
 _OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}
 _HANDLED = {
@@ -142,6 +142,8 @@ def changes(case: Case) -> dict[str, Any] | None:
         switches["unjudged"] = "dropped"
     if options.get("order") == "given" and case.kind == "lists":
         switches["order"] = "rank"
+    if options.get("order") == "score":
+        switches["order"] = "score"
     if "candidates" in options:
         switches["candidates"] = "with_truth"
     if "batch_size" in options:
@@ -156,9 +158,10 @@ _BY_SCORES = (
 be filled up with masked items."""
 
 
-def rankings(case: Case) -> dict[str, list[str]]:
+def rankings(case: Case, from_lists: Collection[str] = ()) -> dict[str, list[str]]:
     """Group the metric names of a case by the file whose order they use, "" for the lists as given.
-    If lists are made separately for each cutoff, group by the cutoff."""
+    If lists are made separately for each cutoff, group by the cutoff. Metrics in `from_lists` do
+    not need the scores themselves."""
     names = list(dict.fromkeys([*case.expected, *case.per_user]))
     recorded = case.options.get("ranking", "")
     grouped: dict[str, list[str]] = {}
@@ -167,7 +170,7 @@ def rankings(case: Case) -> dict[str, list[str]]:
         if isinstance(recorded, Mapping):
             base, _, cut = name.partition("@")
             file = recorded.get(f"@{cut}", recorded.get(base.partition("[")[0], ""))
-        if case.kind == "scores" and parse(name)[0].base in _BY_SCORES:
+        if case.kind == "scores" and name not in from_lists and parse(name)[0].base in _BY_SCORES:
             file = ""
         if "coef" in case.options:
             file = f"@{parse(name)[0].cutoff}"

@@ -44,6 +44,8 @@ def _lists(case: Case, ranking: str) -> dict[str, Any]:
     # If the case defines which users count, it does not matter who is in the training data.
     if train is not None and "truth" not in population:
         inputs["train"] = train
+    if "candidates" in case.options:
+        inputs["candidates"] = _parquet(case, case.options["candidates"])
     if case.options.get("catalogue") == "train_items":
         inputs["items"] = _parquet(case, "train.parquet").select("item").unique()
     for option in ("candidates", "weights"):
@@ -101,6 +103,7 @@ def _logits(case: Case, ranking: str) -> dict[str, Any]:
 
 
 _VECTORS = tuple(f"{name}{n}" for name in ("bit", "feature") for n in range(64))
+_USER_COLUMNS = ("user", "cluster")
 _ITEM_COLUMNS = ("item", "category", "cluster", "popularity_order", "features", *_VECTORS)
 _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
     "lists": _lists,
@@ -112,7 +115,7 @@ _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
 def tables_needed(case: Case, needs: Iterable[str]) -> dict[str, Any]:
     """Return the other tables that metrics need: the catalogue, the training data, the users."""
     readers = {"items": _items, "train": _whole_train, "users": _users}
-    columns = {"items": _ITEM_COLUMNS, "train": ["user", "item"], "users": ["user", "cluster"]}
+    columns = {"items": _ITEM_COLUMNS, "train": ["user", "item", "grade"], "users": _USER_COLUMNS}
     tables = {need: readers[need](case) for need in needs}
     return {n: t.select(c for c in columns[n] if c in t.columns) for n, t in tables.items()}
 
@@ -143,10 +146,11 @@ def _long_enough(case: Case, lists: pl.DataFrame) -> pl.DataFrame:
 
 
 def _train(case: Case) -> pl.DataFrame | None:
-    """Return the user-item pairs of the training data, if the case has any."""
+    """Return the user-item pairs of the training data and their grades, if the case has any."""
     if not (case.inputs / "train.parquet").exists():
         return None
-    return _parquet(case, "train.parquet").select("user", "item")
+    train = _parquet(case, "train.parquet")
+    return train.select(name for name in ("user", "item", "grade") if name in train.columns)
 
 
 def _catalogue(case: Case) -> pl.DataFrame | None:

@@ -146,7 +146,7 @@ def _add_metrics(tally: ProfileTally, case: Case, profile: Profile | None) -> No
         tally.unsupported += case.size
         return
     profile = _use_popularity_order(case, profile)
-    for file, names in rankings(case).items():
+    for file, names in rankings(case, _metrics_of_lists(case, profile)).items():
         supported = [name for name in names if profile.has(name)]
         missing = [name for name in names if name not in supported]
         tally.unsupported += sum(_count_values(case, name) for name in missing)
@@ -162,6 +162,12 @@ def _add_metrics(tally: ProfileTally, case: Case, profile: Profile | None) -> No
                 unfilled = _evaluate_case(inputs, metrics, convention)
             agreements = compare(case, evaluation, supported, unfilled)
             _count(tally, agreements, profile.known_differences)
+
+
+def _metrics_of_lists(case: Case, profile: Profile) -> set[str]:
+    """Return the names whose metric needs lists and the number of items, but no scores."""
+    known = [name for name in (*case.expected, *case.per_user) if profile.has(name)]
+    return {name for name in known if "choices" in profile.resolve(parse(name)[0]).metric.requires}
 
 
 def _use_popularity_order(case: Case, profile: Profile) -> Profile:
@@ -198,7 +204,7 @@ def _needs(case: Case, ranking: str, names: Iterable[str], profile: Profile) -> 
     metrics = [profile.resolve(parse(name)[0]).metric for name in names]
     needs = {need for metric in metrics for need in metric.requires}
     has_lists = case.kind == "lists" or ranking != ""  # scores define the catalogue themselves
-    tables = {"items"} if has_lists and "catalogue" in needs else set()
+    tables = {"items"} if has_lists and needs & {"catalogue", "choices"} else set()
     if "people" in needs and (case.inputs / "users.parquet").exists():
         tables |= {"users"}
     return needs & {"items", "train", "users"} | tables

@@ -308,7 +308,7 @@ def _open_dense(
     convention: Convention,
 ) -> Inputs:
     dense = _open_rows(given, predictions, reach)
-    _require_consistent(dense, given, convention)
+    _require_consistent(dense, given)
     inputs, where = dict(given.inputs), _where_seen(given)
     ready, cells_offered, seen = _open_positions(dense, inputs, where), None, None
     if are_cells(inputs.get(where)):
@@ -413,7 +413,7 @@ def _apply_padding(dense: Dense, given: RawInputs) -> Dense:
     return replace(dense, padding=column_of(dense.items, given.padding))
 
 
-def _require_consistent(dense: Dense, given: RawInputs, convention: Convention) -> None:
+def _require_consistent(dense: Dense, given: RawInputs) -> None:
     """Raise an error for inputs that contradict each other or would be ignored."""
     if "user" in dense.table.frame.columns and given.list_key == "user":
         raise BadArgument(
@@ -433,11 +433,6 @@ def _require_consistent(dense: Dense, given: RawInputs, convention: Convention) 
         raise BadArgument(
             "candidates= and ranking= are both given.",
             "one of them: a recorded order cannot be restricted.",
-        )
-    if convention.seen == "last":
-        raise BadArgument(
-            "candidates= is given, and seen='last' ranks all other items first.",
-            "seen='removed' or seen='kept' with candidates=.",
         )
 
 
@@ -553,6 +548,8 @@ def require_settled(asked: Asked, convention: Convention, offered: bool) -> None
     metric_choices, shared_choices = (
         choices_at_opening(c, offered) for c in (asked.convention, convention)
     )
+    if (metric_choices["seen"], shared_choices["seen"]) == ("removed", "last"):
+        metric_choices["seen"] = "last"  # no candidate was seen, so there is nothing to remove
     for switch in [name for name in metric_choices if metric_choices[name] != shared_choices[name]]:
         value = getattr(asked.convention, switch)
         step = "candidates are applied" if offered else "scores are opened"

@@ -20,7 +20,7 @@ from rectitude.data.dense import Block, Dense
 from rectitude.data.ids import Column, codes_of, count_ids, locate, number_ids
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs, Table
-from rectitude.errors import BadTable, NothingToEvaluate
+from rectitude.errors import BadArgument, BadTable, NothingToEvaluate
 from rectitude.judge.seen import describe_overlap
 from rectitude.predictions.masks import (
     columns_of,
@@ -433,13 +433,26 @@ def cells_to_rank(
     adds: bool,
 ) -> Ragged:  # fmt: skip
     """Return the cells to rank: the candidates, with the truth if it is added, without seen
-    items."""
+    items. Raise an error if candidates were seen and would be ranked last: lists have no such
+    place."""
     chosen = keys_of(dense, offered)
     if adds:
         chosen = np.union1d(chosen, cells_of_table(dense, truth))
     if seen is not None and convention.seen == "removed":
         chosen = np.setdiff1d(chosen, keys_of(dense, seen), assume_unique=True)
+    if seen is not None and convention.seen == "last":
+        again = int((positions_in(keys_of(dense, seen), chosen) >= 0).sum())
+        _refuse_seen_candidates(again, len(chosen))
     return with_keys(dense, without_padding(dense, chosen))
+
+
+def _refuse_seen_candidates(seen: int, candidates: int) -> None:
+    if seen:
+        raise BadArgument(
+            f"{seen:,} of {candidates:,} candidates are items that the user has seen, and "
+            "seen='last' ranks all other items first.",
+            "seen='removed' or seen='kept' with such candidates.",
+        )
 
 
 def _owner_column(dense: Dense, key: str) -> Column:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -457,11 +457,17 @@ def round_scores(block: Block, precision: str) -> Block:
     if precision == "float32":
         return narrow
     outside = ((narrow < 0) | (narrow > 1)).any(axis=-1)
-    rounded, one = narrow.copy(), np.float32(1)
-    with np.errstate(over="ignore"):  # a power out of range becomes infinite, and its inverse 0
-        powers = np.exp(-narrow[outside].astype(np.float64)).astype(np.float32)
-    rounded[outside] = one / (one + powers)
+    rounded = narrow.copy()
+    rounded[outside] = squash(narrow[outside])
     return rounded
+
+
+def squash(narrow: NDArray[Any]) -> NDArray[Any]:
+    """Return the logistic function of float32 numbers, as float32."""
+    one = np.float32(1)
+    with np.errstate(over="ignore"):  # a power out of range becomes infinite, and its inverse 0
+        powers = np.exp(-narrow.astype(np.float64)).astype(np.float32)
+    return one / (one + powers)
 
 
 def _find_last_best(block: Block, best: Integers, tied: Integers) -> Integers:

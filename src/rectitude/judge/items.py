@@ -273,6 +273,12 @@ def unseen_items(sides: Aligned) -> Integers | None:
     return None if side is None else len(distinct(codes[side].whole)) - _count_seen(sides)
 
 
+def count_choices(sides: Aligned) -> Integers | None:
+    """Count, for each list, the items of the catalogue. Returns None if there is none."""
+    codes = sides.items.codes.get("items")
+    return None if codes is None else np.full(len(sides.keys), len(distinct(codes.whole)))
+
+
 def _count_seen(sides: Aligned) -> Integers:
     """Count, for each list, the distinct items that the user has seen."""
     seen, table = sides.sources.seen_cells, sides.sources.seen_table

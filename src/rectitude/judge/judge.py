@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rectitude.arrays import Floats, Integers, Ragged, run_starts
+from rectitude.arrays import Floats, Integers, Pieces, Ragged, run_starts
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.columns import SEVERAL, normal
 from rectitude.data.ledger import Ledger
@@ -29,8 +29,15 @@ from rectitude.judge.dense import (
     rank_dense,
     require_sortable,
     single_targets,
+    squash,
 )
-from rectitude.judge.items import Stock, count_in_training, find_entries, unseen_items
+from rectitude.judge.items import (
+    Stock,
+    count_choices,
+    count_in_training,
+    find_entries,
+    unseen_items,
+)
 from rectitude.judge.judged import WHOLE_LIST, Extras, Judged, Shown, is_relevant
 from rectitude.judge.judged import join as join_judged
 from rectitude.judge.match import (
@@ -54,7 +61,9 @@ from rectitude.predictions.lists import describe, order_of, require_finite, sort
 _MANY_LISTS = 20_000
 
 
-NEEDS = ("unseen", "met", "stock", "wanted", "people", "predicted", "scored", "subtopics")
+NEEDS = (
+    "unseen", "choices", "met", "stock", "wanted", "people", "predicted", "scored", "subtopics",
+)  # fmt: skip
 """What metrics may need besides ranks, in this order; each takes time to compute."""
 _SWITCHES = [
     switch.name
@@ -225,7 +234,7 @@ def _turn_ties(
 
 def _shared_extras(judged: Judged) -> dict[str, Any]:
     """Return the extras that do not depend on the order of ties."""
-    names = ("unseen", "wanted", "stock", "people", "owner", "subtopics")
+    names = ("unseen", "choices", "wanted", "stock", "people", "owner", "subtopics")
     return {name: getattr(judged.extras, name) for name in names}
 
 
@@ -267,6 +276,8 @@ def _with_extras(
         extras["unseen"] = unseen_items(sides)
     if "subtopics" in needs:
         extras["subtopics"] = find_subtopics(sides, truth)
+    if "choices" in needs:
+        extras["choices"] = count_choices(sides)
     if "scored" in needs and extras.get("shown") is not None:
         scores = _score_shown(sides, ranked, extras["shown"].items, convention)
         extras["shown"] = replace(extras["shown"], scores=scores)
@@ -355,11 +366,17 @@ def _rank_lists(
         above, alone = matches.above + matches.before, np.ones_like(matches.tied)
         matches = replace(matches, above=above, tied=alone, before=np.zeros_like(above))
         rule, kept = "item_ascending", keep_ranks(sides, ranking, matches)
-    score = None
+    score, taken = None, None
+    if convention.score_precision == "logistic" and _is_by_score(sides, convention):
+        taken = matches.above + matches.before + 1
+        ranking = replace(ranking, key=_squash_lists(ranking))
+        matches = match(ranking, truth.rows, truth.items)[0]
     if convention.hit_scores == "positive":
         score = _score_matches(sides, ranking, matches)
     returned = ranking.lists.length
-    return RankedLists(matches, returned, rule, ranking=ranking, score=score, kept=kept)
+    return RankedLists(
+        matches, returned, rule, ranking=ranking, score=score, taken=taken, kept=kept
+    )
 
 
 def _keeps_ranks(sides: Aligned, convention: Convention) -> bool:
@@ -384,6 +401,23 @@ def _repeat_truth(truth: Truth, ranked: RankedLists) -> tuple[Truth, RankedLists
     rows = truth.rows.keep(lists[source], positions[source])
     repeated = truth._replace(rows=rows, items=truth.items[source], grades=truth.grades[source])
     return repeated, ranked._replace(matches=replace(matches, truth=row))
+
+
+def _is_by_score(sides: Aligned, convention: Convention) -> bool:
+    return order_of(sides.sources.predictions, convention.order) == "score"
+
+
+def _squash_lists(ranking: Ranking) -> Pieces | None:
+    """Return the logistic function of the scores in lists that have one outside 0 to 1."""
+    if ranking.key is None:
+        return None
+    scores = ranking.key.whole.copy()
+    lists, positions = ranking.lists.expand()
+    outside = np.zeros(len(ranking.lists.start), bool)
+    outside[lists[(scores[positions] < 0) | (scores[positions] > 1)]] = True
+    chosen = positions[outside[lists]]
+    scores[chosen] = squash(scores[chosen])
+    return Pieces(scores)
 
 
 def _score_matches(sides: Aligned, ranking: Ranking, matches: Matches) -> Floats:
@@ -523,11 +557,6 @@ def _read_ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ran
     if order == "given":
         return Ranking(sides.lists, items, None)
     require_finite(predictions, order)
-    if convention.score_precision == "logistic":
-        raise BadArgument(
-            "score_precision='logistic' needs all scores of a row, but the predictions are lists.",
-            "rt.Scores, or another score_precision.",
-        )
     key = sort_key(sides.column(order), order, convention.score_precision)
     if order == "rank":
         account_for_ranks(sides, Ranking(sides.lists, items, key), convention, ledger)

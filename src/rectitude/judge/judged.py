@@ -151,6 +151,8 @@ class Extras:
     unseen: Integers | None = field(default=None, metadata=_BY_LIST)
     """(lists,) the number of catalogue items that are not in the user's training data; None also if
     there is no catalogue"""
+    choices: Integers | None = field(default=None, metadata=_BY_LIST)
+    """(lists,) the number of items in the catalogue of `items=`; None also if it is not given"""
     people: People | None = None
     """the users behind the numbers in `owner`"""
     owner: Integers | None = field(default=None, metadata=_BY_LIST)
@@ -275,6 +277,11 @@ class Judged:
         "pass train= or items=, or evaluate rt.Scores(scores).",
         lambda extras: extras.unseen,
     )
+    choices = Need(
+        "the number of items that could be ranked",
+        "pass items=, or evaluate rt.Scores(scores).",
+        lambda extras: extras.choices if extras.candidates is None else extras.candidates,
+    )
     people = Need("the users of the lists", _ITEMS, lambda extras: extras.people)
     owner = Need("the users of the lists", _ITEMS, lambda extras: extras.owner)
 
@@ -350,6 +357,7 @@ class Judged:
             extras.wanted,
             extras.met,
             extras.unseen,
+            extras.choices,
             extras.shown and extras.shown.tied,
         )
         return (
@@ -498,7 +506,8 @@ def _count_upto(ranks: Ragged, k: int) -> Integers:
 
 
 NEEDS_OF_LISTS: dict[str, Need[Any]] = {
-    "scores": Judged.candidates, "unseen": Judged.unseen, "met": Judged.met,
+    "scores": Judged.candidates, "unseen": Judged.unseen, "choices": Judged.choices,
+    "met": Judged.met,
     "classes": Judged.single, "predicted": Judged.score, "scored": Judged.scored,
     "chances": Judged.chances, "logits": Judged.loss, "shown": Judged.shown,
     "catalogue": Judged.catalogue, "wanted": Judged.wanted, "people": Judged.people,

@@ -15,7 +15,15 @@ from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import require_order
 from rectitude.metrics.predicted import compute_area, count_by_score, require_finite
 from rectitude.metrics.ratings import POOLED
-from rectitude.metrics.registry import IN_UNITS, RELEVANCE_LAWS, Counts, Ratio, count_metric, metric
+from rectitude.metrics.registry import (
+    IN_UNITS,
+    RELEVANCE_LAWS,
+    Counts,
+    Ratio,
+    count_metric,
+    metric,
+    require_choice,
+)
 from rectitude.metrics.targets import middle_rank
 
 
@@ -23,9 +31,9 @@ from rectitude.metrics.targets import middle_rank
     "Area under the ROC curve",
     formula="pairs of a relevant and a non-relevant item in which the relevant one is ranked "
     "higher / all such pairs, among all candidates; with a cutoff, among the first k, and 0 if "
-    "these are all relevant or all non-relevant. Relevant items without a rank (masked, or without "
-    "a score) are in no pair. Below max_fpr = 1, the area up to that share of the non-relevant "
-    "items, scaled so that random guessing gives 0.5",
+    "these are all relevant or all non-relevant. A list of relevant candidates only is {one_kind}. "
+    "Relevant items without a rank (masked, or without a score) are in no pair. Below max_fpr = 1, "
+    "the area up to that share of the non-relevant items, scaled so that random guessing gives 0.5",
     reading="0.9 means that in 9 of 10 pairs the relevant item is ranked above the non-relevant "
     "one; random guessing gives 0.5. In large catalogues most pairs are easy: with an AUC of 0.95, "
     "every top-10 list can still be without a hit.",
@@ -35,19 +43,22 @@ from rectitude.metrics.targets import middle_rank
     needs=("scores",),
     averages="closed form",
 )
-def auc(lists: Judged, k: int | None, *, max_fpr: float = 1.0) -> Ratio:
+def auc(
+    lists: Judged, k: int | None, *, max_fpr: float = 1.0, one_kind: str = "undefined"
+) -> Ratio:
     """Share of the pairs in which the relevant item is ranked above the other item."""
+    require_choice("one_kind", one_kind, ("undefined", "zero"))
     if not 0 < max_fpr <= 1:
         raise BadArgument(f"max_fpr is {max_fpr:g}.", "a number above 0, and at most 1.")
     ranked, hits = _count_ranked(lists, k), lists.hits(k)
     _require_whole_ties(lists, k)
     pairs = hits * (ranked - hits)
+    counts_as_0 = k is not None or one_kind == "zero"
+    without_pairs = (pairs == 0) & (lists.relevant > 0) & counts_as_0
+    area = Ratio(_count_wins(lists, k, hits, ranked), pairs)
     if max_fpr < 1:
-        return _scale_area(lists, k, pairs, ranked - hits, max_fpr)
-    without_pairs = (
-        (pairs == 0) & (lists.relevant > 0) if k is not None else np.zeros(lists.size, bool)
-    )
-    return Ratio(_count_wins(lists, k, hits, ranked), np.where(without_pairs, 1.0, pairs))
+        area = _scale_area(lists, k, pairs, ranked - hits, max_fpr)
+    return Ratio(area.above, np.where(without_pairs, 1.0, area.below))
 
 
 @metric(
@@ -72,18 +83,21 @@ def gauc(lists: Judged, k: int | None) -> Ratio:
 @metric(
     "Limited AUC",
     formula="(for each miss in the top {k}, the hits above it; for each other non-relevant item, "
-    "(hits + R) / 2) / (R * non-relevant items), R = relevant candidates",
+    "(hits + R) / 2) / (R * non-relevant items), R = relevant candidates; without candidates, all "
+    "items of the catalogue count as candidates",
     reading="The area under the ROC curve if only the top of the list is known and all items below "
     "it are in random order.",
     use="Use it when only the first k items are shown, but you want the AUC of the whole list. If "
     "the list holds every item, it equals auc.",
     cite="schroeder2011setting",
-    needs=("scores",),
+    needs=("choices",),
+    reach="list",
 )
 def limited_auc(lists: Judged, k: int | None) -> Ratio:
     """Area under the ROC curve if the order below the cutoff is unknown."""
-    ranked, hits, relevant = _count_ranked(lists, k), lists.hits(k), lists.hits(None)
-    others = lists.candidates - relevant
+    ranked, hits = lists.returned_upto(k), lists.hits(k)
+    relevant = lists.relevant if lists.extras.candidates is None else lists.hits(None)
+    others = lists.choices - relevant
     unlisted = others - (ranked - hits)
     above = _count_wins(lists, k, hits, ranked) + (hits + relevant) / 2 * unlisted
     return Ratio(above, relevant * others)
@@ -195,8 +209,7 @@ def _scale_area(
     least, most = max_fpr**2 / 2, max_fpr
     scaled = 0.5 * (1 + (area - least) / (most - least))
     defined = (pairs > 0).astype(np.float64)
-    beside = defined if k is None else np.where(lists.relevant > 0, 1.0, defined)
-    return Ratio(scaled * defined, beside)
+    return Ratio(scaled * defined, defined)
 
 
 def _area_upto(lists: Judged, k: int | None, end: Floats) -> Floats:

@@ -6,12 +6,12 @@ Each says in `use` which metric to prefer when there is nothing to reproduce.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import fsum
+from math import fsum, sqrt
 
 import numpy as np
 
 from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts, sum_by_group
-from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue
+from rectitude.errors import BadArgument, MissingNeed, NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics.auc import misses_above
 from rectitude.metrics.choices import (
@@ -34,14 +34,17 @@ from rectitude.metrics.exposure import (
 )
 from rectitude.metrics.fairness import HALVES, TWO_WAYS, count_by_half
 from rectitude.metrics.groupwise import compute_rates, count_relevant, relative_spread
+from rectitude.metrics.predicted import require_finite
 from rectitude.metrics.ranking import bpref, rprec, wrong_above
-from rectitude.metrics.ratings import BY_LIST, POOLED, concordant_pairs, errors, root
+from rectitude.metrics.ratings import ANY_PAIR, BY_LIST, POOLED, concordant_pairs, errors, root
 from rectitude.metrics.registry import (
+    IN_UNITS,
     RELEVANCE_LAWS,
     Counts,
     Facts,
     Ratio,
     count_metric,
+    derived_metric,
     metric,
     require_choice,
 )
@@ -493,6 +496,103 @@ def unmasked_mae(lists: Judged, k: int | None) -> Ratio:
 def unmasked_mse(lists: Judged, k: int | None) -> Ratio:
     """Mean squared error of each list, undefined if one of its items is in the training data."""
     return _only_unmasked(lists, errors(lists) ** 2)
+
+
+_CLIPPED = "score clipped to the lowest and highest grade of the training data"
+
+
+@metric(
+    "Mean absolute error of clipped scores",
+    formula=f"mean over the pairs of a list of |score - grade|, {_CLIPPED}",
+    reading="Read it like user_mae; a score beyond the scale of the ratings counts as its end.",
+    use="Use it to reproduce tools that clip predicted ratings; otherwise use user_mae, or mae for "
+    "average=micro.",
+    cite="willmott2005advantages",
+    bounds=(0.0, np.inf),
+    best="low",
+    breaks=RELEVANCE_LAWS,
+    needs=("predicted", "train"),
+    fixed=ANY_PAIR,
+    averages="closed form",
+    reach="list",
+)
+def clipped_mae(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
+    """Mean absolute error if scores are clipped to the scale of the ratings."""
+    return _mean_of_pairs(lists, np.abs(_clipped_errors(lists, facts)))
+
+
+@metric(
+    "Mean squared error of clipped scores",
+    formula=f"mean over the pairs of a list of (score - grade)^2, {_CLIPPED}",
+    reading="Read it like user_mse; a score beyond the scale of the ratings counts as its end.",
+    use="Use it to reproduce tools that clip predicted ratings; otherwise use user_mse, or mse for "
+    "average=micro.",
+    cite="willmott2005advantages",
+    bounds=(0.0, np.inf),
+    best="low",
+    breaks=RELEVANCE_LAWS,
+    needs=("predicted", "train"),
+    fixed=ANY_PAIR,
+    averages="closed form",
+    reach="list",
+)
+def clipped_mse(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
+    """Mean squared error if scores are clipped to the scale of the ratings."""
+    return _mean_of_pairs(lists, _clipped_errors(lists, facts) ** 2)
+
+
+@metric(
+    "Root mean squared error of clipped scores",
+    formula=f"mean over lists of the square root of the mean of (score - grade)^2, {_CLIPPED}",
+    reading="Read it like user_rmse; a score beyond the scale of the ratings counts as its end.",
+    use="Use it to reproduce tools that clip predicted ratings; otherwise use user_rmse.",
+    cite="willmott2005advantages",
+    bounds=(0.0, np.inf),
+    best="low",
+    breaks=RELEVANCE_LAWS,
+    needs=("predicted", "train"),
+    fixed=BY_LIST,
+    averages="closed form",
+    reach="list",
+)
+def clipped_rmse(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
+    """Root mean squared error of each list if scores are clipped to the scale of the ratings."""
+    return root(clipped_mse(lists, k, facts=facts))
+
+
+@derived_metric(
+    "Root of the mean squared error of clipped scores",
+    of=("clipped_mse",),
+    formula="square root of clipped_mse; with average=micro, over the pairs of all lists",
+    reading="Read it like rmse; a score beyond the scale of the ratings counts as its end.",
+    use="Use it with average=micro to reproduce tools that clip predicted ratings; otherwise use "
+    "rmse.",
+    cite="willmott2005advantages",
+    bounds=(0.0, np.inf),
+    best="low",
+    breaks=RELEVANCE_LAWS,
+    fixed=IN_UNITS,
+    cutoff="none",
+)
+def root_clipped_mse(clipped_mse: float) -> float:
+    """Square root of the mean squared error of clipped scores."""
+    return sqrt(clipped_mse)
+
+
+def _mean_of_pairs(lists: Judged, values: Floats) -> Ratio:
+    return Ratio(lists.total(values), sum_by_group(lists.list, lists.size))
+
+
+def _clipped_errors(lists: Judged, facts: Facts) -> Floats:
+    """Return (rows,) the predicted score minus the grade, clipped to the training grades first."""
+    if facts.train is None or "grade" not in facts.train.columns:
+        raise MissingNeed(
+            "this metric needs the grades of the training data, to which scores are clipped.",
+            advice="pass train= with a grade column.",
+        )
+    grades = facts.train["grade"].cast(float).to_numpy()
+    scores = require_finite(lists.score, lists.list)
+    return np.clip(scores, grades.min(), grades.max()) - lists.grade
 
 
 @metric(

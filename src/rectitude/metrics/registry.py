@@ -38,7 +38,7 @@ RELEVANCE_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 IN_UNITS = {"scale": "fraction"}
 """The fixed switches of a metric with a unit of its own: it is never shown in percent."""
 NEEDS = (
-    "items", "users", "train", "unseen", "met", "scores", "logits", "classes", "shown",
+    "items", "users", "train", "unseen", "choices", "met", "scores", "logits", "classes", "shown",
     "stock", "catalogue", "wanted", "people", "predicted", "chances", "scored", "parts",
     "subtopics",
 )  # fmt: skip
@@ -522,7 +522,8 @@ def require_in(lists: Judged, metric: Metric) -> None:
 
 _INPUTS = {
     "items": "items=", "users": "users=", "train": "train=", "met": "train=",
-    "unseen": "train= or items=", "catalogue": "items= or scores", "scores": "scores",
+    "unseen": "train= or items=",
+    "choices": "items= or scores", "catalogue": "items= or scores", "scores": "scores",
     "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
     "logits": "logits", "chances": "logits", "parts": "names of metrics",
     "subtopics": "a truth with subtopics",

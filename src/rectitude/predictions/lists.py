@@ -72,7 +72,7 @@ def sort_key(values: Pieces, order: str, precision: str) -> Pieces:
         return values.map(lambda piece: -piece.astype(np.float64))
     with np.errstate(over="ignore"):  # scores too large for float32 become infinite
         return (
-            values.map(lambda piece: piece.astype(np.float32)) if precision == "float32" else values
+            values if precision == "float64" else values.map(lambda piece: piece.astype(np.float32))
         )
 
 

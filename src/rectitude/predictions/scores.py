@@ -294,6 +294,8 @@ def dense(
 
 def column_of(items: pl.Series, item: object) -> int | None:
     """Return the column of an item, or None if it has none."""
+    if isinstance(item, str) and items.dtype.is_numeric():
+        return None
     columns = [number for number, candidate in enumerate(items.to_list()) if candidate == item]
     return columns[0] if len(columns) == 1 else None
 

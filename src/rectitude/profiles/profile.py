@@ -76,7 +76,7 @@ class Profile:
     variants: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
     known_differences: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
-    padding: int | None = None
+    padding: int | str | None = None
     """the item that the framework never recommends from dense scores"""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """switches that were set differently from the profile"""

@@ -22,8 +22,8 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_id(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 def _table_of(*kinds: type) -> Callable[[object], bool]:
@@ -37,7 +37,7 @@ SHAPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "versions": (_is_texts, 'a list of texts, such as ["1.0"]'),
     "about": (lambda value: isinstance(value, str), "text"),
     "unproven": (lambda value: isinstance(value, str), "text: why no values prove the profile"),
-    "padding": (_is_whole, "the number of an item"),
+    "padding": (_is_id, "the number or text of an item"),
     "convention": (_table_of(object), "a table: [convention]"),
     "metrics": (_table_of(dict), "tables: [metrics.ndcg]"),
     "names": (_table_of(str), "the framework's names, with the name used here, as text"),
