@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import rectitude as rt
 from judging import TIES, judged, ordered
@@ -235,3 +236,18 @@ def test_a_rate_above_1_is_an_error() -> None:
     scores = rt.Scores(np.array([[2.0, 1.0]]), users=["u"], items=["a", "x"])
     with pytest.raises(BadArgument, match="max_fpr is 2"):
         _ = rt.evaluate(scores, {"u": ["a"]}, "auc[max_fpr=2]")["auc[max_fpr=2]"]
+
+
+def test_a_matrix_of_recommendations_says_how_many_items_there_are() -> None:
+    # 5 columns. Percentile ranking: ranks 1 and 2 are 0 and 1/5 down; an item that is not in the
+    # list of 2 is halfway between 1/5 and 1.
+    lists = csr_matrix(np.array([[0, 3.0, 2.0, 0, 0], [0, 0, 0, 1.0, 5.0]]))
+    truth = csr_matrix(np.array([[0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]))
+    names = ["percentile_ranking", "item_coverage@1", "catalogue_mcc@2"]
+    by_columns = rt.evaluate(lists, truth, names)
+    assert by_columns["percentile_ranking"] == pytest.approx((0 + 3 / 5 + 1 / 5) / 3, rel=1e-15)
+    assert by_columns["item_coverage@1"] == 2 / 5
+    by_table = rt.evaluate(lists, truth, names, items={"item": [0, 1, 2, 3, 4]})
+    assert by_columns.values() == by_table.values()
+    scores = rt.evaluate(rt.Scores([[5.0, 4.0, 3.0, 2.0]]), {0: [1]}, "percentile_ranking")
+    assert scores["percentile_ranking"] == 1 / 4

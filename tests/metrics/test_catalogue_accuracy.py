@@ -59,7 +59,7 @@ def test_repeated_rows_of_a_catalogue_are_one_item() -> None:
 
 def test_catalogue_metrics_say_that_they_need_a_catalogue() -> None:
     for name in ("catalogue_accuracy@2", "catalogue_mcc@2", "percentile_ranking"):
-        with pytest.raises(MissingNeed, match="needs a table of the catalogue"):
+        with pytest.raises(MissingNeed, match="needs the number of items"):
             value(name, items=None)
 
 

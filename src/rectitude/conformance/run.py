@@ -204,7 +204,8 @@ def _needs(case: Case, ranking: str, names: Iterable[str], profile: Profile) -> 
     metrics = [profile.resolve(parse(name)[0]).metric for name in names]
     needs = {need for metric in metrics for need in metric.requires}
     has_lists = case.kind == "lists" or ranking != ""  # scores define the catalogue themselves
-    tables = {"items"} if has_lists and needs & {"catalogue", "choices"} else set()
+    of_lists = has_lists and needs & {"catalogue", "choices"}
+    tables = {"items"} if of_lists or "size" in needs else set()
     if "people" in needs and (case.inputs / "users.parquet").exists():
         tables |= {"users"}
     return needs & {"items", "train", "users"} | tables

@@ -96,7 +96,8 @@ def open_sparse(matrix: Any, want: WantedColumns) -> Source:
         **{role: series(csr.data, "data") for role in _number_roles(want)},
     }
     handed = pl.Series("list", rows) if want.what == "predictions" else None
-    return _source_without_names("sparse matrix", columns, handed=handed)
+    source = _source_without_names("sparse matrix", columns, handed=handed)
+    return replace(source, width=int(csr.shape[1]))
 
 
 def _number_roles(want: WantedColumns) -> list[str]:

@@ -190,6 +190,7 @@ def _build_table(opened: Source, want: WantedColumns, keep: Collection[str]) -> 
         text=opened.text,
         handed=rows.handed,
         recognised=opened.recognised,
+        width=opened.width,
         left=left,
         unclear=_find_unclear(opened, want, rows, left),
     )

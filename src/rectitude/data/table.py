@@ -130,6 +130,8 @@ class Source:
     given: bool = False
     text: bool = False
     handed: pl.Series | None = None
+    width: int | None = None
+    """The number of items, if the source says it, as the columns of a matrix do."""
     hint: str = ""
     """Extra advice for errors about its columns."""
     recognised: str = ""
@@ -158,6 +160,8 @@ class Table:
     """Keys of all lists, including empty ones; None if unknown."""
     recognised: str = ""
     """The format of the file, and how it was detected; empty for a source in memory."""
+    width: int | None = None
+    """The number of items, numbered from 0, if the source says it; None if unknown."""
     left: tuple[str, ...] = ()
     """The columns of the source that were not read."""
     unclear: tuple[str, ...] = ()
@@ -203,6 +207,13 @@ class Inputs:
     or a subset of lists that were judged before"""
     known_items: pl.Series | None = None
     """all items of the training data, if `train` is only the part of these lists"""
+
+    @property
+    def width(self) -> int | None:
+        """The number of items that could be ranked, known from columns of scores or of a matrix."""
+        if self.dense is not None:
+            return self.dense.columns - (self.dense.padding is not None)
+        return self.truth.width if self.predictions.width is None else self.predictions.width
 
     @property
     def seen_table(self) -> Table | None:

@@ -21,6 +21,7 @@ from rectitude.judge.places import Ends, Places, sum_over_lists, times_listed
 from rectitude.judge.truth import Truth
 from rectitude.kernels import freeze, kernel, should_compile
 from rectitude.parallel import Once, in_blocks
+from rectitude.predictions.scores import numbers_from_0
 
 
 @dataclass(frozen=True)
@@ -204,9 +205,11 @@ def stock(
     for side, table in (("items", sources.items), ("train", sources.train)):
         if table is not None:
             columns[side] = Column.of(table, "item")
+    if sources.items is None and sources.dense is None and sources.width is not None:
+        columns["columns"] = Column(numbers_from_0(sources.width, "item"), "columns of a matrix")
     items = number_ids(columns, "item")
     numbers = items.numbers
-    catalogue = numbers.get("items")
+    catalogue = numbers.get("items", numbers.get("columns"))
     if catalogue is None and sources.dense is not None:
         padding = sources.dense.padding
         catalogue = numbers["listed"] if padding is None else np.delete(numbers["listed"], padding)
@@ -274,9 +277,11 @@ def unseen_items(sides: Aligned) -> Integers | None:
 
 
 def count_choices(sides: Aligned) -> Integers | None:
-    """Count, for each list, the items of the catalogue. Returns None if there is none."""
-    codes = sides.items.codes.get("items")
-    return None if codes is None else np.full(len(sides.keys), len(distinct(codes.whole)))
+    """Count, for each list, the items of the catalogue, or else the columns of a matrix. Returns
+    None if there is neither."""
+    codes, width = sides.items.codes.get("items"), sides.sources.width
+    size = width if codes is None else len(distinct(codes.whole))
+    return None if size is None else np.full(len(sides.keys), size)
 
 
 def _count_seen(sides: Aligned) -> Integers:

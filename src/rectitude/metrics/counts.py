@@ -251,7 +251,7 @@ def unrepeated_share(lists: Judged, k: int | None, *, whole: float = 0.0) -> Rat
     cite="matthews1975comparison",
     bounds=(-1.0, 1.0),
     breaks=("perfect_is_best",),
-    needs=("items",),
+    needs=("size",),
 )
 def catalogue_mcc(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     """Correlation between recommended and relevant over the catalogue."""
@@ -272,7 +272,7 @@ def catalogue_mcc(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     "items weigh more.",
     cite="hu2008collaborative",
     best="low",
-    needs=("items",),
+    needs=("size",),
     fixed={"average": "micro", "unit": "list"},
     cutoff="none",
 )

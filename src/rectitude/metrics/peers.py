@@ -328,7 +328,7 @@ def rmrr(lists: Judged, k: int | None) -> Ratio:
     "recommending nothing scores best; precision and recall say more.",
     bounds=(-np.inf, 1.0),
     breaks=("perfect_is_best",),
-    needs=("items",),
+    needs=("size",),
 )
 def catalogue_accuracy(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     """Share of the catalogue that is correctly recommended or correctly left out."""
@@ -344,7 +344,7 @@ def catalogue_accuracy(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:
     "always small.",
     use="Use it to reproduce tools that divide hits by the size of the catalogue; otherwise use "
     "hit.",
-    needs=("items",),
+    needs=("size",),
     averages="closed form",
 )
 def hits_per_item(lists: Judged, k: int | None, *, facts: Facts) -> Ratio:

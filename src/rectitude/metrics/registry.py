@@ -38,7 +38,8 @@ RELEVANCE_LAWS: tuple[Law, ...] = ("perfect_is_best", "moving_up_helps")
 IN_UNITS = {"scale": "fraction"}
 """The fixed switches of a metric with a unit of its own: it is never shown in percent."""
 NEEDS = (
-    "items", "users", "train", "unseen", "choices", "met", "scores", "logits", "classes", "shown",
+    "items", "size", "users", "train", "unseen", "choices",
+    "met", "scores", "logits", "classes", "shown",
     "stock", "catalogue", "wanted", "people", "predicted", "chances", "scored", "parts",
     "subtopics",
 )  # fmt: skip
@@ -521,7 +522,8 @@ def require_in(lists: Judged, metric: Metric) -> None:
 
 
 _INPUTS = {
-    "items": "items=", "users": "users=", "train": "train=", "met": "train=",
+    "items": "items=", "size": "items= or scores",
+    "users": "users=", "train": "train=", "met": "train=",
     "unseen": "train= or items=",
     "choices": "items= or scores", "catalogue": "items= or scores", "scores": "scores",
     "predicted": "predicted scores", "scored": "predicted scores", "classes": "classes",
@@ -543,11 +545,18 @@ class Facts:
     items: pl.DataFrame | None = None
     users: pl.DataFrame | None = None
     train: pl.DataFrame | None = None
+    width: int | None = None
+    """the number of items, if scores or a matrix have a column for each"""
+
+    @property
+    def size(self) -> int | None:
+        """The number of items in the catalogue, or else of columns; None if unknown."""
+        return self.width if self.items is None else int(self.items["item"].n_unique())
 
     @property
     def catalogue(self) -> int:
-        """The number of items in the catalogue."""
-        return 0 if self.items is None else int(self.items["item"].n_unique())
+        """The number of items in the catalogue, or else of columns; 0 if unknown."""
+        return self.size or 0
 
     @property
     def interactions(self) -> int:
@@ -563,12 +572,14 @@ class Facts:
         """Raise an error if the metric needs a table that was not provided."""
         descriptions = {
             "items": "a table of the catalogue",
+            "size": "the number of items",
             "users": "a table of the users",
             "train": "the training data",
         }
         for need in metric.needs:
+            option = "items" if need == "size" else need
             if need in descriptions and getattr(self, need) is None:
                 raise MissingNeed(
                     f"metric {metric.name!r} needs {descriptions[need]}, but none was provided.",
-                    advice=f"pass {need}= to evaluate, or --{need} on the command line.",
+                    advice=f"pass {option}= to evaluate, or --{option} on the command line.",
                 )

@@ -200,8 +200,10 @@ def read_recpack(file: File, want: WantedColumns) -> Source:
     if want.what != "log":
         roles.pop("timestamp", None)
     sizes = ", ".join(f"{name} {value!s:.40}" for name, value in properties.items())
+    recognised = f"{properties_file.name}: {sizes}" if sizes else ""
+    width = properties.get("num_items")
     return replace(
-        source, roles=roles, recognised=f"{properties_file.name}: {sizes}" if sizes else ""
+        source, roles=roles, recognised=recognised, width=width if isinstance(width, int) else None
     )
 
 
