@@ -44,8 +44,6 @@ def _lists(case: Case, ranking: str) -> dict[str, Any]:
     # If the case defines which users count, it does not matter who is in the training data.
     if train is not None and "truth" not in population:
         inputs["train"] = train
-    if "candidates" in case.options:
-        inputs["candidates"] = _parquet(case, case.options["candidates"])
     if case.options.get("catalogue") == "train_items":
         inputs["items"] = _parquet(case, "train.parquet").select("item").unique()
     for option in ("candidates", "weights"):
