@@ -51,8 +51,8 @@ class Batch:
     def of(aligned: Aligned, bounds: bool = True) -> Batch:
         """Return a batch in which nothing is judged yet."""
         tables = (aligned.sources.items, aligned.sources.users, aligned.sources.train)
-        frames = (None if table is None else table.frame for table in tables)
-        facts = Facts(*frames, aligned.sources.width)
+        items, users, train = (None if table is None else table.frame for table in tables)
+        facts = Facts(items, users, train, aligned.sources.width)
         return Batch(keys_of(aligned), facts, aligned, bounds=bounds)
 
     @property
