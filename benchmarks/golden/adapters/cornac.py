@@ -98,7 +98,8 @@ def _rating_case(fixture: Fixture) -> Case:
     for name, metric in RATINGS.items():
         for full, user_based in ((name, True), (f"{name}[pooled]", False)):
             means, _ = rating_eval(model, [metric()], method.test_set, user_based=user_based)
-            case.put(full, f"{metric().name}, user_based={user_based}", means[0])
+            setting = "" if user_based else "|user_based=False"
+            case.put(full, metric().name + setting, means[0])
     return case
 
 

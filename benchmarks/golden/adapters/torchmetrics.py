@@ -102,7 +102,9 @@ def _add(
                 users[query] = one(scores[rows], targets[rows], indexes=queries[rows])
         return mean, users
 
-    case.add_all(full, f"{kind.__name__}({dict(options)})", compute)
+    name_there = kind.__name__ + ("[adaptive_k]" if "adaptive_k" in options else "")
+    cutoff = f"@{options['top_k']}" if options.get("top_k") else ""
+    case.add_all(full, name_there + cutoff, compute)
 
 
 def _grouped(fixture: Fixture) -> tuple[Any, Any, Any]:
