@@ -110,6 +110,30 @@ def test_svmlight_without_rows_or_utf8_is_refused(write: Writer) -> None:
         read(write("b.txt", b"1 qid:1\n1 qid:\xe9\n"), "truth", form="letor")
 
 
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (None, "no row names its query .*no file beside it"),
+        ("2\n2\n", "add up to 4, and a.txt has 3 rows"),
+        ("2\nx\n", "a.txt.query, line 2 is not the size of a query: 'x'"),
+        ("-1\n4\n", "line 1 is not the size"),
+    ],
+)
+def test_rows_without_queries_need_sizes_that_fit(
+    write: Writer, sizes: str | None, message: str
+) -> None:
+    if sizes is not None:
+        write("a.txt.query", sizes)
+    with pytest.raises(BadTable, match=message):
+        read(write("a.txt", "1 1:2\n0 1:3\n2 1:1\n"), "truth", form="letor")
+
+
+def test_queries_are_named_in_all_rows_or_in_none(write: Writer) -> None:
+    write("a.txt.query", "2\n")
+    with pytest.raises(BadTable, match=r"1 of 2 rows name no query \(first: line 2\)"):
+        read(write("a.txt", "1 qid:1 1:2\n0 1:3\n"), "truth", form="letor")
+
+
 @pytest.mark.parametrize("form", ["adjacency", "ncf", "sets", "json"])
 def test_lines_that_are_not_utf8_are_named(write: Writer, form: str) -> None:
     with pytest.raises(UnreadableFile, match=r"is not UTF-8 .*byte 4"):

@@ -350,12 +350,16 @@ def _convert_all() -> Iterator[tuple[str, list[str]]]:
 
 
 def _write_letor(source: str, kind: str) -> list[str]:
-    """Write rows as SVMlight, which `convert` does not; scores stand before labels."""
+    """Write rows as SVMlight, which `convert` does not, with queries and with their sizes beside
+    them; scores stand before labels."""
     path = Path(f"formats/{source}/rows.letor")
     first = "0.5 " if kind == "predictions" else ""
     rows = [f"{first}{u % 3} qid:{u} 1:0.{u} 2:1 # d{u}\n" for u in USERS]
     path.write_text("".join(rows))
-    return [str(path)]
+    sized = Path(f"formats/{source}/sized.txt")
+    sized.write_text("".join(rows).replace("qid:", "3:"))
+    Path(f"{sized}.query").write_text("1\n" * len(rows))
+    return [str(path), str(sized)]
 
 
 def _convert(source: str, kind: str, form: str, packing: str = "") -> list[str]:

@@ -6,11 +6,10 @@ here for all metrics at once, because it changes the columns that are ranked.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar, get_args
 
@@ -22,12 +21,13 @@ from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.convention import Convention
 from rectitude.data.columns import find_unused, has_names_of_other_side
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
+from rectitude.data.formats.recognise import holds_bare_numbers
 from rectitude.data.formats.several import match_files
 from rectitude.data.ids import Column, codes_of, whole_numbers
 from rectitude.data.ledger import Ledger
 from rectitude.data.matrices import load, matrix
 from rectitude.data.read import collect_rows, read, reads_alone
-from rectitude.data.table import Inputs, Interactions, Table, What, is_wrapped
+from rectitude.data.table import Inputs, Interactions, Source, Table, What, is_wrapped
 from rectitude.errors import BadArgument, BadTable, unknown_name
 from rectitude.evaluation.restrict import (
     Offered,
@@ -54,6 +54,7 @@ from rectitude.predictions.masks import (
     has_column,
     has_row,
 )
+from rectitude.predictions.rows import join_scores
 from rectitude.predictions.scores import Embeddings, Scores, are_numbers, column_of
 from rectitude.predictions.unlabelled import recognise, require_positions
 from rectitude.profiles import Asked
@@ -156,13 +157,22 @@ def with_sides(given: RawInputs, predictions: object, truth: object) -> RawInput
     """Return the inputs with these predictions and this truth, in a form that says what they
     are."""
     predictions, truth = collect_rows(predictions), collect_rows(truth)
-    read_as, has_ids = "", isinstance(predictions, (str, PathLike, Mapping))
+    if _may_be_by_row(predictions):
+        predictions, truth = join_scores(predictions, truth)
+    read_as, has_ids = "", isinstance(predictions, (str, PathLike, Mapping, Source))
     if not (has_ids and isinstance(truth, (str, PathLike, Mapping))):
         refuse_swapped(predictions, truth)
     if not isinstance(predictions, Logits) and not (has_ids and not isinstance(truth, list)):
         predictions, truth, read_as = recognise(predictions, truth)
     inputs = {"predictions": predictions, "truth": truth}
     return replace(given, inputs={**given.inputs, **inputs}, read_as=read_as)
+
+
+def _may_be_by_row(predictions: object) -> bool:
+    """Whether predictions are numbers without ids, perhaps one for each row of the truth."""
+    if isinstance(predictions, (str, PathLike)):
+        return holds_bare_numbers(Path(fspath(predictions)).expanduser())
+    return isinstance(predictions, np.ndarray) and predictions.ndim == 1
 
 
 def memory_for(memory: str | int | None) -> int:
@@ -195,7 +205,7 @@ def _size_on_disk(source: object) -> int:
         return sum(_size_on_disk(path) for path in source)
     if not isinstance(source, (str, PathLike)):
         return 0
-    path = Path(os.fspath(source)).expanduser()
+    path = Path(fspath(source)).expanduser()
     if path.is_dir():
         return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     matches = [path] if path.exists() else match_files(path)
@@ -290,6 +300,7 @@ def _read_tables(given: RawInputs, ready: Mapping[str, Table]) -> dict[str, Any]
     to_read = [w for w in get_args(What) if inputs.get(w) is not None or w in needed]
     to_read = [w for w in to_read if w not in ready and not isinstance(inputs[w], Candidates)]
     if not to_read:
+        _refuse_columns(given)
         return tables
     alone = [what for what in to_read if reads_alone(inputs[what])]
     run_tasks([partial(load_table, what) for what in to_read if what not in alone])
@@ -299,6 +310,17 @@ def _read_tables(given: RawInputs, ready: Mapping[str, Table]) -> dict[str, Any]
     for what in to_read if unused else ():
         read(inputs[what], what, columns=unused, list_key=key)  # raises an error with all names
     return tables
+
+
+def _refuse_columns(given: RawInputs) -> None:
+    """Raise an error if columns are named, but no input is a table."""
+    if given.columns and not given.ready:
+        names = ", ".join(f"{role}={name}" for role, name in given.columns.items())
+        raise BadArgument(
+            f"columns are named ({names}), but no input is a table.",
+            "columns only for tables: arrays have none.",
+            "leave out columns= (--columns).",
+        )
 
 
 def _open_dense(
@@ -464,7 +486,7 @@ def _read_train_targets(given: RawInputs) -> Table:
     """Return the classes that were targets in the training data of logits: an array, or a table of
     interactions whose items are class numbers."""
     train = given.inputs["train"]
-    if isinstance(train, (str, PathLike)) and os.fspath(train).endswith((".npy", ".npz")):
+    if isinstance(train, (str, PathLike)) and fspath(train).endswith((".npy", ".npz")):
         train = next(iter(load(train).values()))
     if not _is_column(train):
         train = read(train, "train", hints=given.columns, list_key=given.list_key).frame["item"]

@@ -68,6 +68,8 @@ OTHER_ENDINGS = (
     ".kg",
     ".link",
     ".net",
+    ".query",
+    ".group",
 )
 """Endings of files in the same folder that are not parts."""
 LEVELS = 2

@@ -1,28 +1,35 @@
 """SVMlight files with queries, as of LETOR and MSLR: `label qid:query feature:value ... # comment`.
 
 Each line is a judged row of a query. Features are checked but not kept. As predictions, a line has
-the score in front, as `paste -d' ' scores.txt test.txt` writes it.
+the score in front, as `paste -d' ' scores.txt test.txt` writes it. Without `qid:`, a file beside it
+has the sizes of the queries: `test.txt.query` of LightGBM or `test.txt.group` of XGBoost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from rectitude.data.columns import WantedColumns
-from rectitude.data.formats.file import File
-from rectitude.data.formats.lines import source_of
+from rectitude.data.formats.compression import PACKED
+from rectitude.data.formats.file import File, open_content
+from rectitude.data.formats.lines import number_lines, source_of
 from rectitude.data.table import Source
 from rectitude.errors import BadTable, UnreadableFile
 
 _BLOCK = 1 << 24
 """How many bytes are parsed at a time: only three short columns of each line are kept."""
 LINE = (
-    r"^\s*(?<value>[^\s:#]+)\s+(?:(?<label>[^\s:#]+)\s+)?qid:(?<list>[^\s#]+)"
+    r"^\s*(?<value>[^\s:#]+)(?:\s+(?<label>[^\s:#]+))?(?:\s+qid:(?<list>[^\s#]+))?"
     r"(?:\s+[^\s:#]+:[^\s#]+)*\s*(?:#(?<comment>.*))?$"
 )
 _DOCUMENT = r"(?:^|\s)docid\s*=\s*(\S+)|^\s*(\S+)"
+SIZES = (".query", ".group")
+"""Endings of files with the sizes of queries: LightGBM's and XGBoost's."""
 
 
 def read_letor(file: File, want: WantedColumns) -> Source:
@@ -39,9 +46,67 @@ def read_letor(file: File, want: WantedColumns) -> Source:
             "lines such as '2 qid:1 1:0.5'.",
             "write or download it again.",
         )
+    sizes = None
+    if rows["list"].null_count():
+        sizes = _require_sizes(file, rows)
+        rows = rows.with_columns(_number_queries(sizes, rows.height, file))
     numbers = pl.int_range(pl.len()).over("list").cast(pl.String)
     item = pl.col("item") if rows["item"].null_count() == 0 else numbers
-    return source_of(file, rows.select("list", item.alias("item"), value))
+    source = source_of(file, rows.select("list", item.alias("item"), value))
+    note = "" if sizes is None else f"queries of the sizes in {sizes.name}"
+    return replace(source, recognised=note)
+
+
+def find_sizes(path: Path) -> Path | None:
+    """Return the file with the sizes of the queries beside a data file, or None."""
+    plain = path.with_suffix("") if path.suffix.lower() in PACKED else path
+    names = [f"{name}{ending}" for name in (path.name, plain.name) for ending in SIZES]
+    found = [path.with_name(name) for name in dict.fromkeys(names)]
+    return next((sizes for sizes in found if sizes.is_file()), None)
+
+
+def _require_sizes(file: File, rows: pl.DataFrame) -> Path:
+    """Return the file with the sizes of the queries, for rows of which no one names its query."""
+    missing, name = rows["list"].null_count(), file.path.name
+    sizes = find_sizes(file.path)
+    if missing == rows.height and sizes is not None:
+        return sizes
+    number = rows.filter(pl.col("list").is_null())["number"][0]
+    if missing < rows.height:
+        raise BadTable(
+            f"{name}: {missing:,} of {rows.height:,} rows name no query (first: line {number}).",
+            "qid:QUERY after the label, in all rows or in none.",
+            "fix these lines.",
+        )
+    raise BadTable(
+        f"{name}: no row names its query (first: line {number}), and no file beside it has the"
+        " sizes of the queries.",
+        f"qid:QUERY after the label, or a file {name}.query or {name}.group with the number of"
+        " rows of each query.",
+    )
+
+
+def _number_queries(sizes: Path, rows: int, file: File) -> pl.Series:
+    """Return the query of each row, numbered from 0."""
+    lines = number_lines(open_content(sizes))
+    counts = lines["line"].str.strip_chars().cast(pl.UInt32, strict=False).cast(pl.Int64)
+    wrong = lines.filter(counts.is_null())
+    if wrong.height:
+        raise BadTable(
+            f"{sizes.name}, line {wrong['number'][0]} is not the size of a query:"
+            f" {wrong['line'][0]!r:.40}.",
+            "a whole number on each line: how many rows the query has.",
+            "write it again.",
+        )
+    if counts.sum() != rows:
+        raise BadTable(
+            f"the sizes in {sizes.name} add up to {counts.sum():,}, and {file.path.name} has"
+            f" {rows:,} rows.",
+            "the same number.",
+            "write both files again, from the same data.",
+        )
+    queries = np.repeat(np.arange(len(counts)), counts.to_numpy())
+    return pl.Series("list", queries).cast(pl.String)
 
 
 def _read_blocks(file: File) -> Iterator[tuple[int, pl.Series]]:
@@ -70,13 +135,13 @@ def _parse(file: File, lines: pl.Series, start: int, value: str) -> pl.DataFrame
     fields = filled.with_columns(pl.col("line").str.extract_groups(LINE)).unnest("line")
     number = pl.col("value").cast(pl.Float64, strict=False)
     labelled = pl.lit(value=True) if value == "score" else pl.col("label").is_null()
-    valid = (number.is_finite() & pl.col("list").is_not_null() & labelled).fill_null(value=False)
+    valid = (number.is_finite() & labelled).fill_null(value=False)
     wrong = fields.filter(~valid)
     if wrong.height:
         raise _bad_line(file, int(wrong["number"][0]), wrong.height, value)
     document = pl.col("comment").str.extract_groups(_DOCUMENT)
     named = pl.coalesce(document.struct.field("1"), document.struct.field("2"))
-    return fields.select("list", named.alias("item"), number.alias(value))
+    return fields.select("number", "list", named.alias("item"), number.alias(value))
 
 
 def _bad_line(file: File, number: int, count: int, value: str) -> BadTable:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import polars as pl
 
@@ -18,6 +19,7 @@ from rectitude.data.formats.arrays import IDS
 from rectitude.data.formats.columnar import DAMAGED
 from rectitude.data.formats.compression import MAGIC
 from rectitude.data.formats.file import ARROW, PARQUET, SAMPLE, STREAM, File, require_text
+from rectitude.data.formats.letor import find_sizes
 from rectitude.data.formats.separated import COLONS, read_typed_fields
 from rectitude.data.formats.trec import QRELS, RUN
 from rectitude.data.table import What
@@ -28,6 +30,9 @@ PROPERTIES = "_properties.yaml"
 """The ending of the name of RecPack's properties file."""
 _TREC = (".run", ".qrels", ".qrel", ".trec")
 _PAIR = re.compile(r"^\([^(),\s]+,\s*[^(),\s]+\)(\t|$)")
+_FEATURES = re.compile(r"^\s*(#|([^\s:#]+\s+){1,2}[^\s:#]+:[^\s#]+(\s|$))")
+_GLANCE = 1 << 12
+"""How many bytes tell whether a file is a column of numbers."""
 _WITHOUT_PAIRS = ("items", "users", "weights")
 """Tables without pairs of a user and an item."""
 
@@ -47,6 +52,19 @@ def recognise(file: File, what: What) -> tuple[str, str]:
 def _first_match(tests: Mapping[str, Test], file: File, what: What) -> tuple[str, str] | None:
     tried = ((name, test(file, what)) for name, test in tests.items())
     return next(((name, reason) for name, reason in tried if reason is not None), None)
+
+
+def holds_bare_numbers(path: Path) -> bool:
+    """Whether a file begins with lines of one number each, and so has no ids."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(_GLANCE)
+        numbers = [
+            float(line) for line in start.splitlines()[: -1 if len(start) == _GLANCE else None]
+        ]
+    except (OSError, ValueError):
+        return False
+    return bool(numbers)
 
 
 # binary formats
@@ -130,7 +148,8 @@ def is_json(file: File, what: What) -> str | None:
 
 
 def is_letor(file: File, what: What) -> str | None:
-    """Detect lines with qid: after one number, or for predictions after one or two."""
+    """Detect lines with qid: after one number, or for predictions after one or two; or features
+    beside a file with the sizes of the queries."""
     if file.suffix in (".letor", ".svmlight"):
         return "from the file name"
     rows = [line.split(None, 3) for line in file.lines if not line.lstrip().startswith("#")]
@@ -138,7 +157,10 @@ def is_letor(file: File, what: What) -> str | None:
     queries = bool(rows) and all(
         any(len(row) > n and row[n].startswith("qid:") for n in after) for row in rows
     )
-    return "every line names a query after its label, as qid:" if queries else None
+    if queries:
+        return "every line names a query after its label, as qid:"
+    features = bool(rows) and all(_FEATURES.match(line) for line in file.lines)
+    return "every line has features" if features and find_sizes(file.path) else None
 
 
 def is_trec(file: File, what: What) -> str | None:
