@@ -50,7 +50,7 @@ EXAMPLES = {
     "duplicate_truth": Example({"u": ["a"]}, {"user": ["u"] * 3, "item": ["a", "a", "b"]}, "recall",
                                {"error": DuplicateTruth, "once": 1 / 2, "counted": 2 / 3,
                                 "one_hit": 1 / 3},
-                               says="a is in the truth twice, b is missed: 1 of 2, or 2 or 1 of 3"),
+                               says="a is in the truth twice, b is missed: 1 of 2, 2 or 1 of 3"),
     "unknown_users": Example({"u": ["a"], "v": ["x"]}, {"u": ["a"], "v": ["a"]}, "hit",
                              {"keep": 1 / 2, "drop": 1 / 1, "tied": 1 / 2, "error": UnknownIds},
                              given={"train": {"u": ["a", "x"]}},
@@ -65,7 +65,7 @@ EXAMPLES = {
                      says="a has the highest score, rank 2, and is given third"),
     "ranks": Example({"user": ["u"] * 2, "item": ["x", "a"], "rank": [1, 4]}, {"u": ["a"]}, "mrr",
                      {"renumbered": 1 / 2, "kept": 1 / 4},
-                     says="x has the rank 1 and a the rank 4"),
+                     says="x has rank 1, and a has rank 4"),
     "ties": Example({"u": {"e": 2.0, "b": 1.0, "d": 1.0, "c": 1.0, "f": 1.0, "a": 1.0}},
                     {"u": {"c": 1}}, "mrr",
                     {"pessimistic": 1 / 6, "optimistic": 1 / 2, "given": 1 / 4, "error": TiedItems,
@@ -162,8 +162,8 @@ EXAMPLES = {
                           "none": (1 / 2 + 1 + 1) / 3},
                          {"truth_needed": "none", "undefined": "one"},
                          given={"weights": {"u": 4.0, "v": 1.0, "w": 2.0}},
-                         says="u has 1/2 and the weight 4, v has 1 and the weight 1; w has 0/0, "
-                         "which counts as 1, and the weight 2"),
+                         says="u has 1/2 and weight 4, v has 1 and weight 1; w has 0/0, which "
+                         "counts as 1, and weight 2"),
     "scale": Example({"u": ["x", "y", "a"]}, {"u": ["a"]}, "mrr",
                      {"fraction": 1 / 3, "percent": 100 / 3, "float32": 11184811 / 2**25},
                      says="the float32 nearest to 1/3 is 11184811 / 2^25"),
@@ -175,7 +175,7 @@ MORE = {
     "duplicates": [
         Example({"u": ["a", "x", "a"]}, {"u": ["a", "b"]}, "recall@2",
                 {"counted": 1 / 2, "joined": 1 / 3, "first": 1 / 2, "one_hit": 1 / 2},
-                says="a stands in the list twice, at ranks 1 and 3; b is missed"),
+                says="a is in the list twice, at ranks 1 and 3; b is missed"),
         Example({"u": ["a", "a"]}, {"u": ["a", "b"]}, "recall",
                 {"first": 1 / 2, "counted": 2 / 2, "one_hit": 1 / 2}),
     ],

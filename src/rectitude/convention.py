@@ -19,12 +19,12 @@ from rectitude.errors import BadArgument, nearest, unknown_name
 
 Stage = Literal["truth", "order", "judge", "metrics", "aggregate", "present"]
 Threshold = float | Literal["any"] | None
-"""What makes a grade relevant: to reach a number, to be there at all, or (None) to be above 0."""
+"""Which grades are relevant: those at or above a number, any, or (None) those above 0."""
 
 
 def switch(stage: Stage, default: str, about: str, *, table: str = "", **choices: str) -> Any:
-    """Declare a switch with named choices, each explained in one sentence; also what a table of
-    numbers by grade means, if one is valid in place of a choice."""
+    """Declare a switch with named choices, each explained in one sentence. `table` explains what a
+    table of numbers by grade means, if one can be set in place of a choice."""
     texts = {"stage": stage, "about": about, "choices": choices, "table": table}
     return field(default=default, metadata=texts)
 
@@ -32,7 +32,7 @@ def switch(stage: Stage, default: str, about: str, *, table: str = "", **choices
 def number(
     stage: Stage, default: float | None, about: str, least: float | None, **words: str
 ) -> Any:
-    """Declare a switch whose value is a number, None or one of some words, each explained."""
+    """Declare a switch whose value is a number, None or one of a few words, each explained."""
     facts = {"stage": stage, "about": about, "least": least, "words": words}
     return field(default=default, metadata=facts)
 
@@ -50,7 +50,7 @@ class Switch:
     table: str = ""
     """what a table of numbers by grade means, if one can be set in place of a choice"""
     words: Mapping[str, str] = field(default_factory=dict)
-    """what may stand in place of a number"""
+    """the words that can be set in place of a number, each explained"""
 
     def explain(self, choice: str) -> str:
         """Return the sentence that explains a choice."""
@@ -123,8 +123,8 @@ class Convention:
         error="an error is raised",
         once="only the row with the highest grade counts",
         counted="every row counts, so one recommended item can be two hits",
-        one_hit="every row counts as a relevant item, but a recommended item is one hit: that of "
-        "the row with the highest grade",
+        one_hit="every row counts as a relevant item, but a recommended item is one hit, with the "
+        "highest of its grades",
     )
     unknown_users: Literal["keep", "drop", "tied", "error"] = switch(
         "truth",
@@ -200,8 +200,8 @@ class Convention:
         first="the item keeps its best rank, and its other occurrences are removed",
         counted="every occurrence takes a rank and can be a hit",
         one_hit="every occurrence takes a rank, but only the first can be a hit",
-        joined="every occurrence takes a rank and can be a hit, and each adds a relevant item: the "
-        "truth has the item as often as the list, at any rank",
+        joined="every occurrence takes a rank and can be a hit, and a relevant item counts as "
+        "often as the list contains it, even below the cutoff",
     )
     seen: Literal["removed", "last", "kept"] = switch(
         "order",
@@ -260,11 +260,12 @@ class Convention:
         "metrics",
         "binary",
         "How the gain of an item follows from its grade.",
-        table="the gain of each grade, from a table such as {1: 3, 2: 7}; of a grade that is not "
-        "in the table, the grade",
+        table="the gain of each grade from a table such as {1: 3, 2: 7}; a grade that is not in "
+        "the table is its own gain",
         binary="1 for any grade",
         linear="the grade",
-        signed="the grade, even below 0: such an item lowers the sum, and that of the ideal list",
+        signed="the grade, even below 0: such an item lowers the sum of the list and of the ideal "
+        "list",
         exp2="2^grade - 1",
         exp2_above="2^(grade - relevant_from + 1) - 1: at least 1 for a relevant item; without a "
         "threshold, 2^(grade + 1) - 1",
@@ -364,7 +365,7 @@ class Convention:
         "What the truth must contain for a list to count.",
         relevant="at least one relevant item",
         judged="at least one row, of any grade",
-        judged_or_listed="at least one row, of any grade, unless the list has an item",
+        judged_or_listed="at least one row, of any grade; a list with items counts without any",
         none="nothing",
     )
     list_needed: Literal["none", "handed", "items", "hit"] = switch(

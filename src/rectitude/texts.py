@@ -132,7 +132,7 @@ def parse_yaml(text: str, label: str, expected: str) -> tuple[Any, Any]:
 
 
 def _construct(loader: Any, root: Any, label: str) -> Any:
-    """Return the values of a YAML text. PyYAML raises what it happens to meet in a value that does
+    """Return the values of a YAML text. PyYAML raises errors of many kinds for a value that does
     not have the form of its tag, such as `!!timestamp soon`."""
     try:
         return loader.construct_document(root)

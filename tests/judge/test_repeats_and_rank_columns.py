@@ -93,8 +93,8 @@ def test_kept_ranks_may_come_in_batches_of_different_width() -> None:
 
 
 @pytest.mark.parametrize(("switches", "fate"), [
-    ({}, "only their order counts; ranks='kept' takes them as they are"),
-    (KEPT, "taken as they are"),
+    ({}, "only the order counts; ranks='kept' keeps the ranks"),
+    (KEPT, "kept as they are"),
 ])  # fmt: skip
 def test_the_ledger_counts_lists_whose_ranks_have_gaps_or_repeats(switches, fate) -> None:
     ledger = rt.evaluate(GAPS, WANTED, "mrr", switches).ledger

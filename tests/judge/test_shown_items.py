@@ -163,7 +163,7 @@ def test_a_recorded_order_of_logits_is_shown_as_it_was_recorded() -> None:
 
 def test_a_metric_that_looks_at_items_needs_a_cutoff_in_dense_scores() -> None:
     evaluation = rt.evaluate(rt.Scores([[1.0, 2.0]]), {0: [0]}, "places")
-    with pytest.raises(BadName, match="dense scores rank the whole catalogue"):
+    with pytest.raises(BadName, match="dense scores rank all items"):
         evaluation.result("places")
 
 
@@ -175,7 +175,7 @@ def test_a_metric_that_looks_at_items_sees_the_whole_list_without_a_cutoff() -> 
 
 def test_a_metric_that_divides_by_the_cutoff_needs_one() -> None:
     evaluation = rt.evaluate({"u": ["a"]}, {"u": ["a"]}, "surprisal", train={"u": ["b"]})
-    with pytest.raises(BadName, match=r"divides by the cutoff .* has no cutoff"):
+    with pytest.raises(BadName, match=r"has no cutoff, but the metric divides by it"):
         evaluation.result("surprisal")
 
 

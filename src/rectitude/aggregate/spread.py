@@ -22,7 +22,7 @@ from rectitude.exact import UNIT_BITS, total, total_of_squares
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """The different values of lists in ascending order, and how many lists have each."""
+    """The distinct values of lists in ascending order, and how many lists have each."""
 
     values: Floats
     times: Integers
@@ -76,7 +76,7 @@ class Spread:
         return float(below + (above - below) * (place - math.floor(place)))
 
     def _deviation(self) -> float:
-        """Return the standard deviation, with one list less in the denominator."""
+        """Return the standard deviation, with lists - 1 in the denominator."""
         n = self.counted
         if n < 2:
             raise UndefinedValue(

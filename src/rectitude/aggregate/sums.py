@@ -194,8 +194,8 @@ def settle(state: Sums, convention: Convention) -> float:
 
 
 def _mean_with_average_weights(state: Sums, undefined: float) -> float:
-    """Return the mean if each list with 0/0 has the average weight of the others: the weighted
-    mean of the others then counts as often as there are others."""
+    """Return the mean in which each list with 0/0 has the average weight of the others; the
+    weighted mean of the others therefore counts once for each of them."""
     mean = state.value if state.below else 0.0
     return (mean * state.counted + undefined * state.skipped) / (state.counted + state.skipped)
 

@@ -127,7 +127,7 @@ def _load_sides(
 def _require_saved_only(
     first: Sequence[str] | None, second: Sequence[str] | None, other: str | None = None
 ) -> None:
-    """Raise an error for options that would be ignored beside saved evaluations."""
+    """Raise an error for options that would be ignored with saved evaluations."""
     options = {"--first": first, "--second": second, "--other": other}
     given = [name for name, value in options.items() if value]
     if given:

@@ -50,7 +50,7 @@ Train = Annotated[
 ]
 Seen = Annotated[
     str | None,
-    file_option("What users have seen, if not just the training data: masked instead of it."),
+    file_option("What users have seen: masked in place of the training data."),
 ]
 CandidateFile = Annotated[
     str | None, file_option("Candidate items: user, item; or a file from rectitude candidates.")
@@ -66,7 +66,9 @@ Users = Annotated[str | None, file_option("The users to evaluate, with their att
 Weights = Annotated[str | None, file_option("The weight of each list.")]
 Memory = Annotated[
     str | None,
-    value_option("SIZE", "Evaluate files that would take more than this, such as 8GB, in parts."),
+    value_option(
+        "SIZE", "Evaluate files that need more memory than this, such as 8GB, part by part."
+    ),
 ]
 ListKey = Annotated[
     str, value_option("COLUMN", "The column that identifies a list, such as session.")

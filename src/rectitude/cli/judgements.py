@@ -1,4 +1,4 @@
-"""The forms of judgements that trec_eval knows beside qrels: preferences between documents, the
+"""The forms of judgements that trec_eval reads besides qrels: preferences between documents, the
 judgements of several groups, and the means of other systems for z-scores."""
 
 from __future__ import annotations

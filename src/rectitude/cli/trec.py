@@ -73,7 +73,7 @@ ZScores = Annotated[
     str | None,
     _option(
         "--zscores", "-Z", metavar="FILE",
-        words="print z-scores, by the means and deviations in this file.",
+        words="print z-scores, from the means and standard deviations in this file.",
     ),
 ]  # fmt: skip
 NoSummary = Annotated[bool, _option("--no-summary", "-n", words="do not print the means.")]
@@ -170,13 +170,13 @@ class TrecRequest:
     @property
     def is_short(self) -> bool:
         """Whether judged queries without a list count, but are not printed: release 9 with -c."""
-        return self.options.complete and self.release < _SAYS_ALL
+        return self.options.complete and self.release < _PRINTS_ALL
 
 
 def _find_release(profile: Profile) -> int:
     """Return the release of trec_eval that a profile reproduces; the latest for other profiles."""
     version = profile.versions[0] if profile.framework == "trec_eval" else ""
-    return int(version.partition(".")[0] or _SAYS_ALL)
+    return int(version.partition(".")[0] or _PRINTS_ALL)
 
 
 def _measure_run(request: TrecRequest) -> tuple[TrecValues, Evaluation | None]:
@@ -248,7 +248,7 @@ def _measure_preferences(request: TrecRequest) -> tuple[TrecValues, Evaluation |
     return trec.TrecValues(queries, trec.summarise(request.lines, queries, size)), None
 
 
-_SAYS_ALL = 10
+_PRINTS_ALL = 10
 """the first release that prints judged queries without a list"""
 _USUAL = {Judgements.QRELS: "official", Judgements.QRELS_PREFERENCES: "prefs"}
 _MEASURE = {
@@ -259,8 +259,8 @@ _MEASURE = {
 
 
 def _read_tag(run: Any) -> str:
-    """Return the tag on the last line of a run, the name of any other file, and nothing for what is
-    no file."""
+    """Return the tag on the last line of a run, or the name of a file in another format; empty for
+    anything that is not a file."""
     from rectitude.data.columns import want_columns
     from rectitude.data.formats.trec import RUN
     from rectitude.data.read import open_file

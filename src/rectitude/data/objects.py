@@ -287,7 +287,7 @@ def open_holder(holder: Any) -> Source | None:
     """Return an object that holds a table as a source; None for anything else.
 
     These are `Interactions` and `Dataset` of RecTools, `ItemListCollection` and `Dataset` of
-    LensKit. A dataset numbers its users and items, so it is asked for their own ids.
+    LensKit. A dataset numbers its users and items, so its original ids are read.
     """
     if hasattr(holder, "get_raw_interactions"):
         table = holder.get_raw_interactions()

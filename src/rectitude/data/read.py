@@ -123,7 +123,7 @@ class TableReader:
         return None if self.source.parts is None else self.source.parts.rows
 
     def each(self, rows: int) -> Iterator[Table]:
-        """Yield the table in consecutive parts of about so many rows."""
+        """Yield the table in consecutive parts of about this many rows."""
         parts = self.source.parts
         for part in [self.source] if parts is None else parts.each(rows):
             yield self.build(part)
@@ -140,7 +140,7 @@ class TableReader:
         return recognise(self.source, self.want)
 
     def ids(self, role: str, rows: int) -> Iterator[pl.Series]:
-        """Yield one column only, in parts of about so many rows."""
+        """Yield one column only, in parts of about this many rows."""
         chosen, parts = {role: self.columns[role]}, self.source.parts
         for part in [self.source] if parts is None else parts.each(rows):
             yield part.take(chosen)[role]
@@ -233,7 +233,7 @@ def _take_places(
         raise BadTable(
             f"{title(opened, want)} has no column names, and {name!r} numbers the items of every"
             " list, from 0 or 1: it may be the rank or the score.",
-            "a statement which of the two it is.",
+            "a column that is named as the rank or as the score.",
             f"name it: rt.Lists(path, rank={name!r}) or --columns 'predictions.rank={name}', or the"
             " same with score.",
         )

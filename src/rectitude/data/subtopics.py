@@ -16,7 +16,7 @@ _PAIR = ("list", "item")
 def gather_subtopics(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     """Return a truth with one row for each list and item, in the order of their first rows.
 
-    In qrels, whose second field is usually 0, a field that is the same everywhere says nothing.
+    In qrels, whose second field is usually 0, a field that never varies is not a subtopic.
     """
     if source.roles is not None and frame["subtopic"].n_unique() < 2:
         return frame.drop("subtopic")
@@ -28,6 +28,7 @@ def gather_subtopics(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
             f"and a subtopic (first: list {first['list']!r}, item {first['item']!r}, subtopic "
             f"{first['subtopic']!r}).",
             "one judgement of an item for each subtopic.",
+            "remove the repeated rows.",
         )
     graded = frame if "grade" in frame.columns else frame.with_columns(grade=pl.lit(1.0))
     judgements = pl.struct("subtopic", "grade").sort_by("subtopic").alias(COLUMN)

@@ -107,7 +107,7 @@ class SourceParts:
     rows: int
     """The number of rows; of text, an estimate from its first lines."""
     each: Callable[[int], Iterator[Source]]
-    """Yields consecutive parts of about so many rows."""
+    """Yields consecutive parts of about this many rows."""
     span: Callable[[int, int], Source] | None = None
     """Returns the rows from one number up to another; None if rows have no numbers."""
 

@@ -134,17 +134,17 @@ def evaluate(  # noqa: PLR0913  one parameter per input
 
     `predictions` are ranked lists in any tabular form (a path, a frame, a dict of lists, a sparse
     matrix), or dense: `Scores`, `Logits`, `Embeddings`, or an array of scores. `truth` is a table;
-    beside scores it may be a matrix, beside logits an array of targets. Wrap tables in `Lists` and
+    with scores it may be a matrix, with logits an array of targets. Wrap tables in `Lists` and
     `Interactions` to name their columns. `metrics` are names such as "ndcg@10", or names without a
-    cutoff beside `cutoffs=[5, 10]`. `convention` is the name of a profile, a `Convention`, or a
+    cutoff with `cutoffs=[5, 10]`. `convention` is the name of a profile, a `Convention`, or a
     dict of switches to change; a list of these returns `Evaluations`, one for each.
 
-    `train` is the training data; its items are masked in dense scores, unless `seen` names others.
+    `train` is the training data; its items are masked in dense scores, unless `seen` is given.
     With `candidates`, a table or a `Candidates` value, only these items are ranked. `ranking` is an
     order that replaces the order of the scores. `slices` are attributes to slice by, such as
-    "gender" or "activity:4". Files that would take more than `memory`, such as "8GB" (by default a
-    quarter of the machine), are evaluated part by part. `progress=True` shows a bar; a function is
-    called with the number of rows or parts that are done and the total.
+    "gender" or "activity:4". Files that need more than `memory`, such as "8GB" (by default a
+    quarter of the machine's memory), are evaluated part by part. `progress=True` shows a bar; a
+    function is called with the number of rows or parts that are done and the total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
@@ -182,8 +182,8 @@ def _evaluate_under(
     given: RawInputs,
     evaluate_plan: Callable[[Plan], Evaluation] | None = None,
 ) -> Evaluation | Evaluations:
-    """Evaluate under one convention or several: open the inputs, or use a function that has its own
-    way to them."""
+    """Evaluate under one convention or several; `evaluate_plan` evaluates a plan in its own way,
+    without opening the inputs here."""
     if isinstance(convention, list | tuple):
         from rectitude.evaluation.conventions import evaluate_conventions  # noqa: PLC0415  (several)
 

@@ -61,9 +61,9 @@ from rectitude.profiles import Asked
 
 _DENSE = (Scores, Logits, Embeddings)
 LEAST_MEMORY = 10**6
-"""the least memory that an evaluation part by part can do with, in bytes"""
+"""the lowest limit for an evaluation part by part, in bytes"""
 _MOST_EXPANSION = 32
-"""how many times the size of its file a table takes in memory, at the most"""
+"""how many times larger than its file a table can be in memory"""
 _HARMLESS = 64 * 10**6
 """bytes that every machine has"""
 SPARSE = "sparse matrix"

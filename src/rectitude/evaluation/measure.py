@@ -195,7 +195,8 @@ def _spread_of(batch: Batch, asked: Asked, tallied: Tally) -> Spread:
         raise BadArgument(
             f"{str(asked.name)!r} asks for a statistic of the values of lists, and weights= is "
             "given.",
-            "lists that count the same, or a mean.",
+            "a mean, or no weights.",
+            "leave out weights=, or leave stat= out of the name.",
         )
     values, state = tallied.values, tallied.state
     return Spread.of(values[np.isfinite(values)], state.skipped, state.nan)

@@ -1,7 +1,7 @@
 """Evaluate tables that are larger than memory: cut them into parts, and add up the states of these.
 
 All rows of a list, or of a user, belong to the same part. If the predictions are sorted by list, a
-part is a range of their rows, which are read where they lie. Otherwise their rows are written to
+part is a range of their rows, which are read from their file. Otherwise their rows are written to
 temporary files, by a hash of their key. A part is then evaluated like any batch. What concerns all
 lists, such as the known items, is handed to each part.
 """
@@ -174,7 +174,9 @@ class Partitions:
             if callable(progress):
                 progress(part + 1, self.cut.parts)
         if total is None:
-            raise NothingToEvaluate("the predictions and the truth have no rows.", "rows.")
+            raise NothingToEvaluate(
+                "the predictions and the truth have no rows.", "at least one row in each."
+            )
         return self._finish(plan, total, whole)
 
     @cached_property
@@ -190,8 +192,9 @@ class Partitions:
             return {side: roles[side] for side in tables if side in roles}
         if "list" not in tables["truth"].columns or {"train", "users"} & {*tables}:
             raise BadArgument(
-                f"tables larger than memory are cut by user if train= or users= is given or the "
-                f"truth has no {self.given.list_key!r}, and predictions or truth have no user.",
+                f"the predictions or the truth have no user column; tables larger than memory are "
+                f"cut by user if train= or users= is given, or if the truth has no "
+                f"{self.given.list_key!r}.",
                 "a user column next to the list key in both.",
                 "add it, or allow more memory: memory=...",
             )
@@ -402,7 +405,7 @@ def _sort_lists(kept: KeptValues) -> tuple[Keys | None, dict[str, Floats]]:
 
 
 def _join(columns: Sequence[pl.Series]) -> pl.Series:
-    """Concatenate ids; integers become text beside text."""
+    """Concatenate ids; integers become text if others are text."""
     frames = [column.alias("id").to_frame() for column in columns]
     return pl.concat(frames, how="vertical_relaxed")["id"]
 

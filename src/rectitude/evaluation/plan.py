@@ -338,8 +338,8 @@ def ranks_shown(asked: Asked) -> int | None:
         return None
     if asked.cutoff is None and asked.metric.cutoff == "needed":
         raise BadName(
-            f"{str(asked.name)!r} divides by the cutoff or compares with that many items, and has "
-            "no cutoff.",
+            f"{str(asked.name)!r} has no cutoff, but the metric divides by it or compares with "
+            "that many items.",
             f"a cutoff: {asked.name}@10.",
         )
     return asked.cutoff or WHOLE_LIST

@@ -1,8 +1,8 @@
 """Temporary files of tables that are larger than memory.
 
-They lie in a folder of their own, below the one that the environment variable `RECTITUDE_SCRATCH`
-names, or else the system's folder for temporary files. It is removed at the end. What a process
-that was killed left behind is removed by the next one.
+They are in a folder of their own, inside the one that the environment variable `RECTITUDE_SCRATCH`
+names, or else inside the system's temporary folder. It is removed at the end. If a process is
+killed, the next one removes what it left behind.
 """
 
 from __future__ import annotations

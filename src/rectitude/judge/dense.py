@@ -70,8 +70,8 @@ def rank_dense(
         raise BadArgument(
             f"scores_from={convention.scores_from:g} removes items from lists, but the predictions "
             "are dense scores.",
-            "lists.",
-            "pass the items with such scores as lists with a score column.",
+            "lists with a score column.",
+            "pass the items with higher scores as lists, or set scores_from=None.",
         )
     require_sortable(sides, convention)
     standings = reading(sides, dense, convention)

@@ -340,7 +340,7 @@ def _require_cutoff(k: int) -> None:
     """Raise an error about whole lists of dense scores: each would be the catalogue."""
     if k == WHOLE_LIST:
         raise BadName(
-            "a metric looks at the recommended items, and dense scores rank the whole catalogue.",
+            "a metric without a cutoff looks at whole lists, and dense scores rank all items.",
             "a cutoff, such as @10.",
         )
 
@@ -594,7 +594,7 @@ def match_lists(
 def _drop_low_scores(
     sides: Aligned, ranking: Ranking, scores_from: float, ledger: Ledger
 ) -> Ranking:
-    """Remove the items whose score is too low to recommend them from the lists."""
+    """Remove items with a score below the threshold from the lists."""
     lists, positions = ranking.lists.expand()
     keep = _read_scores(sides)[ranking.lists.rows(positions)] >= scores_from
     ledger.count(

@@ -1,7 +1,7 @@
 """The rank column of lists: whether it has gaps or repeats, and the ranks as they are given.
 
 Usually the column only orders a list. If its ranks are kept, a gap is an empty rank, and items that
-share a rank stand in the order of their ids.
+share a rank are ordered by id.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class KeptRanks(NamedTuple):
     rank: Integers
     """(matches,) the rank in the column"""
     slot: Integers
-    """(matches,) the number of the item if empty ranks are counted, too, from 1"""
+    """(matches,) the position of the item from 1, with every empty rank as a position"""
     listed: Ragged
     """(lists,) the ranks of all items, ascending"""
     slots: Integers
@@ -38,8 +38,8 @@ def account_for_ranks(
     uneven = np.flatnonzero(_flag_uneven(ranking))
     first = sides.label(uneven[0]) if len(uneven) else ""
     fate = {
-        "renumbered": "only their order counts; ranks='kept' takes them as they are",
-        "kept": "taken as they are",
+        "renumbered": "only the order counts; ranks='kept' keeps the ranks",
+        "kept": "kept as they are",
     }[convention.ranks]
     about = f"lists have a rank column with gaps or repeats: {fate}"
     handed = int(sides.handed.sum())

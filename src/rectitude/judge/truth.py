@@ -16,7 +16,7 @@ from rectitude.judge.align import Aligned, Collision
 from rectitude.judge.match import repeat_flags, repeats
 
 LOW_GRADES = "truth rows have a grade of 0 or below"
-"""What the ledger says of such rows; what they count as depends on the metric."""
+"""What the ledger says about such rows; how they count depends on the metric."""
 
 
 class Truth(NamedTuple):

@@ -311,7 +311,7 @@ def graded_auc(lists: Judged, k: int | None) -> Ratio:
     formula="pairs of judged items in which the first is ranked higher / all pairs; the first is "
     "the one with the higher grade, or with equal grades the earlier one in the truth. 0/0 for a "
     "list with fewer than 3 judged items (ranks up to {k})",
-    reading="Pairs of equal grades add noise: even the best ranking is about half way between 0.5 "
+    reading="Pairs of equal grades add noise: even the best ranking is about halfway between 0.5 "
     "and 1 if most grades are equal.",
     use="Use it to reproduce tools that compare all pairs; otherwise use graded_auc, which "
     "compares pairs of different grades.",

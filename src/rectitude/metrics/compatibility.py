@@ -21,8 +21,8 @@ _FORMULA = (
     "Compatibility",
     formula=f"{_FORMULA}rank if their grades are equal",
     reading="1 if the list begins with the relevant items, the highest grades first.",
-    use="Use it with graded relevance and preferences: it asks how near the list is to an ideal "
-    "one, and gains need no values.",
+    use="Use it with graded relevance and preferences: it measures how close the list is to an "
+    "ideal one, and needs no gains.",
     cite="clarke2021assessing",
 )
 def compatibility(

@@ -1,7 +1,7 @@
-"""Metrics of the C/W/L framework: how likely users go on to the next rank decides the weight of
-each rank, and the value is the gain that they expect per item they look at.
+"""Metrics of the C/W/L framework: the probability that users go on to the next rank determines the
+weight of each rank, and the value is the gain that they can expect per item they look at.
 
-What a user has gained so far may decide, too (bpm, inst, nerr). Gains are grades scaled to 0 to 1.
+What a user has gained so far can matter, too (bpm, inst, nerr). Gains are grades, scaled to 0..1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rectitude.metrics.choices import require_order
 from rectitude.metrics.registry import Ratio, metric
 
 GoOn = Callable[[Floats, Floats], Floats]
-"""The probability to go on to the next rank: (ranks, gains by list and rank) -> by list and rank"""
+"""(ranks, gains by list and rank) -> the probability of going on, by list and rank"""
 _DEEPEST = 1000
 """the rank at which users stop without a cutoff, as in cwl_eval"""
 _AT_ONCE = 1000
@@ -140,7 +140,7 @@ def nerr8(lists: Judged, k: int | None, *, min_grade: float = 0.0, max_grade: fl
 @metric(
     "Nearly ERR, stopping by gain and rank",
     formula=f"{_PER_ITEM}P(going on from rank r) = r / (r + 1) * (1 - gain); {_GAIN}",
-    reading="As nerr8, for a user who also stops by rank, as the weights 1 / rank of ERR say.",
+    reading="As nerr8, for a user who also stops by rank, following the weights 1 / rank of ERR.",
     use="Use it in place of ERR to compare with other C/W/L metrics.",
     cite="azzopardi2021err",
     breaks=("perfect_is_best",),
@@ -207,7 +207,7 @@ def nerr11(
 
 
 def _go_on_for(ranks: Floats, wanted: float | Floats) -> Floats:
-    """Return the probability to go on, for a user who still wants this much at each rank."""
+    """Return the probability of going on, for a user who still wants this much at each rank."""
     return np.square((ranks + wanted - 1) / (ranks + wanted))
 
 

@@ -22,7 +22,7 @@ from rectitude.errors import BadName
 Names = str | Iterable[str] | Mapping[str, object]
 """Metrics as they are asked for: one or more names, or a dict of names with their cutoffs."""
 Variants = tuple[tuple[str, str | None], ...]
-"""What stands in brackets: words, and settings with their values."""
+"""The contents of brackets: words, and settings with their values."""
 LARGEST_CUTOFF = 10_000_000
 _BASE = r"[\w.]+:[\w.]+|(?=[\d._-]*[A-Za-z_])\w[\w.-]*"
 _NAME = re.compile(
@@ -196,7 +196,7 @@ def split_outside(text: str, separators: str) -> list[str]:
 
 
 def write_variant(variant: tuple[str, str | None]) -> str:
-    """Return a variant as it stands in brackets."""
+    """Return a variant as it is written in brackets."""
     key, value = variant
     return key if value is None else f"{key}={value}"
 

@@ -200,8 +200,8 @@ def average_precision_by_rank(lists: Judged, k: int | None, *, ap_over: Count) -
     formula="as ndcg, but a hit in the top {k} counts (rows of the pair in the truth) * (rows of "
     "the pair in the list) times, and a relevant item has as many places in the ideal list as its "
     "hits count, one if there is none; gain = {gain}, discount = {discount}",
-    reading="Equals ndcg if no pair is repeated and no grade is negative. A pair that stands n "
-    "times in the truth counts n * n times.",
+    reading="Equals ndcg if no pair is repeated and no grade is negative. A pair that is in "
+    "the truth n times counts n * n times.",
     use="Use it to reproduce tools that join the hits with predictions and truth again; otherwise "
     "use ndcg.",
     cite="jarvelin2002cumulated",

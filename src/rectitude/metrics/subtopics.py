@@ -3,7 +3,7 @@ repeating itself? The truth judges items for each subtopic.
 
 An item that is relevant to a subtopic is worth less the more relevant items of that subtopic are
 above it. Subtopics without a relevant item do not count. The ideal list is built greedily, since
-the best list is too hard to find; items of equal worth come by id, descending, as in ndeval.
+the best list is too hard to find; items of equal worth are ordered by id, descending, as in ndeval.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def _keep(
     frame = _read(table, side, column)
     if among is None and at_least is None and at_most is None:
         raise BadArgument(
-            f"{side}s_where says nothing about column {column!r}.", "among, at_least or at_most."
+            f"{side}s_where has no condition for column {column!r}.", "among, at_least or at_most."
         )
     kept = pl.lit(value=True)
     if among is not None:

@@ -1,5 +1,5 @@
-"""Cap the rows of items that are far more popular than the others, so that they do not decide a
-comparison."""
+"""Cap the rows of items that are far more popular than the others, so that they do not dominate
+a comparison."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ Generator = Literal["content", "numpy_truth_first", "numpy_train_first", "numpy_
 
 
 def as_numpy(log: Log, level: Level, seed: int, generator: Generator) -> RowStanding:
-    """Return the position of each row in an order that NumPy's `RandomState` draws for the rows as
-    they stand in the table.
+    """Return the position of each row in an order that NumPy's `RandomState` draws for the rows in
+    the order of the table.
 
     A permutation lists the rows of the truth first (scikit-learn) or those of train (pandas);
     "numpy_uniform" draws a number for each row, and the highest are the last of their group.

@@ -263,7 +263,7 @@ _STAT = re.compile(r"mean|median|min|max|std|p(100|\d{1,2}(\.\d{1,6})?)")
 
 
 def _check_stat(asked: Asked) -> None:
-    """Raise an error if a statistic does not exist, or a metric is no mean of values of lists."""
+    """Raise an error if a statistic does not exist, or if a metric is not a mean over lists."""
     if not _STAT.fullmatch(asked.stat):
         raise BadName(
             f"the statistic of {str(asked.name)!r} is {asked.stat!r}.",

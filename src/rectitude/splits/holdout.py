@@ -54,8 +54,8 @@ def random_ratio(
 
     `repeats` above 1 returns a series, each split with another seed; with `overlap` "none", the
     truths are disjoint parts of one random order. `size` replaces the ratio by a number of rows.
-    `draw` "content" depends on users and items, not on the order of rows; the others are what
-    NumPy's generator draws for the rows in their order.
+    `draw` "content" depends on users and items, not on the order of rows; the others draw as
+    NumPy's generator does, for the rows in their order.
     """
     portion = Portion(ratio, size, rounding, of, arithmetic, minimum, keep)
     require_whole(repeats, "repeats", most=MOST_PARTS)
@@ -218,7 +218,7 @@ def random_next(
     ties: Ties = "content",
     seed: int = 0,
 ) -> Split:
-    """Hold out n rows in a row of each user, from a random place in their history.
+    """Hold out n consecutive rows of each user, from a random place in their history.
 
     Earlier rows are train, later ones are in no part. At least `keep` rows come before the truth;
     users with fewer than keep + n rows stay in train.

@@ -42,7 +42,7 @@ def write_cbor(content: FileContent, path: Path) -> Mapping[Path, Write]:
     """Write an object of objects as ranx reads it."""
     if path.suffix.lower() != ".lz4":
         raise UnwritableFile(
-            f"{path} has another extension than the runs of ranx.", "a name such as run.lz4."
+            f"{path} does not have the extension of ranx's runs.", "a name such as run.lz4."
         )
     return write_bytes(compress(encode(collect_objects(content)), path), path)
 

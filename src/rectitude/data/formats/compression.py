@@ -63,7 +63,7 @@ def _read_lz4(path: Path) -> bytes:
 
 
 def decompress_lz4(content: BinaryIO, size: int, path: Path) -> bytes:
-    """Return content of a file that is still compressed with lz4 after decompression."""
+    """Return the content of a file that was compressed with lz4 twice, and decompressed once."""
     with _import_compressor("lz4", path, "open")(content) as stream:
         return read_within(stream, size, str(path))
 

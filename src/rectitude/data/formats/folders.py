@@ -239,8 +239,7 @@ def find_partitions(folder: Path) -> list[Path]:
 
 def files_to_read_as(folder: Path, form: str) -> list[Path]:
     """Return the files of a folder that make up one table in a format that the user named; none
-    without a named format, and for a dataset that LensKit saved, whose format is that of the
-    folder."""
+    without a named format, and none for a dataset of LensKit, whose folder is read as a whole."""
     if not form or (form == "lenskit" and (folder / SCHEMA).is_file()):
         return []
     return [path for path in sorted(folder.iterdir()) if path.is_file() and _is_visible(path)]

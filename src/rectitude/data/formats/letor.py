@@ -42,7 +42,7 @@ def read_letor(file: File, want: WantedColumns) -> Source:
     rows = pl.concat(_parse(file, block, start, value) for start, block in _read_blocks(file))
     if not rows.height:
         raise UnreadableFile(
-            f"{file.path} contains no row.",
+            f"{file.path} has no rows.",
             "lines such as '2 qid:1 1:0.5'.",
             "write or download it again.",
         )
