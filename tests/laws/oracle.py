@@ -264,22 +264,23 @@ def list_auc_strict(one: One, k: int | None) -> Fraction:
 
 
 def err(one: One, k: int | None) -> Fraction:
-    above = 2.0 ** (4 - (one.threshold or 0.0) + 1) - 1
-    most = {"binary": 1, "linear": 4, "signed": 4, "exp2": 15, "exp2_above": above}[
-        one.convention.gain
-    ]
     reach, value = 1.0, 0.0
     for rank, item in enumerate(one.top(k), 1):
-        stop = one.gain_of(item) / (most + 1)
+        stop = one.gain_of(item) / (_most(one) + 1)
         value += reach * stop / rank
         reach *= 1 - stop
     return value, 1
 
 
-def _chance(one: One, item: object) -> float:
+def _most(one: One) -> float:
+    """The gain of grade 4, the highest."""
     above = 2.0 ** (4 - (one.threshold or 0.0) + 1) - 1
-    most = {"binary": 1, "linear": 4, "exp2": 15, "exp2_above": above}[one.convention.gain]
-    return one.gain_of(item) / most
+    most = {"binary": 1, "linear": 4, "signed": 4, "exp2": 15, "exp2_above": above}
+    return most[one.convention.gain]
+
+
+def _chance(one: One, item: object) -> float:
+    return one.gain_of(item) / _most(one)
 
 
 def certain_err(one: One, k: int | None) -> Fraction:

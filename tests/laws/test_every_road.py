@@ -18,10 +18,12 @@ from strategies import Case, cases, conventions, named, plain
 
 import rectitude as rt
 from rectitude.convention import Convention
-from rectitude.errors import DuplicateItems
+from rectitude.errors import BadArgument, DuplicateItems
 
 OURS = [name for name in plain() if rt.METRICS[name].kind == "list"]
 AVERAGED = [name for name in OURS if rt.METRICS[name].can_average and name not in (*SUMS, *LEVELS)]
+OF_PAIRS = ("graded_auc", "all_pairs_auc")
+"""Metrics that divide by the pairs up to the cutoff: their number is open if it splits a tie."""
 WHOLE_NUMBERS = ("precision", "recall", "f1", "hit", "rprec", "utility", "judged", "unjudged")
 """Metrics whose value per list is one division of whole numbers: no bit of them is open."""
 WITHOUT_REPEATS = (*BY_POSITION, "mappings", "json")
@@ -100,10 +102,45 @@ def test_averaged_ties_are_the_mean_over_all_orders_on_every_road(
     road: str, case: Case, k: int | None
 ) -> None:
     switches = {"ties": "average", "undefined": "zero"}
-    found = ROADS[road](case, [named(metric, k) for metric in AVERAGED], switches)
-    for metric in AVERAGED:
+    split = splits_a_tie(case, k)
+    metrics = [metric for metric in AVERAGED if not (split and metric in OF_PAIRS)]
+    found = ROADS[road](case, [named(metric, k) for metric in metrics], switches)
+    for metric in metrics:
         expected = average_over_orders(metric, k, case, Convention(**switches))
         assert found[named(metric, k)] == pytest.approx(expected, rel=1e-12, abs=1e-12), metric
+
+
+def splits_a_tie(case: Case, k: int | None) -> bool:
+    """Whether the scores leave open if a judged item is among the first k."""
+    if k is None:
+        return False
+    judged = {row[:2] for row in case.truth}
+    for user, item, score in case.predictions:
+        scores = [other for owner, _, other in case.predictions if owner == user]
+        higher, upto = sum(s > score for s in scores), sum(s >= score for s in scores)
+        if (user, item) in judged and higher < k < upto:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("metric", OF_PAIRS)
+def test_averaged_pairs_are_refused_if_the_cutoff_splits_a_tie(road: str, metric: str) -> None:
+    scores = ((0, 0, 2.0), (0, 1, 1.0), (0, 2, 1.0), (0, 3, 0.0))
+    case = Case(scores, ((0, 0, 2.0), (0, 1, 1.0), (0, 3, 3.0)), ())
+    switches = {"ties": "average", "undefined": "zero"}
+    assert refuses(road, case, f"{metric}@2", switches)
+    # no pair up to rank 1; up to rank 3 items 0 and 1, in order; then item 3, below both
+    for at, expected in {"@1": 0.0, "@3": 1.0, "@4": 1 / 3, "": 1 / 3}.items():
+        assert ROADS[road](case, [metric + at], switches) == {metric + at: expected}
+
+
+def refuses(road: str, case: Case, name: str, switches: dict[str, Any]) -> bool:
+    """Whether a metric has no value: roads in batches raise the error, others record it."""
+    try:
+        return ROADS[road](case, [name], switches)[name] is None
+    except BadArgument as error:
+        return "splits a tie" in str(error)
 
 
 @pytest.mark.parametrize("road", [road for road in ROADS if road not in WITHOUT_REPEATS])

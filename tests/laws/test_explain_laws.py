@@ -193,6 +193,7 @@ def test_sampled_parts_add_up_too_and_turn_their_signs(case: Case, question: Que
 @pytest.mark.parametrize("folder", ["lists-edge", "runs-ties"])
 def test_gaps_between_real_profiles_are_explained(folder: str, metric: str) -> None:
     lists = pl.read_parquet(GOLDEN / folder / "recommendations.parquet")
+    lists = lists.with_columns(pl.col("position") + 1)  # ranks count from 1
     truth = pl.read_parquet(GOLDEN / folder / "truth.parquet")
     values = {
         name: evaluation[metric]

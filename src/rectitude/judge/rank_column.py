@@ -110,7 +110,7 @@ def _require_whole(sides: Aligned, ranking: Ranking, rank: Floats, positions: In
             f"rank that is not a whole number from 1 on (first: row {row + 1}, rank "
             f"{rank[positions[wrong[0]]]:g}).",
             "ranks 1, 2, 3, ..., because ranks='kept'.",
-            "set ranks='renumbered' if only the order of the ranks matters.",
+            "add 1 if the ranks count from 0; set ranks='renumbered' if only their order matters.",
         )
 
 
