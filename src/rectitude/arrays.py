@@ -241,6 +241,12 @@ def sum_by_group(group: Integers, size: int, values: Floats | None = None) -> Fl
     return np.bincount(group, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
+def sum_rows(matrix: Floats) -> Floats:
+    """Sum each row from left to right, so that padding with zeros changes no bit of a sum."""
+    rows, columns = matrix.shape
+    return sum_by_group(np.repeat(np.arange(rows), columns), rows, matrix.ravel())
+
+
 def add_counts(
     left: Integers, right: Integers, where: tuple[Integers, Integers] | None = None
 ) -> Integers:

@@ -41,9 +41,12 @@ ATTRIBUTES = {
         **CATALOGUE,
         "price": [0.5 * item for item in range(ITEMS)],
         "embedding": [[1.0, float(item), item % 3 - 1.0] for item in range(ITEMS)],
+        "previous": [0.1 + 0.3 * (item % 4) for item in range(ITEMS)],
     },
     "users": {"user": [f"u{user}" for user in range(6)], "group": list("ababab")},
-    "train": {f"u{user}": [f"i{item}" for item in (user, 2 * user)] for user in range(5)},
+    "train": {
+        f"u{user}": {f"i{item}": 0.3 + item % 3 for item in (user, 2 * user)} for user in range(5)
+    },
 }
 BY_TOPIC = [
     {"user": user, "item": item, "subtopic": topic, "grade": (n + topic) % 3}

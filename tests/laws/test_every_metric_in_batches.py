@@ -52,6 +52,7 @@ def world(seed: int) -> dict[str, Any]:
         "price": [None if x > 0.8 else x for x in holes[2]],
         "embedding": [[float(n) for n in rng.normal(size=3)] if i % 6 else None
                       for i in range(WIDTH)],
+        "previous": [None if i % 5 == 4 else 0.1 + 0.3 * (i % 4) for i in range(WIDTH)],
     }  # fmt: skip
     told = [(u, items[i]) for u in users for i in rng.permutation(WIDTH)[: rng.integers(1, 6)]]
     truth = pl.DataFrame(told, ["user", "item"], orient="row")
@@ -69,7 +70,8 @@ def world(seed: int) -> dict[str, Any]:
             "items": pl.DataFrame(about),
             "users": pl.DataFrame({"user": users, "group": [f"m{u % 3}" for u in range(SIZE)]}),
             "train": pl.DataFrame({"user": [users[r] for r in rows],
-                                   "item": [items[c] for c in columns]}),
+                                   "item": [items[c] for c in columns],
+                                   "grade": 0.2 + (rows + columns) % 3}),
         },
     }  # fmt: skip
 

@@ -105,6 +105,7 @@ def world(seed: int, type_: str, ties: str = "all") -> World:
         "group": [f"g{int(x * 3)}" for x in holes[1]],
         "price": holes[2],
         "embedding": [[float(x) for x in rng.normal(size=3)] for _ in items],
+        "previous": [None if n % 5 == 4 else 0.1 + 0.3 * (n % 4) for n in range(ITEMS)],
     }
     truth = {"user": [users[r] for r in rows], "item": [items[c] for c in columns],
              "grade": grades[rows, columns] * 1.0,
@@ -113,9 +114,10 @@ def world(seed: int, type_: str, ties: str = "all") -> World:
         "items": pl.DataFrame(about),
         "users": pl.DataFrame({"user": users, "group": [f"m{n % 3}" for n in range(USERS)]}),
         "train": pl.DataFrame(
-            {"user": [users[r] for r, _ in had], "item": [items[c] for _, c in had]}
+            {"user": [users[r] for r, _ in had], "item": [items[c] for _, c in had],
+             "grade": 0.4 + had.sum(axis=1) % 3}
         ),
-    }
+    }  # fmt: skip
     return World(scores, users, items, pl.DataFrame(truth), tables)
 
 

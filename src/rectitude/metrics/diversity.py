@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rectitude.arrays import Floats, Integers, offsets_of, sum_by_group
+from rectitude.arrays import Floats, Integers, offsets_of, sum_by_group, sum_rows
 from rectitude.errors import BadArgument, BadTable, unknown_name
 from rectitude.judge.attributes import Attributes, Memberships
 from rectitude.judge.items import Stock
@@ -412,7 +412,7 @@ def _sum_distances(vectors: Floats, items: Integers, distance: str) -> Floats:
                     / np.maximum(size[batch[:, first]] + size[batch[:, second]] + distances, 1.0)
                 )
             valid = (batch[:, first] >= 0) & (batch[:, second] >= 0)
-            total[start : start + len(batch)] = np.where(valid, distances, 0.0).sum(axis=1)
+            total[start : start + len(batch)] = sum_rows(np.where(valid, distances, 0.0))
 
     in_blocks(sum_block, len(items))
     return total

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers
+from rectitude.arrays import Flags, Floats, Integers, sum_rows
 from rectitude.errors import BadScores, UndefinedValue
 from rectitude.judge.attributes import Groups
 from rectitude.judge.judged import Judged
@@ -288,8 +288,8 @@ def item_mad_rating(counts: Counts) -> float:
 def mean_score(lists: Judged, k: int | None) -> Ratio:
     """Mean score of the items of a list."""
     scored = require_unmasked(lists.scored)
-    filled = (~np.isnan(scored)).sum(axis=1)
-    return Ratio(np.nansum(scored, axis=1), filled.astype(np.float64))
+    filled = ~np.isnan(scored)
+    return Ratio(sum_rows(np.where(filled, scored, 0.0)), filled.sum(axis=1).astype(np.float64))
 
 
 def require_unmasked(scores: Floats) -> Floats:

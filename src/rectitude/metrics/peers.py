@@ -10,7 +10,7 @@ from math import fsum, sqrt
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts, sum_by_group
+from rectitude.arrays import Flags, Floats, Integers, distinct, run_starts, sum_by_group, sum_rows
 from rectitude.errors import BadArgument, MissingNeed, NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
 from rectitude.metrics.auc import misses_above
@@ -121,7 +121,7 @@ def ncis_precision(
     weights = _weigh_by_policy(lists, previous, cap, activation)
     rows, list_of_row = lists.within(k)
     of_hits = np.where(lists.hit[rows], weights[list_of_row, lists.rank[rows] - 1], 0.0)
-    return Ratio(sum_by_group(list_of_row, lists.size, of_hits), weights.sum(axis=1))
+    return Ratio(sum_by_group(list_of_row, lists.size, of_hits), sum_rows(weights))
 
 
 def _weigh_by_policy(lists: Judged, previous: str, cap: float, activation: str) -> Floats:
@@ -145,8 +145,8 @@ def _softmax(scores: Floats) -> Floats:
     """Return the softmax of each row; places without an item are minus infinity."""
     highest = scores.max(axis=1, keepdims=True, initial=-np.inf)
     powers = np.exp(scores - np.where(np.isfinite(highest), highest, 0.0))
-    totals = np.maximum(powers.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    shares: Floats = powers / totals
+    totals = np.maximum(sum_rows(powers), np.finfo(np.float64).tiny)
+    shares: Floats = powers / totals[:, None]
     return shares
 
 

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from rectitude.arrays import Flags, Floats, Integers, run_starts, running_count, sum_by_group
+from rectitude.arrays import (
+    Flags,
+    Floats,
+    Integers,
+    run_starts,
+    running_count,
+    sum_by_group,
+    sum_rows,
+)
 from rectitude.errors import BadArgument
 from rectitude.judge.judged import Judged
 from rectitude.metrics.browsing import reach_weights
@@ -213,8 +221,7 @@ def _novel_gains(lists: Judged, alpha: float) -> Floats:
     if not 0 <= alpha <= 1:
         raise BadArgument(f"alpha is {alpha:g}.", "a number from 0 to 1.")
     before = np.maximum(_count_so_far(lists) - 1, 0)
-    gains: Floats = (_serves(lists) * (1 - alpha) ** before).sum(axis=1)
-    return gains
+    return sum_rows(_serves(lists) * (1 - alpha) ** before)
 
 
 def _discount_novelty(
@@ -239,7 +246,7 @@ def _compare_with_ideal(lists: Judged, k: int | None, weights: Weights, alpha: f
     above = lists.total(_novel_gains(lists, alpha) * weights(lists.rank), upto=k)
     gains = lists.once(("ideal gains", alpha), lambda: _ideal_gains(lists, alpha))
     gains = gains[:, :k]
-    return Ratio(above, (gains * weights(np.arange(1, gains.shape[1] + 1))).sum(axis=1))
+    return Ratio(above, sum_rows(gains * weights(np.arange(1, gains.shape[1] + 1))))
 
 
 def _ideal_gains(lists: Judged, alpha: float) -> Floats:
@@ -252,7 +259,7 @@ def _ideal_gains(lists: Judged, alpha: float) -> Floats:
     starts, left = run_starts(owners), np.ones(len(owners), bool)
     gains: list[Floats] = []
     while left.any():
-        scores = np.where(left, (relevance * worth[owners]).sum(axis=1), -1.0)
+        scores = np.where(left, sum_rows(relevance * worth[owners]), -1.0)
         most = np.repeat(
             np.maximum.reduceat(scores, starts), np.diff(np.append(starts, len(owners)))
         )
