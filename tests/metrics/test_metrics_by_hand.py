@@ -182,6 +182,30 @@ BY_HAND = {
     "pap": (2 + 1) / (2 * 2),
     "pap@1": 1 / (1 * 1),
     "pap@3": (3 + 2 + 1) / (3 * 3),
+    "pap_strict": (2 + 1) / (2 * 2),
+    "pap_strict@1": 1 / (1 * 1),
+    # ranked pairs of different grades: a before c is right, b before a and b before c are not
+    "graded_auc": 1 / 3,
+    "graded_auc@3": 0 / 1,
+    "all_pairs_auc": 1 / 3,
+    # (1 + b) hits / (length + b * relevant)
+    "f_unsquared": 2 * 3 / (5 + 4),
+    "f_unsquared[beta=2]": 3 * 3 / (5 + 2 * 4),
+    # gains of the grades 1, 3 and 2 over the length
+    "average_gain": 3 / 5,
+    "average_gain[gain=linear]": (1 + 3 + 2) / 5,
+    "average_gain[gain=linear]@3": (1 + 3) / 3,
+    # a has the highest grade
+    "best_rr": 1 / 3,
+    "best_rr@2": 0 / 1,
+    # p = 1/4 at rank 1, 3/4 at rank 3, 2/4 at rank 5; with binary gains, the user stops at b
+    "certain_err": 1 / 1,
+    "certain_err[gain=linear]": 1 / 4 + 3 / 4 * 3 / 4 / 3 + 3 / 4 * 1 / 4 * 2 / 4 / 5,
+    "certain_err[gain=linear]@3": 1 / 4 + 3 / 4 * 3 / 4 / 3,
+    "pfound": 1 / 1,
+    "pfound[gain=linear]": 1 / 4
+    + 0.85**2 * 3 / 4 * 3 / 4
+    + 0.85**4 * 3 / 4 * 1 / 4 * 2 / 4,
     # hits among the first 10, or 3, over k
     "deep_precision": 3 / 5,
     "deep_precision@10": 3 / 10,

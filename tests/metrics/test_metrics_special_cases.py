@@ -10,6 +10,7 @@ import rectitude as rt
 from rectitude.errors import RectitudeError, UndefinedValue
 
 NEED_A_HIT = {"list_auc_strict", "pauc_strict", "pap_strict", "rprec_found"}  # 0/0 without one
+NEED_A_PAIR = {"graded_auc", "all_pairs_auc"}  # of ranked items; 0/0 without one
 # the length of a list, with or without hits
 OF_ANY_ITEM = {"list_length", "filled_share", "full_list_share", "covered_share"}
 OF_MISSES = {"unlike_reference"}  # higher, the less a list shares with the truth
@@ -19,7 +20,7 @@ RISING = [
     for name, m in rt.METRICS.items()
     if not m.requires
     and (m.best, m.bounds[0]) == ("high", 0)
-    and name not in NEED_A_HIT | OF_ANY_ITEM | OF_MISSES
+    and name not in NEED_A_HIT | NEED_A_PAIR | OF_ANY_ITEM | OF_MISSES
     and (m.overall, m.cutoff) == ("mean", "optional")
 ]
 

@@ -110,7 +110,8 @@ def expected_reciprocal_rank(
     to satisfy the user."""
     gain_of = gain_function(lists, gain, gain_from)
     max_gain = _gain_at(gain, max_grade, lists)
-    _require_gains_up_to(gain_of(lists.truth.values), max_gain, lists.truth.values, max_grade)
+    grades = lists.truth.values
+    _require_gains_up_to("err", gain_of(grades), max_gain, grades, max_grade)
     stop = gain_of(lists.grade) / (max_gain + 1)
     return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))
 
@@ -130,7 +131,7 @@ def certain_err(
 ) -> Ratio:
     """Expected reciprocal rank at which a user stops, for whom an item of the highest grade is
     always enough."""
-    stop = _chance_to_satisfy(lists, gain, gain_from, max_grade)
+    stop = _chance_to_satisfy("certain_err", lists, gain, gain_from, max_grade)
     return Ratio.of(lists.total(_reach_probability(lists, 1 - stop) * stop / lists.rank, upto=k))
 
 
@@ -157,17 +158,20 @@ def pfound(
     """Probability that a user who may give up after any item finds something relevant."""
     if not 0 <= decay <= 1:
         raise BadArgument(f"decay is {decay:g}.", "a number from 0 to 1.")
-    found = _chance_to_satisfy(lists, gain, gain_from, max_grade)
+    found = _chance_to_satisfy("pfound", lists, gain, gain_from, max_grade)
     looks = decay ** (lists.rank - 1.0) * _reach_probability(lists, 1 - found)
     return Ratio.of(lists.total(looks * found, upto=k))
 
 
-def _chance_to_satisfy(lists: Judged, gain: Gain, gain_from: GainFrom, max_grade: float) -> Floats:
+def _chance_to_satisfy(
+    name: str, lists: Judged, gain: Gain, gain_from: GainFrom, max_grade: float
+) -> Floats:
     """Return (rows,) the gain of each item as a share of the highest one."""
     gain_of, max_gain = gain_function(lists, gain, gain_from), _gain_at(gain, max_grade, lists)
     if not max_gain > 0:
         raise BadArgument(f"max_grade is {max_grade:g}, without a gain.", "a grade with a gain.")
-    _require_gains_up_to(gain_of(lists.truth.values), max_gain, lists.truth.values, max_grade)
+    grades = lists.truth.values
+    _require_gains_up_to(name, gain_of(grades), max_gain, grades, max_grade)
     return gain_of(lists.grade) / max_gain
 
 
@@ -175,14 +179,17 @@ def _gain_at(gain: Gain, grade: float, lists: Judged) -> float:
     return float(gain(np.array([grade]), np.ones(1, bool), lists.threshold)[0])
 
 
-def _require_gains_up_to(gains: Floats, max_gain: float, grades: Floats, max_grade: float) -> None:
+def _require_gains_up_to(
+    name: str, gains: Floats, max_gain: float, grades: Floats, max_grade: float
+) -> None:
     too_high = gains > max_gain
     if too_high.any():
         raise BadGrades(
             f"{int(too_high.sum())} truth rows have a grade above {max_grade:g} "
             f"(first: {grades[too_high][0]:g}).",
             f"grades up to max_grade = {max_grade:g}.",
-            f"set max_grade to the highest grade of your scale: [max_grade={grades.max():g}].",
+            "set max_grade to the highest grade of your scale: "
+            f"{name}[max_grade={grades.max():g}].",
         )
 
 
