@@ -53,8 +53,8 @@ class Switch:
     """the words that can be set in place of a number, each explained"""
 
     def explain(self, choice: str) -> str:
-        """Return the sentence that explains a choice."""
-        return self.table if self.table and is_table(choice) else self.choices[choice]
+        """Return the sentence that explains a choice, or "" if this version does not know it."""
+        return self.table if self.table and is_table(choice) else self.choices.get(choice, "")
 
 
 def switches_of(declared: type) -> dict[str, Switch]:

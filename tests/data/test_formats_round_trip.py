@@ -30,6 +30,7 @@ ENDINGS = {
     "daisyrec": ".npz",
     "jsonl": ".jsonl",
     "json": ".json",
+    "cbor": ".lz4",
     "trec": ".trec",
     "recpack": ".csv",
     "ncf": ".negative",
@@ -87,6 +88,7 @@ TEXTUAL = {
     "jsonl": wild,
     "lenskit": wild,
     "json": wild,
+    "cbor": wild,
 }
 
 
@@ -151,6 +153,7 @@ def as_text(frame: pl.DataFrame) -> list[tuple[object, ...]]:
     return sorted(rows.rows())
 
 
+@pytest.mark.usefixtures("lz4")
 @pytest.mark.parametrize("ids", ["integer", "signed", "text"])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -174,6 +177,7 @@ def test_what_is_written_is_read_back(data: st.DataObject, name: str, kind: Kind
         assert name == "csr" or len(keys) == written.list_keys.n_unique()
 
 
+@pytest.mark.usefixtures("lz4")
 @pytest.mark.parametrize("name", [n for n in ENDINGS if n not in NAMED and n != "adjacency"])
 def test_what_is_written_is_detected(name: str) -> None:
     kind = next(iter(FORMATS[name].holds))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -20,21 +17,6 @@ SAVED = bytes.fromhex(
     "a2627131a26161fb400c0000000000006162fb4000000000000000627132a16163fb3ff0000000000000"
 )
 RUN = {"q1": {"a": 3.5, "b": 2.0}, "q2": {"c": 1.0}}
-
-
-@pytest.fixture
-def lz4(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for the package: its frames are not compressed."""
-    frame = ModuleType("lz4.frame")
-    frame.compress = lambda raw: MAGIC + raw  # type: ignore[attr-defined]
-
-    def unpack(source: Path | io.BytesIO) -> io.BytesIO:
-        raw = source.read_bytes() if isinstance(source, Path) else source.read()
-        return io.BytesIO(raw.removeprefix(MAGIC))
-
-    frame.open = unpack  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "lz4", ModuleType("lz4"))
-    monkeypatch.setitem(sys.modules, "lz4.frame", frame)
 
 
 def test_what_ranx_writes_is_decoded_and_encoded() -> None:

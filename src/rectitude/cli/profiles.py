@@ -142,7 +142,9 @@ def _describe_entry(name: str, entry: str | Mapping[str, Any]) -> list[str]:
         return [f"  {name}: {entry}"]
     settings = ", ".join(f"{key} = {value}" for key, value in entry.items()) or "default settings"
     choices = [(SWITCHES[key].choices, value) for key, value in entry.items() if key in SWITCHES]
-    descriptions = [f"      {value}: {texts[value]}" for texts, value in choices if value in texts]
+    descriptions = [
+        _describe_choice(value, texts[value]) for texts, value in choices if value in texts
+    ]
     return [f"  {name}: {settings}", *descriptions]
 
 
@@ -198,8 +200,15 @@ def _describe_pairs(pairs: Mapping[str, Any]) -> list[str]:
     for name, both in pairs.items():
         lines.append(f"  {name}: {' | '.join(map(format_choice, both))}")
         texts = SWITCHES[name].choices if name in SWITCHES else {}
-        lines += [f"      {value}: {texts[value]}" for value in both if value in texts]
+        lines += [_describe_choice(value, texts[value]) for value in both if value in texts]
     return lines
+
+
+def _describe_choice(choice: Any, text: str) -> str:
+    """Return a choice and its description, wrapped and indented below its switch."""
+    return textwrap.fill(
+        f"{choice}: {text}", 100, initial_indent=" " * 6, subsequent_indent=" " * 8
+    )
 
 
 def _differences_as_json(

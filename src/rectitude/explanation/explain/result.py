@@ -216,7 +216,7 @@ def change_of(player: Player) -> Change:
 def switch_change(name: str, first: Any, second: Any) -> Change:
     """Describe two choices of a switch."""
     switch = SWITCHES[name]
-    meanings = (switch.explain(value) if switch.choices else "" for value in (first, second))
+    meanings = (switch.explain(value) for value in (first, second))
     return Change(name, first, second, switch.about, *meanings)
 
 
