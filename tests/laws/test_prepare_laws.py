@@ -39,6 +39,7 @@ EVERY_STEP: list[tuple[str, dict[str, Any]]] = [
     ("cold_users", {"at_most": 2}),
     ("popular_items", {"n": 2}),
     ("cap_items", {"spread": 0.0, "seed": 3}),
+    ("thin_popular_items", {"above": 0.3, "share": 0.9}),
     ("popular_items", {"n": 2, "repeats": "once"}),
     ("recent_items", {"n": 2}),
     ("latest", {"n": 2}),
