@@ -65,6 +65,10 @@ ADAPTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "implicit_splits": ("implicit", ("interactions",)),
     "streamsight_splits": ("sources", ("interactions",)),
     "cornac_splits": ("cornac", ("interactions",)),
+    "recbole_splits": ("recbole", ("interactions",)),
+    "lenskit_splits": ("lenskit", ("interactions",)),
+    "lenskit_splits-2026": ("lenskit-2026", ("interactions",)),
+    "replay_filters": ("replay", ("interactions",)),
 }
 
 

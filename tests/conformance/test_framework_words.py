@@ -118,6 +118,46 @@ def test_repeated_user_samples_of_lenskit_do_not_overlap() -> None:
     assert single("lenskit", size=2, repeats=1, **words).truth.frame.height == 2
 
 
+def test_lenskit_leaves_out_training_data_if_only_the_test_part_is_wanted() -> None:
+    words = {"method": "sample_users", "holdout": HOLDOUT, "size": 1, "test_only": True}
+    for split in series("lenskit", repeats=2, **words):
+        assert (split.train.frame.height, split.truth.frame.height) == (0, 1)
+        assert split.ledger["train_rows_left_out"] == 7
+    alone = single("lenskit", **words)  # without repeats, the framework ignores it
+    assert alone.train.frame.height == 7
+    with pytest.raises(UnknownName, match="no parameter 'test_only'"):
+        rt.split(LOG, protocol="lenskit", method="split_global_time", time=4, test_only=True)
+
+
+@pytest.mark.parametrize("order", ["TO", "RO"])
+@pytest.mark.parametrize("method", ["TS_730", "RS_730_user", "RS_70_30_0_none"])
+def test_without_a_test_share_recbole_evaluates_the_validation_rows(
+    method: str, order: str
+) -> None:
+    split = single("recbole", method=method, order=order)
+    assert split.validation is None
+    assert split.truth.frame.height > 0
+    assert split.train.frame.height + split.truth.frame.height == 8
+
+
+def test_sequential_models_of_recbole_need_the_order_of_time() -> None:
+    for method in ("RS_811_user", "TS_811", "LS_test_only"):
+        with pytest.raises(BadArgument, match="order is 'RO'"):
+            rt.split(LOG, protocol="recbole", method=method, order="RO", model_type="sequential")
+
+
+def test_recommenders_takes_two_or_three_shares() -> None:
+    words = {"method": "python_chrono_split", "ratio": [2.0, 1.0, 1.0]}
+    assert single("recommenders", **words).validation is not None
+    with pytest.raises(BadArgument, match="two or three shares"):
+        rt.split(LOG, protocol="recommenders", **{**words, "ratio": [0.4, 0.3, 0.2, 0.1]})
+
+
+def test_recommenders_filters_users_with_few_rows_before_the_split() -> None:
+    split = single("recommenders", method="python_chrono_split", ratio=0.5, min_rating=4)
+    assert {*split.train.frame["user"], *split.truth.frame["user"]} == {1}
+
+
 def test_lenskit_samples_records_with_and_without_overlap() -> None:
     words = {"method": "sample_records", "size": 3, "repeats": 2}
     rows = [set(split.truth.frame["row"]) for split in series("lenskit", **words)]

@@ -25,13 +25,15 @@ WAYS: Mapping[str, list[dict[str, Any]]] = {
     "random_ratio": [
         {"ratio": 0.3}, {"ratio": 0.3, "level": "user"}, {"ratio": 0.5, "level": "item"},
         {"ratio": 0.4, "validation": 0.2}, {"size": 2}, {"ratio": 0.2, "repeats": 2},
+        {"ratio": 0.8, "of": "cuts", "validation": 0.6}, {"ratio": 0.2, "validation": 2},
         {"ratio": 0.3, "repeats": 2, "overlap": "none", "rounding": "floor"},
     ],
     "last_ratio": [
         {"ratio": 0.3}, {"ratio": 0.5, "rounding": "ceil", "keep": 1}, {"ratio": 0.4, "least": 3},
         {"ratio": 0.3, "validation": 0.3}, {"ratio": 0.3, "arithmetic": "thousandths"},
         {"ratio": 0.5, "level": "item"}, {"ratio": 0.3, "level": "all"},
-        {"ratio": 0.2, "minimum": 1, "keep": 1},
+        {"ratio": 0.2, "minimum": 1, "keep": 1}, {"size": 1, "validation": 1},
+        {"ratio": 0.8, "of": "cuts", "validation": 0.5},
     ],
     "leave_last": [
         {}, {"n": 2}, {"n": 2, "short": "all", "keep": 0}, {"n": 2, "short": "none"},
@@ -40,6 +42,10 @@ WAYS: Mapping[str, list[dict[str, Any]]] = {
     "leave_random": [{}, {"n": 2}, {"repeats": 2}],
     "random_rows": [{"ratio": 0.3}],
     "random_next": [{}, {"n": 2}, {"n": 2, "keep": 0}],
+    "after_first": [
+        {}, {"n": 2, "within": WITHIN}, {"within": {"how": "time_ratio", "ratio": 0.3}},
+        {"within": {**WITHIN, "validation": WITHIN}},
+    ],
     "last_span": [{"span": 3}],
     "last_sessions": [{"recipe": SESSIONS}, {"n": 2, "keep": 0, "recipe": SESSIONS}],
     "late_sessions": [{"t": 5, "recipe": SESSIONS}],
@@ -47,7 +53,7 @@ WAYS: Mapping[str, list[dict[str, Any]]] = {
     "time_ratio": [
         {"ratio": 0.3}, {"ratio": 0.3, "cut": "position"}, {"ratio": 0.3, "cut": "percentile"},
         {"ratio": 0.2, "validation": 0.2}, {"ratio": 0.3, "cut": "percentile", "boundary": "train"},
-        {"size": 2}, {"size": 2, "cut": "position"},
+        {"size": 2}, {"size": 2, "cut": "position"}, {"size": 2, "validation": 3},
     ],
     "windows": [
         {"span": 2, "start": 3}, {"span": 2, "folds": 2}, {"span": 3, "start": 2, "stride": 2},
@@ -75,7 +81,7 @@ WAYS: Mapping[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 ALL = [(how, options) for how, ways in WAYS.items() for options in ways]
 COMPLETE = {"random_ratio", "random_rows", "last_ratio", "leave_random", "last_span", "time_ratio",
-            "k_fold", "cold_users", "last_sessions", "late_sessions"}  # fmt: skip
+            "k_fold", "cold_users", "last_sessions", "late_sessions", "after_first"}  # fmt: skip
 GLOBAL = {"at_time", "time_ratio", "windows"}
 few = settings(max_examples=max(settings().max_examples // 4, 1))
 """Every law is tried on every way of splitting: few tables each are many in all."""

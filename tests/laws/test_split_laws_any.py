@@ -36,7 +36,8 @@ WITHIN = st.sampled_from(
 RATIO = st.sampled_from([0.1, 0.2, 0.25, 1 / 3, 0.5, 0.7, 0.9])
 MOMENT, LENGTH = st.integers(0, 10), st.integers(1, 6)
 DRAWN: Mapping[str, st.SearchStrategy[Any]] = {
-    "ratio": RATIO, "validation": st.one_of(st.just(0.0), RATIO), "size": st.none() | LENGTH,
+    "ratio": RATIO, "validation": st.one_of(st.just(0.0), RATIO, LENGTH),
+    "size": st.none() | LENGTH,
     "n": LENGTH, "keep": st.integers(0, 2), "minimum": st.integers(0, 2), "seed": MOMENT,
     "least": st.integers(0, 4), "repeats": st.integers(1, 3), "folds": st.integers(1, 3),
     "shown": st.none() | LENGTH, "span": LENGTH, "stride": st.none() | LENGTH,

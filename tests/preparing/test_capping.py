@@ -46,3 +46,27 @@ def test_the_seed_decides_which_rows_stay() -> None:
 def test_the_spread_is_not_negative() -> None:
     with pytest.raises(BadArgument, match="spread"):
         kept(ROWS, spread=-1.0)
+
+
+POPULAR = [*((user, "a") for user in range(6)), (0, "b"), (1, "b"), (0, "c"), (0, "d"), (3, "d")]
+"""a has 6 rows, b and d have 2, c has 1; users 0, 1 and 3 have 4, 2 and 2 rows, others one"""
+
+
+def thinned(**parameters: object) -> list[int]:
+    """The users who keep their row with item a."""
+    log = open_log(pl.DataFrame(POPULAR, ["user", "item"], orient="row"))
+    left = STEPS["thin_popular_items"](log, **parameters).frame
+    assert left.filter(pl.col("item") != "a").height == 5
+    return left.filter(pl.col("item") == "a")["user"].to_list()
+
+
+def test_popular_items_lose_rows_of_the_most_active_users_first() -> None:
+    assert thinned(above=0.75, share=0.5) == [2, 3, 4, 5]  # half of 6 - 2 rows: users 0 and 1
+    assert thinned(above=0.75, share=0.9) == [2, 4, 5]  # 3.6 rows, rounded down to 3
+    assert thinned(above=0.75, share=0.5, ties="file") == [2, 3, 4, 5]
+    assert thinned(above=1.0) == [0, 1, 2, 3, 4, 5]  # no item has more rows than the most popular
+
+
+def test_items_between_quantiles_are_halfway() -> None:
+    # rows per item 1, 2, 2, 6: the quantile 0.9 is halfway between 2 and 6, so a is thinned
+    assert thinned(above=0.9) == [2, 3, 4, 5]

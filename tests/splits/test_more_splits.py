@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import rectitude as rt
-from rectitude.errors import BadArgument, BadTable
+from rectitude.errors import BadArgument, BadTable, NothingToEvaluate
 
 LOG = pl.DataFrame(
     {
@@ -64,6 +64,40 @@ def test_random_next_rows_follow_what_is_learnt() -> None:
             assert held == [len(before) + 1, len(before) + 2]
             starts.add((user, held[0]))
     assert starts == {("a", 2), ("a", 3), ("b", 2)}
+
+
+def test_first_rows_are_train_and_only_later_rows_are_counted() -> None:
+    split = rt.split(LOG, "after_first", within={"how": "last_ratio", "ratio": 0.5})
+    assert pairs(split.truth) == [("a", 3), ("a", 4), ("b", 3)]  # half of 3 rounds to 2, of 2 to 1
+    plain = rt.split(LOG, "last_ratio", ratio=0.5)
+    assert pairs(plain.truth) == [("a", 3), ("a", 4), ("b", 2), ("b", 3)]
+
+
+def test_later_rows_have_a_validation_of_their_own() -> None:
+    within = {"how": "leave_last", "validation": {"how": "last_ratio", "ratio": 0.5}}
+    split = rt.split(LOG, "after_first", within=within)
+    assert split.validation is not None
+    assert pairs(split.validation.truth) == [("a", 3)]  # of the later rows a 2, a 3 and b 2
+    assert pairs(split.validation.train) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+    with pytest.raises(NothingToEvaluate, match=r"no user of .* has more than 4 rows"):
+        rt.split(LOG, "after_first", n=4)
+
+
+def test_validation_may_be_a_number_of_rows() -> None:
+    split = rt.split(LOG, "last_ratio", size=1, validation=2)
+    assert pairs(split.truth) == [("a", 4), ("b", 3)]
+    assert split.validation is not None
+    assert pairs(split.validation.truth) == [("a", 2), ("a", 3), ("b", 1), ("b", 2)]
+    with pytest.raises(BadArgument, match="validation is -1"):
+        rt.split(LOG, "last_ratio", validation=-1)
+
+
+def test_cuts_are_rounded_and_parts_lie_between_them() -> None:
+    rows = {"user": [1] * 15, "item": [*range(15)], "timestamp": [*range(15)]}
+    split = rt.split(rows, "last_ratio", ratio=0.9, of="cuts", validation=0.7)
+    assert split.validation is not None  # cuts at 10.5 and 13.5, halves to even: 10 and 14
+    assert split.validation.truth.frame["item"].to_list() == [10, 11, 12, 13]
+    assert split.truth.frame["item"].to_list() == [14]
 
 
 def test_numpy_draws_what_scikit_learn_and_pandas_draw() -> None:

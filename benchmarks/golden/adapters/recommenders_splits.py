@@ -15,6 +15,7 @@ from golden.fixtures import Case, Fixture
 FRAMEWORK = "Microsoft recommenders"
 RANDOM: tuple[dict[str, Any], ...] = (
     {"ratio": 0.75}, {"ratio": 0.7, "seed": 1}, {"ratio": [0.7, 0.3], "seed": 2},
+    {"ratio": [0.6, 0.2, 0.2], "seed": 3}, {"ratio": [0.7, 0.1, 0.2]}, {"ratio": [5.0, 3.0, 2.0]},
 )  # fmt: skip
 
 
@@ -31,15 +32,17 @@ def cases(fixture: Fixture) -> Iterator[Case]:
         yield _case(fixture, table, "python_random_split", options)
         for side in ("user", "item"):
             by = {**options, "filter_by": side}
-            yield _case(fixture, table, "python_stratified_split", by)
-            by.pop("seed", None)
-            yield _case(fixture, table, "python_chrono_split", by)
+            for more in ({}, {"min_rating": 3}):
+                yield _case(fixture, table, "python_stratified_split", {**by, **more})
+                timed = {key: value for key, value in by.items() if key != "seed"}
+                yield _case(fixture, table, "python_chrono_split", {**timed, **more})
     yield _numpy(fixture, table)
 
 
 def _case(fixture: Fixture, table: pd.DataFrame, method: str, options: dict[str, Any]) -> Case:
-    train, test = getattr(splitters, method)(table.copy(), **options)
-    rows = {"train": train["row"], "test": test["row"]}
+    parts = getattr(splitters, method)(table.copy(), **options)
+    names = ("train", "valid", "test") if len(parts) > len(("train", "test")) else ("train", "test")
+    rows = {name: part["row"] for name, part in zip(names, parts, strict=True)}
     case = _start(fixture, method, options)
     case.data |= {"check": "rows"}
     case.data |= {f"expected_{part}_rows": sorted(map(int, rows[part])) for part in rows}

@@ -131,7 +131,7 @@ def _render(split: Split, facts: Mapping[str, Any]) -> str:
     return f"{facts['how']}, fingerprint {facts['fingerprint']}\n{split}"
 
 
-def _parse_validation(words: Sequence[str]) -> float | Mapping[str, Any] | None:
+def _parse_validation(words: Sequence[str]) -> Any:
     if len(words) == 1 and "=" not in words[0]:
-        return float(value(words[0]))
+        return value(words[0])
     return values(words, "--validate", "how=leave_last") or None

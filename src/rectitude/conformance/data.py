@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -239,12 +240,18 @@ def _name_parts(split: Split, train: str, words: Mapping[str, Any]) -> Parts:
     train_log = split.train if inner is None or train == "with_validation" else inner.train
     parts = {"train": train_log.frame, "test": split.truth.frame, "test_out": split.truth.frame}
     parts["test_in"] = _find_shown(split)
-    if str(words.get("method")).endswith("_valid_only"):
+    if _tests_nothing(str(words.get("method"))):
         parts |= {"valid": parts["test"], "test": parts["test"].clear()}
     if inner is not None:
         parts |= {"valid": inner.truth.frame, "val_out": inner.truth.frame}
         parts |= {"val_train": inner.train.frame, "val_in": _find_shown(inner)}
     return parts
+
+
+def _tests_nothing(method: str) -> bool:
+    """Return whether a framework calls the held-out rows validation: it tests on a share of 0."""
+    no_share = re.fullmatch(r"[RT]S_(\d\d0|\d+_\d+_0+)(_\w+)?", method)
+    return no_share is not None or method.endswith("_valid_only")
 
 
 def _find_shown(split: Split) -> pl.DataFrame:

@@ -83,8 +83,9 @@ class SplitBy(OpenTable):
     """a framework whose splitting method and parameter names are used instead"""
     parts: str = ""
     """a folder with an existing split, instead of [data]"""
-    validation: float | dict[str, Any] | None = None
-    """a split of the training data for tuning: a share, or { how = "leave_last", n = 1 }"""
+    validation: int | float | dict[str, Any] | None = None
+    """a split of the training data for tuning: a share or a number of rows, or a table such as
+    { how = "leave_last", n = 1 }"""
     unknown: dict[Literal["users", "items", "seen", "known", "least"], Any] = {}
     """what to do with users and items that are not in the training data: { users = "drop" }"""
 

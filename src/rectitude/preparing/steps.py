@@ -21,7 +21,7 @@ from rectitude.errors import BadArgument, BadTable
 from rectitude.kernels import should_compile
 from rectitude.options import require_between
 from rectitude.preparing.attributes import items_where, users_where
-from rectitude.preparing.capping import cap_items
+from rectitude.preparing.capping import cap_items, thin_popular_items
 from rectitude.preparing.counting import (
     Repeats,
     TwoSides,
@@ -375,6 +375,7 @@ STEPS: Mapping[str, Step] = {
         popular_items,
         recent_items,
         cap_items,
+        thin_popular_items,
         latest,
         earliest,
         time_window,

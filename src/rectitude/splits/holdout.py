@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -9,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from rectitude.arrays import Flags, Integers
-from rectitude.data.ids import look_up
+from rectitude.data.ids import look_up, members
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import Log
+from rectitude.data.log import ROW, Log, choose_rows
 from rectitude.data.times import parse_span as length
 from rectitude.errors import BadArgument, NothingToEvaluate
 from rectitude.options import MOST_PARTS, MOST_ROWS, require_ratio, require_whole
@@ -20,16 +22,17 @@ from rectitude.preparing.order import Level, Order, RowStanding, Ties, by_time, 
 from rectitude.preparing.sessions import require_sessions
 from rectitude.splits.shares import (
     Arithmetic,
-    Part,
+    Of,
     Portion,
     Rounding,
     by_size,
     refuse_unused,
 )
-from rectitude.splits.split import Split, part_log, splitter
+from rectitude.splits.split import Split, part_log, single, splitter
 
 Short = Literal["some", "all", "none", "error"]
 NoShare = Literal["none", "all"]
+WITHIN: Mapping[str, Any] = {"how": "last_ratio"}
 
 
 @splitter
@@ -40,7 +43,7 @@ def random_ratio(
     size: int | None = None,
     level: Level = "all",
     rounding: Rounding = "half_even",
-    of: Part = "truth",
+    of: Of = "truth",
     arithmetic: Arithmetic = "decimal",
     minimum: int = 0,
     keep: int = 0,
@@ -54,6 +57,8 @@ def random_ratio(
 
     `repeats` above 1 returns a series, each split with another seed; with `overlap` "none", the
     truths are disjoint parts of one random order. `size` replaces the ratio by a number of rows.
+    `validation` is a share of all rows, too, or a whole number of rows. With `of` "cuts", ratio and
+    validation are the shares of rows before the truth and before the validation rows.
     `draw` "content" depends on users and items, not on the order of rows; the others draw as
     NumPy's generator does, for the rows in their order.
     """
@@ -101,7 +106,6 @@ def _draw_order(
     every = np.array([log.frame.height])
     held = both = portion.count_held_out(every)
     if validation:
-        require_ratio(validation, "validation")
         both = held + portion.count_validation(every, held, validation)
     return cut_at_random(log, [int(held[0]), int(both[0])], seed)
 
@@ -132,11 +136,12 @@ def last_ratio(
     log: Log,
     *,
     ratio: float = 0.2,
+    size: int | None = None,
     level: Level = "user",
     order: Order = "time",
     ties: Ties = "content",
     rounding: Rounding = "half_even",
-    of: Part = "truth",
+    of: Of = "truth",
     arithmetic: Arithmetic = "decimal",
     minimum: int = 0,
     keep: int = 0,
@@ -146,11 +151,12 @@ def last_ratio(
 ) -> Split:
     """Hold out the latest share of each user's rows.
 
-    Groups with fewer than `least` rows stay in train. `no_share` "all" holds out all rows of a
-    group whose share rounds to 0, as LensKit does.
+    `size` replaces the ratio by a number of rows. For `validation` and `of` "cuts", see
+    `random_ratio`. Groups with fewer than `least` rows stay in train. `no_share` "all" holds out
+    all rows of a group whose share rounds to 0, as LensKit does.
     """
     standing = by_time(log, level, ties, order)
-    portion = Portion(ratio, None, rounding, of, arithmetic, minimum, keep)
+    portion = Portion(ratio, size, rounding, of, arithmetic, minimum, keep)
     return _by_share(log, standing, portion, validation, least=least, no_share=no_share)
 
 
@@ -233,6 +239,48 @@ def random_next(
     ledger = Ledger()
     _account_short(ledger, log, (standing.after == 0) & ~cut, n + keep, "user")
     return part_log(log, truth, train=~cut | (standing.before < start), ledger=ledger)
+
+
+@splitter
+def after_first(
+    log: Log,
+    *,
+    n: int = 1,
+    within: Mapping[str, Any] = WITHIN,
+    ties: Ties = "content",
+    seed: int = 0,
+) -> Split:
+    """Split only the rows after each user's first n, which are always train: a model of sequences
+    needs items to predict the next one from.
+
+    `within` says how to split; its `validation` may be a table as well, which splits again what
+    `within` leaves in train. Both count only the later rows and get them user by user, in the order
+    in which users first occur.
+    """
+    require_whole(n, "n", most=MOST_ROWS)
+    rows = _user_by_user(log)
+    later = choose_rows(rows, by_time(rows, "user", ties).before >= n)
+    if later.frame.is_empty():
+        raise NothingToEvaluate(
+            f"no user of {log.source} has more than {n} rows.", "users with later rows to split."
+        )
+    how = dict(within)
+    again = how.pop("validation") if isinstance(how.get("validation"), Mapping) else None
+    inner = single(how, later, seed)
+    if again is not None:
+        inner = replace(inner, validation=single(again, inner.train, seed))
+    found = {name: members(log.frame[ROW], part.frame[ROW]) for name, part in inner.parts()}
+    return part_log(
+        log, found["truth"], train=found["train"] | ~members(log.frame[ROW], later.frame[ROW]),
+        fold_in=found.get("fold_in"), validation=found.get("validation_truth"),
+    )  # fmt: skip
+
+
+def _user_by_user(log: Log) -> Log:
+    """Sort the rows by user, in the order in which users first occur; equal users in file order."""
+    positions = log.frame.select("user", at=pl.int_range(pl.len()))
+    first = positions.select(pl.col("at").min().over("user"))["at"]
+    return log.with_frame(log.frame[np.argsort(first.to_numpy(), kind="stable")])
 
 
 @splitter
@@ -332,10 +380,8 @@ def _by_share(
     least: int = 0,
     no_share: NoShare = "none",
 ) -> Split:
-    none = bool(validation) and portion.ratio == 0  # everything held out goes to validation
-
     def count_held(sizes: Integers) -> Integers:
-        held = sizes * 0 if none else np.where(sizes < least, 0, portion.count_held_out(sizes))
+        held = np.where(sizes < least, 0, portion.count_held_out(sizes))
         return np.where(held == 0, sizes, held) if no_share == "all" else held
 
     def count_validation(sizes: Integers) -> Integers:
@@ -344,7 +390,6 @@ def _by_share(
     held = by_size(standing.size, count_held)
     tuned = None
     if validation:
-        require_ratio(validation, "validation")
         more = by_size(standing.size, count_validation)
         tuned = (standing.after >= held) & (standing.after < held + more)
     return part_log(log, standing.after < held, validation=tuned, name=name)

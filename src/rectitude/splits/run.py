@@ -39,8 +39,9 @@ MODULES = (holdout, timeline, users, folds)
 Series = Literal["k_fold", "k_fold_users", "windows"]
 """Ways to split that return a list of splits."""
 Single = Literal[
-    "cold_users", "fixed", "last_ratio", "last_sessions", "last_span", "late_sessions",
-    "late_share_in_file_order", "late_users", "leave_last", "leave_random", "named_users",
+    "after_first", "cold_users", "fixed", "last_ratio", "last_sessions", "last_span",
+    "late_sessions", "late_share_in_file_order", "late_users", "leave_last",
+    "leave_random", "named_users",
     "new_users", "next_after", "random_next", "random_ratio", "random_rows",
     "strong_generalisation", "time_ratio",
 ]  # fmt: skip
@@ -144,6 +145,19 @@ def carry_out(
     In a series, splits with an empty train or truth are left out, and the ledgers say so; it is
     an error if none remains.
     """
+    if plan.recipe:
+        log = prepare(log, plan.recipe)
+    result = _split_rows(log, plan, seed, empty)
+    if plan.train == "kept":
+        return result
+    if isinstance(result, list):
+        return [_leave_out_train(split) for split in result]
+    return _leave_out_train(result)
+
+
+def _split_rows(
+    log: Log, plan: SplitPlan, seed: int, empty: Literal["error", "kept"]
+) -> Split | list[Split]:
     chosen_seed = seed if plan.seed is None else plan.seed
     raw = apply(plan.how, log, plan.options, chosen_seed)
     if isinstance(raw, list) and plan.fold is not None:
@@ -167,6 +181,17 @@ def carry_out(
     for split in whole:
         split.ledger.count("empty_splits", empty_splits, about, len(series), "", "notice")
     return whole
+
+
+def _leave_out_train(split: Split) -> Split:
+    """Return the truth alone; the ledger counts the training rows, which are in no part."""
+    rows = split.train.frame.height
+    about = "training rows are left out: only the truth was asked for"
+    split.ledger.count("train_rows_left_out", rows, about, weight="notice")
+    train = split.train.with_frame(split.train.frame.clear())
+    alone = replace(split, train=train, fold_in=None, validation=None)
+    account_parts(alone)
+    return alone
 
 
 def _choose_fold(series: list[Split], number: int) -> Split:

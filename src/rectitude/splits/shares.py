@@ -11,11 +11,13 @@ import numpy as np
 
 from rectitude.arrays import Integers
 from rectitude.errors import BadArgument
-from rectitude.options import require_ratio, require_whole
+from rectitude.options import fits, require_ratio, require_whole
 
 Rounding = Literal["floor", "ceil", "round", "half_even", "above"]
 Arithmetic = Literal["decimal", "binary", "thousandths"]
 Part = Literal["truth", "train"]
+Of = Literal[Part, "cuts"]
+"""Which part a ratio sizes. Cuts are the shares of rows before the truth and before validation."""
 
 _BINARY: Mapping[str, Callable[[Any], Any]] = {
     "floor": np.floor,
@@ -34,7 +36,7 @@ class Portion:
     size: int | None = None
     """a number of rows, used instead of the ratio"""
     rounding: Rounding = "half_even"
-    of: Part = "truth"
+    of: Of = "truth"
     arithmetic: Arithmetic = "decimal"
     minimum: int = 0
     """hold out at least this many rows, ..."""
@@ -45,14 +47,23 @@ class Portion:
         """Count the rows to hold out from groups of these sizes."""
         if self.size is not None:
             require_whole(self.size, "size")
-            return np.minimum(sizes, self.size)
+            return _limit(np.minimum(sizes, self.size), sizes, self.minimum, self.keep)
         require_ratio(self.ratio)
         held = count_held_out(sizes, self.ratio, self.rounding, self.of, self.arithmetic)
         return _limit(held, sizes, self.minimum, self.keep)
 
-    def count_validation(self, sizes: Integers, held: Integers, ratio: float) -> Integers:
-        """Count the rows that each group also gives to validation: a share of all its rows."""
-        more = count_held_out(sizes, ratio, self.rounding, "truth", self.arithmetic)
+    def count_validation(self, sizes: Integers, held: Integers, amount: float) -> Integers:
+        """Count the rows that each group also gives to validation: a share of all its rows, or a
+        whole number of them."""
+        if fits(amount, int):
+            require_whole(amount, "validation")
+            left = sizes - held
+            return _limit(np.minimum(left, int(amount)), left, self.minimum, self.keep)
+        require_ratio(amount, "validation")
+        of: Of = "cuts" if self.of == "cuts" else "truth"
+        more = count_held_out(sizes, amount, self.rounding, of, self.arithmetic)
+        if of == "cuts":
+            more = np.maximum(more - held, 0)
         return _limit(more, sizes - held, self.minimum, self.keep)
 
 
@@ -60,12 +71,13 @@ def count_held_out(
     sizes: Integers,
     ratio: float,
     rounding: Rounding = "half_even",
-    of: Part = "truth",
+    of: Of = "truth",
     arithmetic: Arithmetic = "decimal",
 ) -> Integers:
     """Count the rows to hold out from groups of these sizes.
 
     `of` is the part whose size is ratio times the rows, rounded; the other part gets the rest.
+    "cuts" is as "train" here.
     "decimal" reads 0.3 as three tenths, so that 0.3 of 90 rows are 27; in "binary" arithmetic, 0.7
     of 90 is 62.99, whose floor is 62. "thousandths" holds out the rows whose position / size,
     rounded to three decimals, is above 1 - ratio. Rounding "above" takes the next larger whole

@@ -25,7 +25,6 @@ from rectitude.splits.shares import (
     Part,
     Portion,
     Rounding,
-    count_held_out,
     refuse_unused,
 )
 from rectitude.splits.split import Split, part_log, splitter
@@ -125,16 +124,16 @@ def time_ratio(
     By default the cut is a timestamp: rows with the same timestamp stay together, in the truth.
     "position" counts rows and may cut between equal timestamps. "percentile" cuts at the
     interpolated percentile of the timestamps; rows exactly there go to the part `boundary`. `size`
-    replaces the ratio by a number of rows.
+    replaces the ratio by a number of rows. `validation` is a share of all rows, too, or a whole
+    number of rows.
     """
     log.require("timestamp", "time_ratio")
     require_ratio(ratio)
     every = np.array([log.frame.height])
-    held = int(Portion(ratio, size, rounding, of, arithmetic).count_held_out(every)[0])
-    more = 0
-    if validation:
-        require_ratio(validation, "validation")
-        more = int(count_held_out(every, validation, rounding, "truth", arithmetic)[0])
+    portion = Portion(ratio, size, rounding, of, arithmetic)
+    held = int(portion.count_held_out(every)[0])
+    left = np.array([held])
+    more = int(portion.count_validation(every, left, validation)[0]) if validation else 0
     if cut == "position":
         after = by_time(log, "all", ties).after
         return part_log(log, after < held, validation=(after >= held) & (after < held + more))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from rectitude.errors import BadArgument, nearest, unknown_name
 
@@ -31,6 +31,10 @@ class SplitPlan:
     seed: int | None = None
     fold: int | None = None
     """the number of one split in a series, from 0"""
+    recipe: Sequence[Mapping[str, Any]] = ()
+    """the steps that filter the log before it is split"""
+    train: Literal["kept", "left_out"] = "kept"
+    """whether the training data is wanted, or the truth alone"""
 
 
 @cache
@@ -76,11 +80,21 @@ def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> Spl
         if found is not None:
             _put(options, target.split("."), take_parameter(stored, name, found, given))
     unknown, seed, fold = (options.pop(key, None) for key in ("unknown", "seed", "fold"))
-    validation: Mapping[str, Any] = {}
-    if isinstance(options.get("validation"), dict):
-        found = options.pop("validation")
-        validation = {} if None in found.values() else found
-    return SplitPlan(entry["how"], options, unknown or {}, validation, seed, fold)
+    train = options.pop("train", "kept")
+    validation = _pop_validation(options)
+    if "within" in options and (nested := _pop_validation(options["within"])):
+        options["within"]["validation"] = nested
+    recipe = [_step(stored, name, step, given) for step in entry.get("steps", ())
+              if _fits(step, given, words)]  # fmt: skip
+    return SplitPlan(entry["how"], options, unknown or {}, validation, seed, fold, recipe, train)
+
+
+def _pop_validation(options: dict[str, Any]) -> Mapping[str, Any]:
+    """Take out how train is split again; nothing if a framework's parameters ask for no rows."""
+    if not isinstance(options.get("validation"), dict):
+        return {}
+    found: dict[str, Any] = options.pop("validation")
+    return {} if None in found.values() else found
 
 
 def _drop_none(words: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,19 +164,27 @@ def _fits(entry: Mapping[str, Any], given: Mapping[str, Any], words: Mapping[str
 
 
 def _same(given: object, pattern: object) -> bool:
+    """Whether a value is this one, or fits this pattern or one of several."""
+    if isinstance(pattern, list):
+        return any(_same(given, one) for one in pattern)
     if isinstance(given, str) and isinstance(pattern, str):
         return fnmatchcase(given, pattern)
     return given == pattern
 
 
 def _show_entry(entry: Mapping[str, Any]) -> str:
-    words = [*(f"{key}={value!r}" for key, value in entry.get("match", {}).items())]
+    words = [*(f"{key}={_show_pattern(value)}" for key, value in entry.get("match", {}).items())]
     return ", ".join([*words, *entry.get("needs", ())])
+
+
+def _show_pattern(pattern: object) -> str:
+    return " or ".join(map(repr, pattern)) if isinstance(pattern, list) else repr(pattern)
 
 
 def require_known(entry: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> None:
     """Raise an error for unknown parameters: nothing is ignored silently."""
-    takes = entry.get("take", {}).values()
+    takes = [*entry.get("take", {}).values()]
+    takes += [take for step in entry.get("steps", ()) for take in step.get("take", {}).values()]
     sources = [name for take in takes for name in ([take] if isinstance(take, str) else take)]
     known = {*entry.get("match", {}), *entry.get("defaults", {}), *entry.get("ignore", ())}
     known |= {source.partition("|")[0] for source in sources} | set(entry.get("needs", ()))
@@ -269,13 +291,16 @@ def _first_of_rest(ratios: list[float]) -> float | None:
     return share if share < 1 else None
 
 
-def _first_of_two(ratio: float | list[float]) -> float:
-    """Return the share of train, from that share alone or from two shares."""
+def _train_shares(ratio: float | list[float]) -> list[float]:
+    """Return the share of train, and if there are three shares, that of train and validation."""
     if not isinstance(ratio, list):
-        return ratio
-    if len(ratio) != len(("train", "test")):
-        raise BadArgument(f"ratio is {ratio!r}.", "the share of the training data, or two shares.")
-    return ratio[0] / math.fsum(ratio)
+        return [ratio]
+    if len(ratio) not in (2, 3):
+        raise BadArgument(
+            f"ratio is {ratio!r}.", "the share of the training data, or two or three shares."
+        )
+    shares = [share / math.fsum(ratio) for share in ratio]
+    return [shares[0], shares[0] + shares[1]][: len(ratio) - 1]
 
 
 def _values(intervals: Mapping[str, Any], column: str) -> Any:
@@ -292,10 +317,16 @@ CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "complement": lambda share: 1 - share,
     "drop": lambda chosen: "drop" if chosen else "keep",
     "ratios": _ratios,
+    "first": lambda ratios: ratios[0],
     "third": lambda ratios: ratios[2],
-    "second": lambda ratios: ratios[1],
+    "held_out": lambda ratios: ratios[2] or ratios[1],
+    "second_of_three": lambda ratios: ratios[1] if ratios[2] else 0.0,
     "first_of_rest": _first_of_rest,
-    "first_of_two": _first_of_two,
+    "train_shares": _train_shares,
+    "last": lambda shares: shares[-1],
+    "first_of_several": lambda shares: shares[0] if len(shares) > 1 else 0.0,
+    "number_or_share": lambda size: int(size) if size >= 1 else size,
+    "left_out": lambda chosen: "left_out" if chosen else "kept",
     "percent_left": lambda share: int((1 - share) * 100) / 100,
     "latest": lambda n: None if n < 0 else n,
     "earliest": lambda n: max(-n, 0),
