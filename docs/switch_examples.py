@@ -97,6 +97,7 @@ EXAMPLES = {
                           {"any": 1 / 2, "positive": 0 / 2},
                           says="a has the highest score, which is below 0; b is missed either way"),
     "unjudged": Example({"u": ["x", "a"]}, {"u": ["a"]}, "mrr", {"kept": 1 / 2, "dropped": 1 / 1}),
+    "own_item": Example({"u": ["u", "a"]}, {"u": ["a"]}, "mrr", {"kept": 1 / 2, "removed": 1 / 1}),
     "scores_from": Example({"u": {"a": 4.0, "x": 3.0}}, {"u": ["a"]},
                            "precision[precision_over=returned]@2", {None: 1 / 2, 3.5: 1 / 1},
                            says="a has score 4 and x score 3: two items are recommended, or one"),

@@ -28,14 +28,14 @@ Tables = dict[str, dict[str, Column]]
 
 LISTS = (
     "plain", "ties", "short", "empty", "repeated-truth", "repeated-items", "repeats",
-    "grades", "gaps", "repeated-ranks", "reference", "unseen",
+    "grades", "gaps", "repeated-ranks", "reference", "unseen", "unseen-repeats",
 )  # fmt: skip
 SCORES = ("mask", "mask-ties", "mask-grades", "reseen", "empty", "candidates")
 GROUPS = (
     "plain", "ties", "grades", "empty", "negative-scores", "zero-scores", "weights",
     "binary-weights",
 )  # fmt: skip
-RUNS = ("plain", "ties", "grades", "empty")
+RUNS = ("plain", "ties", "grades", "empty", "own")
 INTERACTIONS = ("plain", "ties")
 SUBTOPICS = ("plain", "ties", "grades", "empty", "one")
 RATINGS = ("plain", "grades", "outside")
@@ -90,7 +90,7 @@ def _draw_lists(name: str, kind: str, random: Random) -> Fixture:
     truth, lists, people = [], [], []
     for user in range(users + 1):
         rows, has_list = _draw_list(user, items, kind, random)
-        if kind == "unseen":  # some metrics refuse lists with items of the training data
+        if kind.startswith("unseen"):  # some metrics refuse lists with items of the training data
             seen = {(user, item) for user, item, _ in train}
             rows = [row for row in rows if row[:2] not in seen and row[1] in known]
             rows = [(*row[:3], place) for place, row in enumerate(rows)]
@@ -122,7 +122,7 @@ def _draw_list(
         return [], False
     length = random.randint(1, 4) if kind == "short" else random.randint(4, 9)
     chosen = random.sample(range(items), length)
-    if kind in ("repeated-items", "repeats"):
+    if kind in ("repeated-items", "repeats", "unseen-repeats"):
         chosen = [item for (item,) in _repeat([(item,) for item in chosen], random)]
     scores = _distinct_scores(random, len(chosen))
     if kind == "ties":
@@ -240,7 +240,7 @@ def _draw_runs(name: str, kind: str, random: Random) -> Fixture:
     rows, judged, people = [], [], []
     documents = [f"d{n}" for n in range(30)]
     for number in range(1, random.randint(5, 8)):
-        query = str(number)
+        query = random.choice(documents[number::9]) if kind == "own" else str(number)
         pool = random.sample(documents, random.randint(3, 15))
         grades = [-1, 0, 0, 1, 2, 3] if kind == "grades" else [0, 0, 1, 1, 2]
         labels = [random.choice(grades) for _ in pool]
@@ -250,6 +250,8 @@ def _draw_runs(name: str, kind: str, random: Random) -> Fixture:
         if not (kind == "empty" and random.random() < 0.2):
             judged += [(query, *row) for row in zip(pool, labels, strict=True)]
         found = random.sample(documents, random.randint(1, 12))
+        if kind == "own" and query not in found and random.random() < 0.7:
+            found[random.randrange(len(found))] = query
         scores = _distinct_scores(random, len(found))
         if kind == "ties":
             scores = [random.randint(1, 4) / 2 for _ in found]

@@ -203,6 +203,14 @@ class Convention:
         joined="every occurrence takes a rank and can be a hit, and a relevant item counts as "
         "often as the list contains it, even below the cutoff",
     )
+    own_item: Literal["kept", "removed"] = switch(
+        "order",
+        "kept",
+        "What happens to an item whose id is the key of its list, as if a query is also a "
+        "document.",
+        kept="it is an item like any other",
+        removed="it is removed from the list before ranks are assigned",
+    )
     seen: Literal["removed", "last", "kept"] = switch(
         "order",
         "removed",

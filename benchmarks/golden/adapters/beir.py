@@ -37,11 +37,14 @@ def cases(fixture: Fixture) -> Iterator[Case]:
         for query, rows in fixture.grouped("recommendations", "item", "score").items()
     }
     case = Case("beir", fixture, "lists", CUTOFFS, tolerance=1e-9, notes="Rounded to 5 decimals.")
-    standard = EvaluateRetrieval.evaluate(qrels, run, list(CUTOFFS))
-    for (name, label), values in zip(STANDARD.items(), standard, strict=True):
-        for k in CUTOFFS:
-            reported = f"{label}@{k}"
-            case.put(f"{name}@{k}", reported, values[reported])
+    for bracket, ignore in (("[identical]", False), ("", True)):  # True removes them for good
+        standard = EvaluateRetrieval.evaluate(
+            qrels, run, list(CUTOFFS), ignore_identical_ids=ignore
+        )
+        for (name, label), values in zip(STANDARD.items(), standard, strict=True):
+            for k in CUTOFFS:
+                reported = f"{label}@{k}" if ignore else f"{label}@{k}|ignore_identical_ids=False"
+                case.put(f"{name}{bracket}@{k}", reported, values[f"{label}@{k}"])
     for name, label in CUSTOM.items():
         for k in CUTOFFS:
             compute = partial(_evaluate_custom, qrels, run, name, f"{label}@{k}")

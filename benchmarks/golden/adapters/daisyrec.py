@@ -28,7 +28,7 @@ RANKING = {
     "f1": functions.F1,
     "auc": functions.AUC,
 }
-WITHOUT = ("gaps", "repeated-ranks", "reference", "unseen")
+WITHOUT = ("gaps", "repeated-ranks", "reference", "unseen", "unseen-repeats")
 
 
 def version() -> str:

@@ -56,7 +56,7 @@ def cases(fixture: Fixture) -> Iterator[Case]:
     if fixture.family == "ratings":
         for name, function in RATINGS.items():
             case.add(name, function.__name__, partial(function, truth, lists))
-    elif fixture.kind == "unseen":
+    elif fixture.kind.startswith("unseen"):
         _add_beyond(case, _frame(fixture, "train", "grade", "rating"), lists, fixture)
     else:
         _add_ranking(case, truth, lists)

@@ -29,7 +29,10 @@ AT_K = {
     "discounted_gain": recpack.DiscountedGainK,
     "coverage": recpack.CoverageK,
 }
-WITHOUT = ("repeated-truth", "repeated-items", "repeats", "gaps", "repeated-ranks", "reference")
+WITHOUT = (
+    "repeated-truth", "repeated-items", "repeats", "unseen-repeats", "gaps", "repeated-ranks",
+    "reference",
+)  # fmt: skip
 
 
 def version() -> str:

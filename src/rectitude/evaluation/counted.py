@@ -93,7 +93,7 @@ def _rejects_nothing(convention: Convention) -> bool:
     return (
         convention.ties != "error"
         and convention.unknown_users == convention.unknown_items == "keep"
-        and convention.unjudged == "kept"
+        and convention.unjudged == convention.own_item == "kept"
         and convention.hit_scores == "any"
         and convention.scores_from is None
         and convention.seen != "last"

@@ -56,15 +56,19 @@ class RankedLists(NamedTuple):
     """the ranks of the rank column, if they are kept"""
 
 
-def rank_dense(
-    sides: Aligned, dense: Dense, truth: Truth, convention: Convention, ledger: Ledger
-) -> RankedLists:
-    """Find the truth's items in rows of scores, or in the order recorded for them."""
+def _refuse_removal(convention: Convention) -> None:
+    """Raise an error if a switch would remove items from lists."""
     if convention.unjudged == "dropped":
         raise BadArgument(
             "unjudged='dropped' removes items from lists, but the predictions are dense scores.",
             "lists, or candidates.",
             "pass the judged items as candidates=.",
+        )
+    if convention.own_item == "removed":
+        raise BadArgument(
+            "own_item='removed' removes items from lists, but the predictions are dense scores.",
+            "lists.",
+            "mask these cells with -inf, or pass them as seen=.",
         )
     if convention.scores_from is not None:
         raise BadArgument(
@@ -73,6 +77,13 @@ def rank_dense(
             "lists with a score column.",
             "pass the items with higher scores as lists, or set scores_from=None.",
         )
+
+
+def rank_dense(
+    sides: Aligned, dense: Dense, truth: Truth, convention: Convention, ledger: Ledger
+) -> RankedLists:
+    """Find the truth's items in rows of scores, or in the order recorded for them."""
+    _refuse_removal(convention)
     require_sortable(sides, convention)
     standings = reading(sides, dense, convention)
     ledger.note("order", f"by {dense.source}, descending")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Floats, Integers, Pieces, Ragged, run_starts
 from rectitude.convention import SWITCHES, Convention
@@ -576,7 +577,10 @@ def _read_ranking(sides: Aligned, convention: Convention, ledger: Ledger) -> Ran
 def match_lists(
     sides: Aligned, ranking: Ranking, truth: Truth, convention: Convention, ledger: Ledger
 ) -> tuple[Ranking, Matches]:
-    """Match lists with the truth, and handle low scores, duplicates and unjudged items."""
+    """Match lists with the truth, and handle items with low scores or the key of their list,
+    duplicates and unjudged items."""
+    if convention.own_item == "removed":
+        ranking = _drop_own_items(sides, ranking, ledger)
     if convention.scores_from is not None:
         ranking = _drop_low_scores(sides, ranking, convention.scores_from, ledger)
     matches, repeated = match(ranking, truth.rows, truth.items)
@@ -589,6 +593,22 @@ def match_lists(
         ranking, matches = _drop_unjudged(ranking, truth, matches, convention, ledger)
     _require_same_ids(sides, ranking, truth, matches)
     return ranking, matches
+
+
+def _drop_own_items(sides: Aligned, ranking: Ranking, ledger: Ledger) -> Ranking:
+    """Remove the items whose id is the key of their list."""
+    lists, positions = ranking.lists.expand()
+    items = sides.sources.predictions.frame["item"].cast(pl.String)
+    keys = sides.keys.cast(pl.String)
+    keep = (items.gather(ranking.lists.rows(positions)) != keys.gather(lists)).to_numpy()
+    ledger.count(
+        "rows_own_item",
+        int((~keep).sum()),
+        "items have the id of their list: removed before ranking",
+        len(keep),
+        weight="notice",
+    )
+    return ranking.keep(lists[keep], positions[keep])
 
 
 def _drop_low_scores(

@@ -34,8 +34,9 @@ _CELLS = 1 << 21  # cells of a (lists, categories) array held in memory at a tim
     "Intra-list distance",
     name="ild",
     formula="mean over the pairs of items in the top {k} of the {distance} distance of their "
-    "vectors, column {of} of items=; items without a vector are left out, and 0/0 if fewer than "
-    "two are left. cosine: 1 - cosine, 1 if a vector is 0; euclidean; hamming: how many numbers "
+    "vectors, column {of} of items=, {pairs} pairs (different: without those of an item with "
+    "itself, if a list has it twice); items without a vector are left out, and 0/0 if no pair is "
+    "left. cosine: 1 - cosine, 1 if a vector is 0; euclidean; hamming: how many numbers "
     "differ; jaccard: of the numbers that are nonzero in either vector, the share that is nonzero "
     "in only one",
     reading="0 if all items of a list are the same. With cosine, 1 means that they have nothing in "
@@ -48,9 +49,39 @@ _CELLS = 1 << 21  # cells of a (lists, categories) array held in memory at a tim
     breaks=RELEVANCE_LAWS,
     needs=_NEEDS,
 )
-def ild(lists: Judged, k: int | None, *, of: str = "embedding", distance: str = "cosine") -> Ratio:
+def ild(
+    lists: Judged,
+    k: int | None,
+    *,
+    of: str = "embedding",
+    distance: str = "cosine",
+    pairs: str = "all",
+) -> Ratio:
     """Mean distance between the items of a list."""
-    return Ratio(*sum_pair_distances(*_vectors(lists, of), distance))
+    require_choice("pairs", pairs, _SUMS)
+    return Ratio(*_SUMS[pairs](*_vectors(lists, of), distance))
+
+
+def _sum_different_pairs(vectors: Floats, shown: Integers, distance: str) -> tuple[Floats, Floats]:
+    """Return the same as `sum_pair_distances`, without the pairs of an item with itself."""
+    total, count = sum_pair_distances(vectors, shown, distance)
+    apart, same = _sum_same_pairs(vectors, shown, distance)
+    return np.where(count > same, np.maximum(total - apart, 0.0), 0.0), count - same
+
+
+def _sum_same_pairs(vectors: Floats, shown: Integers, distance: str) -> tuple[Floats, Floats]:
+    """Return (lists,) the sum of the distances over the pairs of an item with itself, which is in
+    the list twice, and the number of such pairs."""
+    has_vector = np.append(~np.isnan(vectors).any(axis=1), False)
+    is_zero = np.append(~vectors.any(axis=1) & (distance == "cosine"), False)
+    first, second = np.triu_indices(shown.shape[1], 1)
+    apart, same = np.zeros(len(shown)), np.zeros(len(shown))
+    for start in range(0, len(shown), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        left = shown[block, first]
+        equal = (left == shown[block, second]) & has_vector[left]
+        apart[block], same[block] = (equal & is_zero[left]).sum(axis=1), equal.sum(axis=1)
+    return apart, same
 
 
 @metric(
@@ -83,9 +114,9 @@ def _vectors(lists: Judged, of: str) -> tuple[Floats, Integers]:
 
 @metric(
     "Diversity by co-occurrence",
-    formula="mean over the pairs of items in the top {k} of 1 - users with both / sqrt(users with "
-    "the first * users with the second), counted in the training data; 1 for a pair with an item "
-    "that no user has; 0/0 for fewer than two items",
+    formula="mean over the pairs of different items in the top {k} of 1 - users with both / "
+    "sqrt(users with the first * users with the second), counted in the training "
+    "data; 1 for a pair with an item that no user has; 0/0 without a pair",
     reading="1 if no user has two items of the list in their training data, 0 if the same users "
     "have all of them.",
     use="Use it if items have no vectors: the users' choices define which items are similar. Items "
@@ -103,7 +134,7 @@ def cooccurrence_diversity(lists: Judged, k: int | None) -> Ratio:
     for start in range(0, lists.size, _BLOCK):
         block = slice(start, start + _BLOCK)
         left, right = items[block, first], items[block, second]
-        both = (left >= 0) & (right >= 0)
+        both = (left >= 0) & (right >= 0) & (left != right)
         different = 1 - item_similarity(lists.stock, left[both], right[both])
         # added one after the other, however many ranks are empty
         total[block] = np.bincount(np.nonzero(both)[0], different, len(both))
@@ -385,6 +416,10 @@ def sum_pair_distances(vectors: Floats, items: Integers, distance: str) -> tuple
     if distance == "jaccard":
         vectors = np.where(has_vector[:-1, None], vectors != 0, np.nan)
     return _sum_distances(vectors, valid, distance), pairs
+
+
+_SUMS = {"all": sum_pair_distances, "different": _sum_different_pairs}
+"""The sums over pairs, by which pairs count."""
 
 
 def _sum_distances(vectors: Floats, items: Integers, distance: str) -> Floats:

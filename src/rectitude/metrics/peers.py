@@ -20,7 +20,11 @@ from rectitude.metrics.choices import (
     Gain,
     GainFrom,
     Weights,
+    above_zero,
     discount_function,
+    exp2_above,
+    gain_function,
+    ideal_reachable,
     sum_best_first,
     whole_k,
 )
@@ -451,6 +455,37 @@ def _sum_areas(lists: Judged, k: int | None, below: Floats) -> Ratio:
     size = np.where(others == 0, 1.0, others)[lists.list]
     terms = lists.hit * (size - misses_above(lists)) / size
     return Ratio(lists.total(terms, upto=k), below).where(~undefined)
+
+
+@metric(
+    "NDCG with penalties",
+    formula="sum over the top {k} of gain * discount / the same sum for the ideal list; gain = "
+    "2^(grade + 1) - 1 for a grade above 0, else the grade; discount = "
+    "{discount}; the ideal list has the highest gains of the catalogue, up to the cutoff",
+    reading="1 if the most relevant items come first, in order. Items with a grade below 0 lower "
+    "it, and it can be below 0.",
+    use="Use it to reproduce tools that take a grade below 0 as a loss; otherwise use ndcg.",
+    bounds=(-np.inf, 1.0),
+    needs=("size",),
+)
+def penalised_ndcg(lists: Judged, k: int | None, *, discount: Discount, facts: Facts) -> Ratio:
+    """Discounted gain of the list, less its penalties, relative to that of the ideal list."""
+    gain_of = gain_function(lists, exp2_above, above_zero)
+    weights = discount_function(discount, 2.0)
+    gains = gain_of(lists.grade) + np.minimum(lists.grade, 0.0)
+    below = ideal_reachable(lists, k, gain_of, weights)
+    below += _sum_ideal_penalties(lists, k, weights, facts.catalogue)
+    return Ratio(lists.total(gains * weights(lists.rank), upto=k), below).where(below != 0)
+
+
+def _sum_ideal_penalties(lists: Judged, k: int | None, weights: Weights, items: int) -> Floats:
+    """Return what grades below 0 add to the ideal list of all items, at whose end they are."""
+    best = lists.best
+    owners = best.rows()
+    rank = items - (best.offsets[owners + 1] - 1 - np.arange(len(owners)))
+    inside = (best.values < 0) & (rank <= (items if k is None else k))
+    terms = best.values[inside] * weights(np.maximum(rank[inside], 1))
+    return sum_by_group(owners[inside], lists.size, terms)
 
 
 _UNMASKED_NEEDS = ("predicted", "scores", "unseen")

@@ -42,7 +42,8 @@ from rectitude.rowkernels.standings import Chances
 
 ANY_PAIR: Mapping[str, Any] = {
     "truth_needed": "judged", "without_relevant": "computed", "undefined": "skip",
-    "hit_scores": "any", "scores_from": None, "list_end": "none", "scale": "fraction",
+    "hit_scores": "any", "scores_from": None, "own_item": "kept", "list_end": "none",
+    "scale": "fraction",
 }  # fmt: skip
 """The switches under which every judged pair with a score counts, relevant or not."""
 POOLED = {**ANY_PAIR, "average": "micro", "unit": "list"}
