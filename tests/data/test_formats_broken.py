@@ -113,8 +113,8 @@ def test_svmlight_without_rows_or_utf8_is_refused(write: Writer) -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        (None, "no row names its query .*no file beside it"),
-        ("2\n2\n", "add up to 4, and a.txt has 3 rows"),
+        (None, "no row names its query .*no file next to it"),
+        ("2\n2\n", "add up to 4, but a.txt has 3 rows"),
         ("2\nx\n", "a.txt.query, line 2 is not the size of a query: 'x'"),
         ("-1\n4\n", "line 1 is not the size"),
     ],
