@@ -104,7 +104,7 @@ def test_a_line_that_breaks_its_format_is_named(
 
 
 def test_svmlight_without_rows_or_utf8_is_refused(write: Writer) -> None:
-    with pytest.raises(UnreadableFile, match="contains no row"):
+    with pytest.raises(UnreadableFile, match="has no rows"):
         read(write("a.txt", "# nothing\n"), "truth", form="letor")
     with pytest.raises(UnreadableFile, match=r"is not UTF-8 \(line 2\)"):
         read(write("b.txt", b"1 qid:1\n1 qid:\xe9\n"), "truth", form="letor")
