@@ -104,7 +104,7 @@ def test_a_line_that_breaks_its_format_is_named(
 
 
 def test_svmlight_without_rows_or_utf8_is_refused(write: Writer) -> None:
-    with pytest.raises(UnreadableFile, match="contains no row"):
+    with pytest.raises(UnreadableFile, match="has no rows"):
         read(write("a.txt", "# nothing\n"), "truth", form="letor")
     with pytest.raises(UnreadableFile, match=r"is not UTF-8 \(line 2\)"):
         read(write("b.txt", b"1 qid:1\n1 qid:\xe9\n"), "truth", form="letor")
@@ -113,8 +113,8 @@ def test_svmlight_without_rows_or_utf8_is_refused(write: Writer) -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        (None, "no row names its query .*no file beside it"),
-        ("2\n2\n", "add up to 4, and a.txt has 3 rows"),
+        (None, "no row names its query .*no file next to it"),
+        ("2\n2\n", "add up to 4, but a.txt has 3 rows"),
         ("2\nx\n", "a.txt.query, line 2 is not the size of a query: 'x'"),
         ("-1\n4\n", "line 1 is not the size"),
     ],

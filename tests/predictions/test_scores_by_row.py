@@ -56,7 +56,7 @@ def test_the_sizes_belong_to_the_compressed_rows_too(folder: Path) -> None:
 
 def test_another_number_of_scores_than_rows_is_refused(folder: Path) -> None:
     (folder / "short.txt").write_text("0.1\n0.3\n0.5\n")
-    with pytest.raises(BadTable, match=r"have 3 scores, and the truth \(test.txt\) has 4 rows"):
+    with pytest.raises(BadTable, match=r"have 3 scores, but the truth \(test.txt\) has 4 rows"):
         rt.evaluate("short.txt", "test.txt", "mrr")
 
 

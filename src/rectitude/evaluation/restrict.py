@@ -433,8 +433,8 @@ def cells_to_rank(
     adds: bool,
 ) -> Ragged:  # fmt: skip
     """Return the cells to rank: the candidates, with the truth if it is added, without seen
-    items. Raise an error if candidates were seen and would be ranked last: lists have no such
-    place."""
+    items. Raise an error if candidates were seen and would be ranked last, which lists
+    cannot express."""
     chosen = keys_of(dense, offered)
     if adds:
         chosen = np.union1d(chosen, cells_of_table(dense, truth))

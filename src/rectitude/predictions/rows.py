@@ -89,10 +89,10 @@ def _scores_of(rows: Source, scores: pl.Series) -> Source:
     frame = rows.take({"list": "list", "item": "item"})
     if len(scores) != frame.height:
         raise BadTable(
-            f"the predictions ({scores.name}) have {len(scores):,} scores, and the truth"
+            f"the predictions ({scores.name}) have {len(scores):,} scores, but the truth"
             f" ({rows.label}) has {frame.height:,} rows.",
             "one score for each row of the truth, in the same order.",
-            "predict the rows of this file, or name the one that was predicted.",
+            "predict scores for the rows of this file, or pass the file that the scores belong to.",
         )
     scored = frame.with_columns(scores.alias("score"))
 

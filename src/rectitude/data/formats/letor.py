@@ -1,8 +1,8 @@
 """SVMlight files with queries, as of LETOR and MSLR: `label qid:query feature:value ... # comment`.
 
 Each line is a judged row of a query. Features are checked but not kept. As predictions, a line has
-the score in front, as `paste -d' ' scores.txt test.txt` writes it. Without `qid:`, a file beside it
-has the sizes of the queries: `test.txt.query` of LightGBM or `test.txt.group` of XGBoost.
+the score in front, as `paste -d' ' scores.txt test.txt` writes it. Without `qid:`, a file next to
+it has the sizes of the queries: `test.txt.query` of LightGBM or `test.txt.group` of XGBoost.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_letor(file: File, want: WantedColumns) -> Source:
 
 
 def find_sizes(path: Path) -> Path | None:
-    """Return the file with the sizes of the queries beside a data file, or None."""
+    """Return the file next to a data file that has the sizes of its queries, or None."""
     plain = path.with_suffix("") if path.suffix.lower() in PACKED else path
     names = [f"{name}{ending}" for name in (path.name, plain.name) for ending in SIZES]
     found = [path.with_name(name) for name in dict.fromkeys(names)]
@@ -66,7 +66,7 @@ def find_sizes(path: Path) -> Path | None:
 
 
 def _require_sizes(file: File, rows: pl.DataFrame) -> Path:
-    """Return the file with the sizes of the queries, for rows of which no one names its query."""
+    """Return the file with the sizes of the queries, for rows that do not name their query."""
     missing, name = rows["list"].null_count(), file.path.name
     sizes = find_sizes(file.path)
     if missing == rows.height and sizes is not None:
@@ -79,8 +79,8 @@ def _require_sizes(file: File, rows: pl.DataFrame) -> Path:
             "fix these lines.",
         )
     raise BadTable(
-        f"{name}: no row names its query (first: line {number}), and no file beside it has the"
-        " sizes of the queries.",
+        f"{name}: no row names its query (first: line {number}), and no file next to it has"
+        " the sizes of the queries.",
         f"qid:QUERY after the label, or a file {name}.query or {name}.group with the number of"
         " rows of each query.",
     )
@@ -100,7 +100,7 @@ def _number_queries(sizes: Path, rows: int, file: File) -> pl.Series:
         )
     if counts.sum() != rows:
         raise BadTable(
-            f"the sizes in {sizes.name} add up to {counts.sum():,}, and {file.path.name} has"
+            f"the sizes in {sizes.name} add up to {counts.sum():,}, but {file.path.name} has"
             f" {rows:,} rows.",
             "the same number.",
             "write both files again, from the same data.",

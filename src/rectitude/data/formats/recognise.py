@@ -148,8 +148,8 @@ def is_json(file: File, what: What) -> str | None:
 
 
 def is_letor(file: File, what: What) -> str | None:
-    """Detect lines with qid: after one number, or for predictions after one or two; or features
-    beside a file with the sizes of the queries."""
+    """Detect lines with qid: after one number, or for predictions after one or two; or features,
+    with the sizes of the queries in a file next to it."""
     if file.suffix in (".letor", ".svmlight"):
         return "from the file name"
     rows = [line.split(None, 3) for line in file.lines if not line.lstrip().startswith("#")]
