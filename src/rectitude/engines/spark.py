@@ -19,7 +19,7 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
 from rectitude.data.table import Source, Table, is_wrapped
-from rectitude.engines.tasks import Outcome, Task, evaluate_moved
+from rectitude.engines.tasks import Outcome, PartTask, evaluate_moved
 from rectitude.errors import BadArgument, MissingExtra
 from rectitude.evaluation.engines import engine_of
 from rectitude.evaluation.evaluate import columns_for
@@ -90,7 +90,7 @@ class SparkTables:
             return reader.build(_open(frame, "")).frame[role].unique()
         return _collect(frame.select(_column(name)).distinct())[name]
 
-    def run(self, task: Task, roles: Mapping[Side, str]) -> Iterable[Outcome]:
+    def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcome]:
         """Move the rows of each part to a task, and return the outcomes."""
         from pyspark import cloudpickle
 
@@ -109,7 +109,7 @@ class SparkTables:
         setting = str(self.session.conf.get("spark.sql.shuffle.partitions", ""))
         return int(setting) if setting.isdigit() else USUAL_PARTS
 
-    def _tag_rows(self, task: Task, roles: Mapping[Side, str]) -> Any:
+    def _tag_rows(self, task: PartTask, roles: Mapping[Side, str]) -> Any:
         """Return the rows of all tables as one DataFrame: the key that decides the part, the number
         of the row in its table, and the row in the column of its table."""
         from pyspark.sql import functions
@@ -136,7 +136,7 @@ def evaluate_partition(task: bytes, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield the outcome of a partition, whose rows arrive in batches; runs on a worker."""
     import pyarrow
 
-    frames = [pl.from_arrow(batch) for batch in batches]
+    frames = [pl.DataFrame(batch) for batch in batches]
     if not sum(map(len, frames)):
         return
     rows = pl.concat(frames).sort("number")
@@ -236,8 +236,7 @@ def _wrap(given: object, source: Source) -> object:
 
 
 def _label(source: object) -> str:
-    is_path = isinstance(source, str | PathLike)
-    return PurePath(fspath(source)).name if is_path else "pyspark frame"  # type: ignore[arg-type]
+    return PurePath(source).name if isinstance(source, str | PathLike) else "pyspark frame"
 
 
 def _open(frame: Any, label: str) -> Source:

@@ -46,13 +46,13 @@ class MovedTables(CutTables, Protocol):
     def readers(self) -> Mapping[Side, TableReader]:
         """What is known of the columns of each table that is cut."""
 
-    def run(self, task: Task, roles: Mapping[Side, str]) -> Iterable[Outcome]:
+    def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcome]:
         """Return the outcome of a task for every part, by the column of each table that decides the
         part of a row."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PartTask:
     """What a worker needs to evaluate a part, besides its rows."""
 
     plan: Plan
@@ -82,7 +82,7 @@ class Task:
         except RectitudeError as error:
             return error
 
-    def for_workers(self) -> Task:
+    def for_workers(self) -> PartTask:
         """Return the task without the rows that only the driver looks at, to be sent away."""
         readers = {
             side: replace(reader, source=replace(reader.source, take=_take_nothing))
@@ -96,7 +96,8 @@ class Task:
         self._evaluate(self.heads)
 
     def _evaluate(self, tables: Mapping[Side, Table]) -> PartState:
-        given = replace(self.given, ready={**tables, **self.whole})
+        ready: dict[str, Table] = {str(side): table for side, table in tables.items()}
+        given = replace(self.given, ready={**ready, **self.whole})
         return evaluate_part(self.plan, given, self.known_items)
 
     def _build(self, side: Side, frame: pl.DataFrame) -> Table:
@@ -120,7 +121,7 @@ def evaluate_moved(plan: Plan, tables: MovedTables) -> Evaluation:
     _require_order(heads["predictions"], readers["predictions"])
     whole = read_whole(plan, given, roles, {})
     by_head = "train" not in roles or "train" in whole or "items" in whole
-    task = Task(
+    task = PartTask(
         plan,
         _without_tables(given, {*roles, *whole}),
         {side: readers[side] for side in roles},

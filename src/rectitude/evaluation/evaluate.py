@@ -25,6 +25,7 @@ from rectitude.aggregate.sums import (
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
+from rectitude.data.read import reads_alone
 from rectitude.data.table import Inputs
 from rectitude.errors import MissingNeed, NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import (
@@ -35,7 +36,6 @@ from rectitude.evaluation.account import (
     require_grades,
 )
 from rectitude.evaluation.batch import Batch, judge_aligned
-from rectitude.evaluation.engines import find_engine, open_engine
 from rectitude.evaluation.inputs import (
     Arguments,
     Progress,
@@ -160,9 +160,11 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
     ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
     evaluate_given = partial(_evaluate_under, convention, metrics, ask)
-    moved_by = find_engine(given, engine)
-    if moved_by is not None:
-        return evaluate_given(given, open_engine(moved_by, given, parse_slices(slices)))
+    if engine is not None or reads_alone(predictions):
+        from rectitude.evaluation.engines import find_engine, open_engine  # noqa: PLC0415  (for engines only)
+
+        if (moved_by := find_engine(given, engine)) is not None:
+            return evaluate_given(given, open_engine(moved_by, given, parse_slices(slices)))
     return _evaluate_within(memory, slices, given, evaluate_given)
 
 

@@ -99,7 +99,7 @@ class Partitions:
 
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
-        rows = {side: table.rows for side, table in self.tables.items()}
+        rows: dict[str, int | None] = {side: table.rows for side, table in self.tables.items()}
         whole = read_whole(plan, self.given, self.roles, rows)
         total: PartState | None = None
         known = None if "train" in whole or "items" in whole else self.known_items
