@@ -137,7 +137,7 @@ class TableReader:
     @cached_property
     def columns(self) -> Mapping[str, str]:
         """The columns by role."""
-        return recognise(self.source, self.want)
+        return recognise(self.source, _name_nested(self.source, self.want))
 
     def ids(self, role: str, rows: int) -> Iterator[pl.Series]:
         """Yield one column only, in parts of about this many rows."""

@@ -25,6 +25,7 @@ from rectitude.aggregate.sums import (
 from rectitude.arrays import Floats
 from rectitude.convention import SWITCHES, Convention
 from rectitude.data.ledger import Ledger
+from rectitude.data.read import reads_alone
 from rectitude.data.table import Inputs
 from rectitude.errors import MissingNeed, NothingToEvaluate, RectitudeError
 from rectitude.evaluation.account import (
@@ -79,6 +80,7 @@ class EvaluateArguments(Arguments, total=False):
     intervals: bool
     slices: object
     memory: str | int | None
+    engine: str | None
     progress: Progress | None
 
 
@@ -128,6 +130,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     intervals: bool = False,
     slices: object = None,
     memory: str | int | None = None,
+    engine: str | None = None,
     progress: Progress | None = None,
 ) -> Evaluation | Evaluations:
     """Evaluate predictions against the truth (the test set).
@@ -143,8 +146,9 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     With `candidates`, a table or a `Candidates` value, only these items are ranked. `ranking` is an
     order that replaces the order of the scores. `slices` are attributes to slice by, such as
     "gender" or "activity:4". Files that need more than `memory`, such as "8GB" (by default a
-    quarter of the machine's memory), are evaluated part by part. `progress=True` shows a bar; a
-    function is called with the number of rows or parts that are done and the total.
+    quarter of the machine's memory), are evaluated part by part. DataFrames of Spark are evaluated
+    by its workers; `engine="spark"` lets Spark read paths. `progress=True` shows a bar; a function
+    is called with the number of rows or parts that are done and the total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
@@ -155,9 +159,13 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
     ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
-    return _evaluate_within(
-        memory, slices, given, partial(_evaluate_under, convention, metrics, ask)
-    )
+    evaluate_given = partial(_evaluate_under, convention, metrics, ask)
+    if engine is not None or reads_alone(predictions):
+        from rectitude.evaluation.engines import find_engine, open_engine  # noqa: PLC0415  (for engines only)
+
+        if (moved_by := find_engine(given, engine)) is not None:
+            return evaluate_given(given, open_engine(moved_by, given, parse_slices(slices)))
+    return _evaluate_within(memory, slices, given, evaluate_given)
 
 
 def _evaluate_within(

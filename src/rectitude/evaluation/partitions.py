@@ -13,85 +13,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from rectitude.aggregate.evaluation import Evaluation, Keys
-from rectitude.arrays import Floats, Integers
-from rectitude.data.columns import has_names_of_other_side
-from rectitude.data.ids import Column, kind_of, occurs_in
-from rectitude.data.ledger import Ledger
-from rectitude.data.read import TableReader, open_table, read
-from rectitude.data.table import Table, What
-from rectitude.errors import BadArgument, NothingToEvaluate
-from rectitude.evaluation.account import (
-    Lengths,
-    count_judgeable,
-    lengths_of,
-    report_no_match,
-    suspect_swap,
-)
-from rectitude.evaluation.batch import judge_batch, lists_for_all
-from rectitude.evaluation.evaluate import (
-    columns_for,
-    evaluation_of,
-    measure_whole,
-    open_for,
-    parse_slices,
-    require_slices,
-)
+from rectitude.aggregate.evaluation import Evaluation
+from rectitude.arrays import Integers
+from rectitude.data.ids import kind_of
+from rectitude.data.read import TableReader
+from rectitude.data.table import Table
+from rectitude.evaluation.evaluate import columns_for, parse_slices
 from rectitude.evaluation.inputs import RawInputs
+from rectitude.evaluation.parts import (
+    ROW_BYTES,
+    PartState,
+    Side,
+    evaluate_part,
+    find_roles,
+    finish,
+    join_ids,
+    open_sides,
+    read_whole,
+)
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.scratch import Scratch, open_scratch
-from rectitude.evaluation.state import KeptValues, State
-from rectitude.evaluation.swapped import look_for_swap
-from rectitude.memory import require_memory
-from rectitude.metrics.registry import Facts
-
-ROW_BYTES = 32
-"""what a row of a table takes while it is evaluated, with its share of all intermediate arrays"""
-Side = Literal["predictions", "truth", "train", "users", "weights", "candidates"]
-_SIDES: tuple[Side, ...] = ("predictions", "truth", "train", "users", "weights")
-"""the tables that are cut; all others are handed to every part whole"""
-
-
-@dataclass(frozen=True, slots=True)
-class PartState:
-    """The state of one part, or of several, and what only all parts together can judge."""
-
-    state: State
-    lengths: Lengths
-    """how long the lists are: the truth and the predictions may be swapped"""
-    matches: int
-    """how many recommended items are in the truth of their list"""
-    judgeable: int
-    """how many lists have predictions and truth"""
-
-    def __add__(self, other: PartState) -> PartState:
-        return PartState(
-            self.state + other.state,
-            self.lengths.plus(other.lengths),
-            self.matches + other.matches,
-            self.judgeable + other.judgeable,
-        )
-
-
-def evaluate_part(plan: Plan, given: RawInputs, known_items: pl.Series | None) -> PartState:
-    """Return the state of one part, whose tables are in `given.ready`."""
-    inputs = replace(open_for(plan, given), left="part", known_items=known_items)
-    require_slices(plan, inputs)
-    batch = judge_batch(plan, inputs)
-    if batch.aligned is None:
-        raise ValueError("a part that was just judged has no inputs")
-    judged = lists_for_all(plan, batch)
-    return PartState(
-        measure_whole(plan, batch, inputs),
-        lengths_of(batch.aligned, judged),
-        len(judged.list),
-        count_judgeable(batch.aligned),
-    )
 
 
 @contextmanager
@@ -100,15 +45,7 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
 
     Temporary files are removed at the end.
     """
-    keep = columns_for(parse_slices(slices))
-    tables = {
-        what: open_table(
-            given.inputs[what], what, hints=given.columns, list_key=given.list_key,
-            keep=keep if what in ("predictions", "truth") else (),
-        )
-        for what in _SIDES
-        if given.inputs.get(what) is not None
-    }  # fmt: skip
+    tables = open_sides(given, columns_for(parse_slices(slices)))
     rows = sum(table.rows or 0 for table in tables.values())
     if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
         yield None
@@ -162,7 +99,8 @@ class Partitions:
 
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
-        whole = self._whole_tables(plan)
+        rows: dict[str, int | None] = {side: table.rows for side, table in self.tables.items()}
+        whole = read_whole(plan, self.given, self.roles, rows)
         total: PartState | None = None
         known = None if "train" in whole or "items" in whole else self.known_items
         progress = self.given.progress
@@ -173,32 +111,21 @@ class Partitions:
                 total = state if total is None else total + state
             if callable(progress):
                 progress(part + 1, self.cut.parts)
-        if total is None:
-            raise NothingToEvaluate(
-                "the predictions and the truth have no rows.", "at least one row in each."
-            )
-        return self._finish(plan, total, whole)
+        return finish(plan, self.given, total, whole, self)
+
+    def head(self, side: Side, rows: int) -> Table:
+        """Return the first rows of a table."""
+        return next(self.tables[side].each(rows))
+
+    def distinct(self, side: Side, role: str) -> pl.Series:
+        """Return the ids of a column, each once."""
+        pieces = self.tables[side].ids(role, self.target)
+        return join_ids([ids.unique() for ids in pieces]).unique()
 
     @cached_property
     def roles(self) -> Mapping[Side, str]:
-        """The column of each table that decides the part of a row; none for tables that stay
-        whole."""
-        tables = self.tables
-        if self.given.list_key == "user":
-            return dict.fromkeys(tables, "list")
-        owned = all("user" in tables[side].columns for side in ("predictions", "truth"))
-        if owned:
-            roles = {"predictions": "user", "truth": "user", "train": "list", "users": "list"}
-            return {side: roles[side] for side in tables if side in roles}
-        if "list" not in tables["truth"].columns or {"train", "users"} & {*tables}:
-            raise BadArgument(
-                f"the predictions or the truth have no user column; tables larger than memory are "
-                f"cut by user if train= or users= is given, or if the truth has no "
-                f"{self.given.list_key!r}.",
-                "a user column next to the list key in both.",
-                "add it, or allow more memory: memory=...",
-            )
-        return dict.fromkeys(tables, "list")
+        """The column of each table that decides the part of a row."""
+        return find_roles(self.tables, self.given.list_key)
 
     @cached_property
     def cut(self) -> Hashes | Ranges:
@@ -276,7 +203,9 @@ class Partitions:
 
     def _collect_items(self, items: pl.Series) -> None:
         distinct = items.unique()
-        self._items = distinct if self._items is None else _join([self._items, distinct]).unique()
+        self._items = (
+            distinct if self._items is None else join_ids([self._items, distinct]).unique()
+        )
 
     _items: pl.Series | None = None
 
@@ -304,110 +233,6 @@ class Partitions:
                 raise ValueError("rows of this table cannot be found by number")
             tables["predictions"] = readable.build(parts.span(*self.cut.rows[part]))
         return tables
-
-    def _whole_tables(self, plan: Plan) -> dict[str, Table]:
-        """Return the tables that every part needs whole: all that are not cut, and training data
-        and users where metrics or slices look beyond the lists of a part."""
-        given, whole = self.given, set(self.given.inputs) - {*self.roles}
-        if plan.metrics_beyond_ranks or plan.slicings:
-            whole |= {"train", "users"}
-        tables: dict[str, Table] = {}
-        for side in get_args(What):
-            if side == "candidates" or side not in whole or given.inputs.get(side) is None:
-                continue
-            reader = self.tables.get(side)
-            rows = 0 if reader is None else reader.rows or 0
-            require_memory(rows * ROW_BYTES, f"{side}=, which metrics or slices need whole,")
-            tables[side] = read(
-                given.inputs[side], side, hints=given.columns, list_key=given.list_key
-            )
-        return tables
-
-    def _finish(self, plan: Plan, total: PartState, whole: Mapping[str, Table]) -> Evaluation:
-        """Return the evaluation of all parts, with what only all of them together can tell."""
-        state, predictions = total.state, self.tables["predictions"]
-        ledger = state.ledger + self._look_for_swap()
-        if not ledger["truth_rows"] or not ledger["users_with_list"]:
-            raise _nothing_to_evaluate(ledger)
-        if not total.matches:
-            self._report_no_match(total.judgeable, ledger)
-        first = next(predictions.each(1))
-        suspect_swap(total.lengths, first, max(plan.cutoffs, default=None), ledger)
-        if "users" in whole and "users_absent" in ledger:
-            _correct_absent(ledger, whole["users"], state.batches)
-        manifest = _correct_rows(state.manifest, whole)
-        lists, values = _sort_lists(state.kept)
-        state = replace(state, ledger=ledger, manifest=manifest)
-        return evaluation_of(plan, state, Facts(), values, lists)
-
-    def _report_no_match(self, lists: int, ledger: Ledger) -> None:
-        """Report that no recommended item is in the truth of its list; reads all items again."""
-        predicted, wanted = (
-            _join([ids.unique() for ids in self.tables[side].ids("item", self.target)]).unique()
-            for side in ("predictions", "truth")
-        )
-        both = [Column(ids, "a table", text=True) for ids in (predicted, wanted)]
-        shared = bool(occurs_in(both[0], both[1], "item").any())
-        report_no_match(predicted, wanted, shared, lists, ledger)
-
-    def _look_for_swap(self) -> Ledger:
-        """Return the warning that predictions and truth may be swapped, from their first rows."""
-        tables = {side: next(self.tables[side].each(1000)) for side in ("predictions", "truth")}
-        if not has_names_of_other_side(tables["predictions"], tables["truth"]):
-            return Ledger()
-        return look_for_swap(self.given.inputs, self.given.columns, tables)
-
-
-def _nothing_to_evaluate(ledger: Ledger) -> NothingToEvaluate:
-    if not ledger["truth_rows"]:
-        return NothingToEvaluate(
-            "the truth has no rows for the lists to evaluate.",
-            "at least one row with a user and an item.",
-        )
-    return NothingToEvaluate(
-        f"no user of the truth ({ledger['users_in_truth']:,}) has predictions.",
-        "predictions for at least one user of the truth.",
-        "check that both use the same ids and that the right columns were read.",
-    )
-
-
-def _correct_absent(ledger: Ledger, users: Table, parts: int) -> None:
-    """Correct the number of users without list and truth: every part counted those of all other
-    parts, too."""
-    entry = ledger.entries["users_absent"]
-    people = users.frame["list"].n_unique()
-    absent = entry.count - (parts - 1) * people
-    ledger.count("users_absent", absent, entry.about, entry.of, entry.example, entry.weight)
-    if not absent:
-        del ledger.entries["users_absent"]
-
-
-def _correct_rows(manifest: Mapping[str, Any], whole: Mapping[str, Table]) -> dict[str, Any]:
-    """Return the manifest with the rows of tables that were handed to every part."""
-    inputs = {
-        side: {**facts, "rows": whole[side].frame.height} if side in whole else facts
-        for side, facts in manifest["inputs"].items()
-    }
-    return {**manifest, "inputs": inputs}
-
-
-def _sort_lists(kept: KeptValues) -> tuple[Keys | None, dict[str, Floats]]:
-    """Return the lists sorted by key, as in one evaluation, and the values of each metric."""
-    lists = kept.keys()
-    if lists is None:
-        return None, {}
-    order = lists.keys.arg_sort().to_numpy()
-    weights = None if lists.weights is None else lists.weights[order]
-    ordered = Keys(
-        lists.keys.gather(order), lists.owners[order], lists.users, lists.by_user, weights
-    )
-    return ordered, {name: kept.values(name)[order] for name in kept.names()}
-
-
-def _join(columns: Sequence[pl.Series]) -> pl.Series:
-    """Concatenate ids; integers become text if others are text."""
-    frames = [column.alias("id").to_frame() for column in columns]
-    return pl.concat(frames, how="vertical_relaxed")["id"]
 
 
 def _join_templates(one: Table | None, other: Table) -> Table:

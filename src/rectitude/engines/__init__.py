@@ -1,0 +1,1 @@
+"""Engines that move the rows of large tables to workers: Spark and Ray."""
