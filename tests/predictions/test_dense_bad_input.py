@@ -292,7 +292,7 @@ def test_recorded_orders_that_are_not_columns_are_refused(order: Any) -> None:
 def test_contradictory_inputs_are_refused() -> None:
     both = {"candidates": {0: [1]}, "ranking": np.array([[0], [1]])}
     refused(BadArgument, "candidates= and ranking= are both given", **both)
-    last = {"candidates": {0: [1]}, "train": {0: [0]}, "convention": {"seen": "last"}}
+    last = {"candidates": {0: [1]}, "train": {0: [1]}, "convention": {"seen": "last"}}
     refused(BadArgument, "seen='last'", "seen='removed' or seen='kept'", **last)
     refused(BadArgument, "unjudged='dropped'", "candidates=", convention={"unjudged": "dropped"})
 
