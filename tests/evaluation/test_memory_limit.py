@@ -133,3 +133,14 @@ def test_the_command_line_takes_a_limit(files: Path, capsys: pytest.CaptureFixtu
     command = "evaluate lists.parquet --truth truth.parquet --metrics mrr --memory 1MB"
     assert main(command.split()) == 0
     assert "0.5" in capsys.readouterr().out
+
+
+def test_empty_lists_that_are_named_count_whatever_the_limit(files: Path) -> None:
+    lists = rt.Lists("lists.parquet", users=range(11))
+    truth = pl.DataFrame({"user": range(11), "item": [1] * 11})
+    truth.write_parquet("eleven.parquet")
+    both = [
+        rt.evaluate(lists, "eleven.parquet", "mrr", {"list_needed": "handed"}, memory=limit)
+        for limit in (None, 400)
+    ]
+    assert both[0]["mrr"] == both[1]["mrr"] == 10 * 0.5 / 11
