@@ -22,9 +22,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from harness import Cell, Ratio, Result, Series, run_json, run_rounds
+from harness import Cell, Ratio, Result, Series, resident, run_json, run_rounds
 from limits import Limit
-from probes import resident
 
 ITEMS, PLACES, RELEVANT, MET, VECTOR, CATEGORIES, GROUPS = 100_000, 20, 5, 10, 64, 20, 4
 WARMING = 150_000  # lists: enough that kernels are used, and so compiled

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from harness import resident
 from limits import Limit
-from probes import resident
 
 SECONDS, MEGABYTES = 10.0, 500.0
 

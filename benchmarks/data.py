@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import resource
 import statistics
 import sys
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from data_contestants import JOBS, PEER_JOBS, READS, RUNS, opened, sizes
-from harness import Cell, Ratio, Result, python_of, run_json, run_rounds
+from harness import Cell, Ratio, Result, python_of, resident, run_json, run_rounds
 from interactions import log
 from limits import Limit
 from peers import PEERS
@@ -86,7 +85,7 @@ def whole(how: str, path: str) -> Result:
 
 def peak() -> float:
     """The most memory that this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return resident("VmHWM")
 
 
 def measure(cell: Cell, rows: int) -> Result:

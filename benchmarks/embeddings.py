@@ -18,9 +18,8 @@ from pathlib import Path
 
 from arrays import EMBEDDED_ITEMS, EMBEDDINGS, RELEVANT, VECTOR, ensure, load_embeddings
 from contestants import METRICS
-from harness import Cell, Ratio, Result, Series, run_json, run_rounds
+from harness import Cell, Ratio, Result, Series, resident, run_json, run_rounds
 from limits import Limit
-from probes import resident
 
 MEGABYTES = 2_000.0
 CALLS = 10  # the least a wait of minutes should tell of itself

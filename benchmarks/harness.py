@@ -174,3 +174,12 @@ def wall_times(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, 
 def note(message: str) -> None:
     """Progress, on standard error so that the tables stay clean."""
     print(message, file=sys.stderr, flush=True)
+
+
+def resident(field: str) -> float:
+    """A memory field of this process's status, in MB: VmRSS now, VmHWM at its peak.
+
+    Not `ru_maxrss`: a process starts with the peak of its parent there, even after exec.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness import resident
 from limits import Limit
-from probes import resident
 
 if TYPE_CHECKING:
     import polars as pl

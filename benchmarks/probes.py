@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from contestants import CUTOFFS, METRICS, rectitude
+from harness import resident
 from lists import folder
 
 if TYPE_CHECKING:
@@ -83,12 +84,6 @@ def peak_rise(work: Callable[[], Result]) -> tuple[Result, float]:
     before = resident("VmRSS")
     result = work()
     return result, resident("VmHWM") - before
-
-
-def resident(field: str) -> float:
-    """A memory field of this process's status, in MB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6
 
 
 PROBES: dict[str, Callable[..., object]] = {"memory": memory, "together": together, "small": small}

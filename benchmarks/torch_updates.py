@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from contestants import METRICS
-from harness import run_json
+from harness import resident, run_json
 from limits import Limit
-from probes import resident
 
 SLOWER = 1.2
 GROWTH = 20.0  # MB over 990 batches

@@ -47,6 +47,23 @@ ROADS = {
     "score items": "evaluate --scores scores.npy --truth truth.csv --score-items IN",
     "logits": "evaluate --logits IN.npz --targets targets.npy",
     "targets": "evaluate --logits scores.npy --targets IN.npy",
+    "seen": "evaluate --scores scores.npy --truth truth.csv --seen IN",
+    "weights": "evaluate good.csv --truth truth.csv --weights IN",
+    "part by part": "evaluate IN --truth truth.csv --memory 20MB",
+    "rows of letor": "evaluate good.csv --truth letor:IN",
+    "z-scores": "evaluate good.csv --truth truth.csv --format trec_eval -Z IN",
+    "preferences": "evaluate good.csv --truth IN --format trec_eval -R prefs",
+    "second model": "robustness good.csv IN --truth truth.csv --metric ndcg@3",
+    "other predictions": "explain good.csv --other IN --truth truth.csv --metric ndcg@3",
+    "saved evaluation": "explain good.csv --truth truth.csv --metric ndcg@3 --first IN.json",
+    "identify": "identify IN --truth truth.csv --metric ndcg@3 --value 0.5",
+    "trace": "trace IN --truth truth.csv --metric ndcg@3 --user ann",
+    "diagnose": "diagnose IN --truth truth.csv",
+    "folds": "audit --train good.csv --truth truth.csv --folds truth.csv IN",
+    "validation": "audit --train good.csv --truth truth.csv --validation IN",
+    "fold in": "candidates --train good.csv --truth truth.csv --fold-in IN",
+    "given candidates": "candidates --train good.csv --truth truth.csv --how given --given IN",
+    "split": "split IN",
     "compare": "compare IN good.csv --truth truth.csv",
     "report": "report IN --output page.html",
     "run": "run IN.toml",
@@ -70,7 +87,7 @@ def test_pipes_and_devices_are_refused_on_every_road(
     for folder in (f"parts-{kind}", f"run-{kind}"):
         Path(folder).mkdir()
     Path(f"parts-{kind}/test.csv").write_text("user,item\n1,2\n")
-    endings = ("", ".npy", ".npz", ".toml", ".yaml")
+    endings = ("", ".npy", ".npz", ".toml", ".yaml", ".json")
     for name in (*(kind + ending for ending in endings), f"parts-{kind}/train.csv"):
         make_special(Path(name), kind)
     make_special(Path(f"run-{kind}/results.json"), kind)

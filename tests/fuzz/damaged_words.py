@@ -38,6 +38,13 @@ WRONG: dict[str, tuple[str, ...]] = {
     "--set": ("count", "count=x", "count=-1", "nope=1", "ratio=2", "=", "n=1e400"),
     "--unknown": ("users", "users=x", "x=drop"),
     "--protocol": ("nope",),
+    "--memory": ("nope", "", "-1GB", "1", "1e400GB", "GB"),
+    **dict.fromkeys(
+        ("--train", "--seen", "--candidates", "--ranking", "--items", "--users", "--weights",
+         "--targets", "--train-targets", "--fold-in", "--given", "--validation", "--folds",
+         "--score-users", "--zscores", "--other"),
+        ("none.csv", "", "nowhere/at/all.parquet"),
+    ),
     "--list-key": ("nope", "", "\x1b[31m"),
     "--user": ("nope", "99999", "\x1b[31m"),
     "--from": ("nope",),

@@ -33,6 +33,7 @@ from rectitude.cli import (
     convert,
     demo,
     diagnose,
+    doctor,
     evaluate,
     explain,
     identify,
@@ -116,6 +117,7 @@ for module in (
     conformance,
     sample,
     demo,
+    doctor,
 ):
     sentence = inspect.cleandoc(module.run.__doc__ or "").partition("\n\n")[0]
     app.command(module.NAME, short_help=sentence, epilog=module.EXAMPLE)(module.run)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Files, open_lists, refuse_score_options, source, with_files
+from rectitude.cli.inputs import Files, open_lists, refuse_dense_options, source, with_files
 from rectitude.cli.options import Conventions, convention_of, label_paths
 from rectitude.errors import BadArgument
 
@@ -85,6 +85,6 @@ def _predictions(files: Files, lists: list[str]) -> tuple[Any, Any]:
         )
     dense = files.scores or files.logits
     if not dense and (not lists or files.truth is None):
-        refuse_score_options(files)
+        refuse_dense_options(files)
         return (open_lists(lists[0]) if lists else None), source(files.truth)
     return files.open_one(lists[0] if lists else None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Columns, source
+from rectitude.cli.inputs import Columns, refuse, source
 from rectitude.cli.options import Json, file_option, roles, split_format, value_option, values
 from rectitude.cli.output import say
 from rectitude.errors import BadArgument
@@ -69,6 +69,8 @@ def run(
 
     kind = _choose_kind(how, protocol)
     options = _settings(kind, settings or [], {"source": source(given), "items": source(items)})
+    if kind in _SETTINGS:
+        refuse({"--seed": seed or None}, f"{kind} candidates, which are not drawn")
     options |= {} if kind in _SETTINGS else {"seed": seed}
     column_names = roles(columns or ())
     split = _split(folder, train, truth, fold_in, column_names)
@@ -131,6 +133,7 @@ def _split(
         found = "no split was given." if folder is None else "two splits were given."
         raise BadArgument(found, "a folder, or --train and --truth, not both.")
     if folder is not None:
+        refuse({"--fold-in": fold_in, "--columns": columns or None}, "a folder with a split")
         split = open_parts(folder)
         if isinstance(split, list):
             raise BadArgument(

@@ -14,7 +14,7 @@ import typer
 from rectitude.cli.inputs import (
     Files,
     open_lists,
-    refuse_score_options,
+    refuse_dense_options,
     source,
     with_files,
     with_groups,
@@ -221,7 +221,7 @@ def _open_models(named: Sequence[str], files: Files) -> tuple[dict[str, Any], An
     if files.scores or files.logits:
         kind = "--scores" if files.scores else "--logits"
         raise BadArgument(f"files and {kind} were both given.", "only one of them.")
-    refuse_score_options(files)
+    refuse_dense_options(files)
     models = models_of(named)
     unpacked = {name: runs[0] if len(runs) == 1 else runs for name, runs in models.items()}
     return unpacked, source(files.truth)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Columns
+from rectitude.cli.inputs import Columns, refuse
 from rectitude.cli.options import Json, listing, pairs
 from rectitude.cli.output import say
 from rectitude.errors import BadArgument
@@ -52,6 +52,8 @@ def run(
 ) -> None:
     """Convert a file, and report what was recognised and what could not be kept."""
     if formats:
+        words = {"--from": form or None, "--to": to or None, "--as": kind or None}
+        refuse({"FROM": source, "TO": target, **words, "--columns": columns}, "--formats")
         cells = _list_formats()
         rows = [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
         say(json.dumps(rows, indent=1) if as_json else listing(cells))

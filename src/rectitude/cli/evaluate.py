@@ -177,6 +177,8 @@ def run(  # noqa: PLR0913  one parameter per option
     _require_slice_support(slices or (), estimate, output_form)
     if logits and slices and train_targets is not None:
         train, train_targets = train or train_targets, train_targets if baselines else None
+    if scores or logits:
+        inputs.refuse({"--memory": memory}, "dense scores and logits")
     names: Sequence[str] | None = metrics
     if output_form in _SMGCN:
         from rectitude.metrics.names import at_cutoffs

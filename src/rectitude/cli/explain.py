@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rectitude.cli.inputs import Files, with_files
+from rectitude.cli.inputs import Files, refuse, with_files
 from rectitude.cli.options import convention_of, report_error
 from rectitude.errors import BadArgument, RectitudeError
 
@@ -64,6 +64,8 @@ def run(
     lists = [*(file for file in paths or () if file not in saved), *(predictions or ())]
     if saved and not (lists or files.scores or files.logits):
         _require_saved_only(first, second, other)
+        options = {"--metric": metric, "--seed": seed or None, **files.given()}
+        refuse(options, "two saved evaluations without --predictions")
         files.deliver(_compare_saved(saved))
         return 0
     sides = _load_sides(saved, first, second, other)
@@ -173,17 +175,19 @@ def _open_predictions(files: Files, lists: Sequence[str], other: str | None) -> 
 def _explain_metrics(
     sides: tuple[object, object], metrics: Sequence[str], arguments: Mapping[str, Any]
 ) -> list[Explanation]:
-    """Explain each metric; if there are several, report those that fail and leave them out."""
+    """Explain each metric; report those that fail and leave them out, unless all of them do."""
     from rectitude.explanation.explain import explain
 
-    explanations = []
+    explanations, failures = [], []
     for metric in metrics:
         try:
             explanations.append(
                 explain(metric=metric, first=sides[0], second=sides[1], **arguments)
             )
         except RectitudeError as error:
-            if len(metrics) == 1:
-                raise
-            report_error(type(error).__name__, str(error))
+            failures.append(error)
+    if failures and not explanations:
+        raise failures[0]
+    for failure in failures:
+        report_error(type(failure).__name__, str(failure))
     return explanations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -124,6 +124,16 @@ class Files:
             "candidates": source(self.candidates), "ranking": source(self.ranking),
         }  # fmt: skip
 
+    def given(self) -> dict[str, object]:
+        """Return the options for input files that were given, by name."""
+        outputs = ("as_json", "output")
+        options = [option for option in fields(self) if option.name not in outputs]
+        return {
+            f"--{option.name.replace('_', '-')}": getattr(self, option.name)
+            for option in options
+            if getattr(self, option.name) != option.default
+        }
+
     def deliver(self, result: Any, form: str = "table") -> None:
         """Print a result or write it to the output file; a form other than a table is the text of
         `result.to_<form>()`."""
@@ -222,12 +232,12 @@ def open_inputs(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
     if used == ["--logits"]:
         return _open_logits(inputs)
     _require("--truth", inputs.truth, used[0], "name the ground truth: --truth test.csv")
-    _refuse({"--targets": inputs.targets, "--train-targets": inputs.train_targets}, used[0])
+    refuse({"--targets": inputs.targets, "--train-targets": inputs.train_targets}, used[0])
     if inputs.baselines:
         raise BadArgument("--baselines was given without --logits.", "--logits and --targets.")
     truth = source(inputs.truth)
     if used == ["ranked lists"]:
-        _refuse(_score_options(inputs), used[0])
+        refuse(_score_options(inputs), used[0])
         return {
             label: open_lists(file) for label, file in label_paths(inputs.predictions).items()
         }, truth
@@ -274,7 +284,7 @@ def _open_logits(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
     from rectitude.predictions.logits import Logits
 
     _require("--targets", inputs.targets, "--logits", "name the targets: --targets targets.npy")
-    _refuse({"--truth": inputs.truth, **_score_options(inputs)}, "--logits")
+    refuse({"--truth": inputs.truth, **_score_options(inputs)}, "--logits")
     targets = array(str(inputs.targets))
     runs: dict[str, Any] = {
         label: Logits(file) for label, file in label_paths(inputs.logits).items()
@@ -295,9 +305,9 @@ def _open_logits(inputs: CommandInputs) -> tuple[dict[str, Any], Any]:
     return runs, targets
 
 
-def refuse_score_options(files: Files) -> None:
-    """Raise an error for options of dense scores where there are none."""
-    _refuse(_score_options(files), "ranked lists")
+def refuse_dense_options(files: Files) -> None:
+    """Raise an error for options of dense scores and logits where there are none."""
+    refuse({**_score_options(files), "--targets": files.targets}, "ranked lists")
 
 
 def _score_options(inputs: CommandInputs | Files) -> dict[str, object]:
@@ -316,9 +326,10 @@ def _require(option: str, value: str | None, kind: str, advice: str) -> None:
         raise BadArgument(found, expected, advice)
 
 
-def _refuse(options: Mapping[str, object], kind: str) -> None:
+def refuse(options: Mapping[str, object], kind: str) -> None:
+    """Raise an error for the first option that was given, as it would have no effect."""
     for option, value in options.items():
-        if value is not None:
+        if value not in (None, False, []):
             raise BadArgument(
                 f"{option} was given, but it does not apply to {kind}.", "", f"leave out {option}."
             )

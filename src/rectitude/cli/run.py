@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rectitude.cli.inputs import refuse
 from rectitude.cli.options import Json, flag, listing
 from rectitude.cli.output import say
 from rectitude.errors import BadArgument, UnwritableFile
@@ -71,14 +72,20 @@ def run(
     interrupted run can resume, and a repeated run redoes only what has changed. Exit code 1 if a
     model or metric failed; the others still have their numbers.
     """
+    shows = {"--fresh": not resume, "--log": None if log is LogForm.AUTO else log}
+    others = {"--folder": folder, "--dry-run": dry_run, "--only": only, **shows}
+    others |= {"--no-plugins": no_plugins, "--json": as_json}
     if schema:
+        refuse({"FILE": file, "--init": init, **others}, "--schema")
         return _print_schema()
     if init:
+        refuse(others, "--init")
         return _write_starter(file or Path(STARTER))
     if file is None:
         raise BadArgument("no experiment was given.", "rectitude run FILE, or --init to write one.")
     plugins: Any = "off" if no_plugins else "on"
     if dry_run:
+        refuse(shows, "--dry-run")
         return _print_plan(file, folder, only or (), plugins, as_json)
     from rectitude.experiment.run import run as run_experiment
 

@@ -186,8 +186,8 @@ def open_runs(models: Any, making: EvaluationSettings) -> tuple[dict[str, Runs],
     _require_models(models, making.truth)
     sources = _name_models(models)
     _require_same_number({name: len(runs) for name, runs in sources.items()})
-    if making.convention is not None:
-        _require_predictions(sources)
+    if all(isinstance(run, Evaluation) for runs in sources.values() for run in runs):
+        _refuse_unused(making)
     sliced = {name: [making.make(name, run) for run in runs] for name, runs in sources.items()}
     labels = dict.fromkeys(label for runs in sliced.values() for run in runs for label in run)
     by_slice: dict[str, Runs] = {}
@@ -431,13 +431,22 @@ def _require_same_number(counts: Mapping[str, int]) -> None:
         )
 
 
-def _require_predictions(sources: Mapping[str, Sequence[object]]) -> None:
-    """Raise an error for a convention that would not be used: nothing is left to evaluate."""
-    if all(isinstance(run, Evaluation) for runs in sources.values() for run in runs):
-        raise BadArgument(
-            "a convention was given, but all models have already been evaluated.",
-            "predictions to evaluate under it, or no convention.",
-        )
+def _refuse_unused(making: EvaluationSettings) -> None:
+    """Raise an error for arguments that would not be used: nothing is left to evaluate."""
+    used = ("users", "columns") if making.by else ()
+    given = {"convention": making.convention, "truth": making.truth}
+    given |= {name: value for name, value in making.arguments.items() if name not in used}
+    given["cutoffs"] = making.cutoffs if making.metrics is None else None
+    for name, value in given.items():
+        if value is not None and not _is_default(name, value):
+            raise BadArgument(
+                f"{name} was given, but all models have already been evaluated.",
+                f"predictions to evaluate with it, or no {name}.",
+            )
+
+
+def _is_default(name: str, value: object) -> bool:
+    return (name == "list_key" and value == "user") or (name == "columns" and value == {})
 
 
 def _choose_metrics(
