@@ -61,7 +61,7 @@ class Pieces:
         return Pieces(*(function(part) for part in self.parts))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`."""
 
@@ -101,7 +101,7 @@ class Ragged:
         return Ragged(offsets, self.values[np.arange(offsets[-1]) + before])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Grouped:
     """Which rows belong to list i: the positions `start[i]` to `start[i] + length[i]`.
 

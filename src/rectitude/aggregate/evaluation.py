@@ -98,7 +98,7 @@ class Result(Printable):
         return {"breakdown": table.to_dict(as_series=False)} if small and table is not None else {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Keys:
     """The lists behind the values: their keys, and the user of each."""
 

@@ -34,7 +34,7 @@ _AGAIN = "evaluate again and save the result."
 _DAMAGED = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kept:
     """An evaluation as JSON text, and its values per list if they are kept."""
 

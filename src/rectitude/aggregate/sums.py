@@ -249,7 +249,7 @@ def total_by_user(owners: Integers, values: Floats, users: int = 0) -> Floats:
     return sum_by_group(owners[order], max(users, int(owners.max(initial=-1)) + 1), values[order])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ByGroup:
     """Exact sums by the name of the group. A group may be on one side of an addition only."""
 
@@ -311,7 +311,7 @@ class Counted:
 Addend = Sums | Counted | ByGroup | Spread
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Total:
     """Exact sums or counts, which can be added. `bounds` are the sums with all ties broken against,
     and in favour of, the relevant items; None if a metric has none."""

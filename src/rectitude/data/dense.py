@@ -36,7 +36,7 @@ MAPPED_BYTES = 1 << 26
 COPIED_BYTES = 1 << 25
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dense:
     """Scores of all items for every row, with the ids of rows and columns."""
 
@@ -143,7 +143,7 @@ def _require_exact(block: NDArray[Any]) -> None:
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class NanRows:
     """A count of the rows that contain NaN."""
 
@@ -198,7 +198,7 @@ class ReadingKey(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CountedCells:
     """The standings of some cells of a matrix within their rows.
 

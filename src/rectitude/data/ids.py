@@ -42,7 +42,7 @@ _SPARE = 1024
 """How many more entries than the column a table of all numbers up to the highest may have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """One column of ids: its source, and whether it was read from untyped text."""
 
@@ -60,7 +60,7 @@ class Column:
         return Column(table.frame[name], table.source, table.text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ids:
     """The columns of one kind of id (lists, users or items) with common codes."""
 
@@ -115,7 +115,7 @@ def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
     return replace(ids, dtype=dtypes.pop() if len(dtypes) == 1 else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NumberedIds:
     """Columns of one kind of id as numbers starting at 0, which sort like their codes."""
 

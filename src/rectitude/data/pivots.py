@@ -35,7 +35,7 @@ _LONG_ROLES = ("item", "score", "rank", "grade", "timestamp")
 """Roles of columns in a table with one row per user and item, which is not a pivot frame."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pivot:
     """The cells of a pivot frame, and the ids of its rows and columns; None where it has none."""
 

@@ -107,7 +107,7 @@ def _open_for(
     return opened, want if present == hints else want_columns(what, present | named, list_key)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TableReader:
     """An open table, to be read whole or in parts."""
 
@@ -447,7 +447,7 @@ def open_files(paths: Sequence[Path], want: WantedColumns, label: str = "") -> S
 # one row per list
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unpacked:
     """The rows of all lists, the origin of their columns, and the keys of the lists."""
 

@@ -100,7 +100,7 @@ def is_wrapped(source: object) -> TypeGuard[Wrapped]:
     return has_all and isinstance(getattr(source, "columns", None), Mapping)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SourceParts:
     """How a source that need not fit into memory is read piece by piece."""
 
@@ -112,7 +112,7 @@ class SourceParts:
     """Returns the rows from one number up to another; None if rows have no numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Source:
     """An open source: its column names are known, but its values have not been read.
 
@@ -140,7 +140,7 @@ class Source:
     """How to read it piece by piece; None if it is read whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """A table with canonical column names, as a Polars frame."""
 
@@ -169,7 +169,7 @@ class Table:
     the grades of a truth without any."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
     """The tables of one evaluation."""
 

@@ -90,7 +90,7 @@ class Arguments(TypedDict, total=False):
     columns: Mapping[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RawInputs:
     """The inputs by name, as they were passed."""
 

@@ -62,7 +62,7 @@ _LISTS_PER_BLOCK = 1 << 17
 _LAST_BITS = 1e-12  # sums of the same numbers in another order may differ by this share
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Measurement:
     """The totals of metrics, the values of lists, and the errors of metrics that failed."""
 

@@ -32,7 +32,7 @@ from rectitude.predictions.masks import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Offered:
     """Candidates as a table, and as a `Candidates` value if they were passed as one."""
 
@@ -194,7 +194,7 @@ def warn_of_table(ledger: Ledger, source: str, per_list: float, items: int, list
         ledger.count("lists_sampled", lists, about, of=lists, weight="warning")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Coded:
     """The rows of a table, in numbers that all tables share."""
 
@@ -210,7 +210,7 @@ class _Coded:
         return self.owner * self.items + self.item
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _CandidateSet:
     """Candidates as sorted numbers without duplicates: of items if all users share them, otherwise
     of pairs."""

@@ -22,7 +22,7 @@ Key = tuple[str, ...]
 """The label of a slice on each axis."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KeptValues:
     """The keys, users and values of lists, batch by batch."""
 
@@ -77,7 +77,7 @@ class KeptValues:
         return np.concatenate(weights)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
     """The sums of every measured metric, with the ledger and the manifest."""
 
@@ -111,7 +111,7 @@ class State:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SlicedStates:
     """The states of the slices of one slicing."""
 

@@ -43,7 +43,7 @@ _HINT = "name the rows with users= (--score-users), using the type of the other 
 _MANY_ROWS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KeyRuns:
     """A column of keys as runs of equal keys; `starts` is None if every row is its own run."""
 
@@ -122,7 +122,7 @@ class Collision(Exception):
     """Two different ids have the same hash: the inputs must be aligned again with exact codes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
     """All lists of an evaluation, sorted by key, with their rows in predictions and truth."""
 
@@ -203,7 +203,7 @@ def label_of(keys: pl.Series, number: int) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}..."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Space:
     """One kind of id, of lists or of users: its columns as runs, in common codes."""
 

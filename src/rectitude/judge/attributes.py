@@ -44,7 +44,7 @@ class Memberships(NamedTuple):
     """(groups,) the distinct values, sorted"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Attributes:
     """The columns of a table of items or users, which are numbered from 0 to `size` - 1."""
 

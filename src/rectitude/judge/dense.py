@@ -375,7 +375,7 @@ def _find_pairs(sides: Aligned, dense: Dense) -> tuple[Integers, Integers, Integ
     return row, owner, truth_rows, Ragged(start, column[truth_rows])
 
 
-@dataclass
+@dataclass(eq=False)
 class _Scan:
     """One pass over the blocks; it fills `standings`: above, tied and before for every pair."""
 

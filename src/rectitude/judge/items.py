@@ -24,7 +24,7 @@ from rectitude.parallel import Once, in_blocks
 from rectitude.predictions.scores import numbers_from_0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entries:
     """The items or users of an evaluation, numbered, and the extra columns of their table."""
 
@@ -49,7 +49,7 @@ class Entries:
         return self.attributes.values(column)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stock(Entries):
     """All items in the lists, the catalogue or the training data, and the training rows of each.
 
@@ -160,7 +160,7 @@ class Stock(Entries):
         return places.each(("worth", key), partial(sum_over_lists, table))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class People(Entries):
     """All users in the lists, the training data or the table of users."""
 

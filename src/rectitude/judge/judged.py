@@ -54,7 +54,7 @@ TIED_BY_GRADE, TIED_BY_ID = 1, 2
 """What put an item above the next one of the same score: its grade, or only its id."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shown:
     """The items at the top ranks of lists."""
 
@@ -100,7 +100,7 @@ class Shown:
         return flags
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Single:
     """Lists as a classification task: each has one target among numbered classes."""
 
@@ -116,7 +116,7 @@ class Single:
     """(lists,) the probabilities of target and predicted class; None unless a metric needs them"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Subtopics:
     """The judgements of the items of the truth for each subtopic of their list."""
 
@@ -127,7 +127,7 @@ class Subtopics:
     """(truth rows,) numbers that sort like the ids of the items"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Extras:
     """What metrics may need besides ranks. All of it is None unless a metric needs it, except
     candidates and single targets, which cost nothing."""
@@ -189,7 +189,7 @@ _SCORES = "evaluate lists with a score column, rt.Scores(scores) or rt.Embedding
 _LOGITS = "evaluate rt.Logits(logits) with targets."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
     """The judged items found in the lists (matches), sorted by list and rank, and facts per list.
 

@@ -24,7 +24,7 @@ SORT_FROM_HITS = 64
 _MANY_ROWS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
     """The lists to match: their items by position, and the columns that order them.
 
@@ -94,7 +94,7 @@ def stretches(lists: Grouped, columns: Sequence[Pieces]) -> list[Stretch]:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Matches:
     """One row per judged item in a list, sorted by list, best score first."""
 

@@ -60,7 +60,7 @@ TieOrder = Literal["any", "across the cutoff", "none"]
 AtOnce = Literal["some lists", "all lists"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ratio:
     """A value per list as a fraction. The treatment of 0/0 and the averaging come later."""
 
@@ -538,7 +538,7 @@ def describe_inputs(metric: Metric) -> str:
     return ", ".join(dict.fromkeys(words)) or "lists"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Facts:
     """Tables of items and users, and the training data; None for those that were not provided."""
 

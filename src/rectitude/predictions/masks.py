@@ -62,7 +62,7 @@ def with_keys(dense: Dense, keys: Integers) -> Ragged:
     return Ragged(start, keys - rows * dense.columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """Cells of a score matrix, row by row, each with a value."""
 

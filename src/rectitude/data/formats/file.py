@@ -241,7 +241,7 @@ Kind = Literal["predictions", "truth", "candidates"]
 Role = Literal["list", "item", "score", "rank", "grade", "timestamp"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FileContent:
     """The content to write: rows with canonical columns, and the keys of all lists."""
 
