@@ -37,9 +37,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_HIDDEN = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Characters that control a terminal, change the direction of text, or break a line: the C0 and C1
 sets, the marks of bidirectional text, and halves of characters, which cannot be printed at all."""
 
@@ -51,7 +49,7 @@ def make_visible(text: str, keep: str = "\n\t") -> str:
     >>> print(make_visible("\x1b[31mred"))
     \x1b[31mred
     """
-    return _HIDDEN.sub(lambda found: found[0] if found[0] in keep else _spell(found[0]), text)
+    return re.sub(_HIDDEN, lambda found: found[0] if found[0] in keep else _spell(found[0]), text)
 
 
 def _spell(character: str) -> str:

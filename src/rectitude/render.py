@@ -34,7 +34,7 @@ DAGGER = "†"
 Formulas = Literal["quoted", "kept"]
 """What happens in CSV to names that a spreadsheet would run as formulas."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-_TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
+_TIP = r' data-tip="([^"]*)"([^>]*)>'
 _NARROWEST = 20
 _WIDE = 7
 """LaTeX tables with more columns than this are set in a small font."""
@@ -90,13 +90,13 @@ def pad(rows: Sequence[Sequence[str]], left: Container[int] = (0,)) -> list[list
     return [[*map(format, row, formats)] for row in rows]
 
 
-_MARKDOWN = re.compile(r"[\\|`]|<(?=[A-Za-z/!?])|(?<=\])\(")
+_MARKDOWN = r"[\\|`]|<(?=[A-Za-z/!?])|(?<=\])\("
 """What would end a cell or begin code, an HTML tag or the address of a link."""
 
 
 def escape_markdown(text: str) -> str:
     """Escape text so that Markdown shows it unchanged, in a cell of a table or outside."""
-    return _MARKDOWN.sub(r"\\\g<0>", make_visible(text, keep=""))
+    return re.sub(_MARKDOWN, r"\\\g<0>", make_visible(text, keep=""))
 
 
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -285,7 +285,7 @@ class Chart:
 
     def html(self, title: str) -> str:
         """Return a page with the chart; its marks have tooltips with their values."""
-        picture = _TIP.sub(r"\2><title>\1</title>", self.svg)
+        picture = re.sub(_TIP, r"\2><title>\1</title>", self.svg)
         return (
             f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
             f"<title>{escape_html(title)}</title>\n"

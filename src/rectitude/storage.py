@@ -119,7 +119,7 @@ def remove_file(path: Path) -> None:
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NUMBER = re.compile(r"os error (\d+)")
+_NUMBER = r"os error (\d+)"
 """how Polars names an error of the system"""
 
 
@@ -150,7 +150,7 @@ def _explain_number(error: Exception, written: Path) -> tuple[int, str]:
 
     Polars loses the number if only the end of a file does not fit.
     """
-    in_words = _NUMBER.search(str(error))
+    in_words = re.search(_NUMBER, str(error))
     number = getattr(error, "errno", None) or (int(in_words[1]) if in_words else 0)
     if not number and _free_space(written) < _LITTLE:
         number = errno.ENOSPC

@@ -22,7 +22,7 @@ MOST_BYTES = 1_000_000
 _MOST_YAML = 100_000  # PyYAML takes seconds for it
 _MOST_NODES, _MOST_LEVELS = 100_000, 100
 """How much a YAML text may contain once its aliases are replaced."""
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = r"\\u[dD][89a-fA-F]"
 """Half of a surrogate pair as JSON writes it; alone, it stands for no character."""
 
 
@@ -90,7 +90,7 @@ def parse_json(
     with _one_error(explain, label, expected, advice):
         parsed = json.loads(text, object_pairs_hook=pairs)
         source = text if isinstance(text, str) else text.decode("utf-8", "replace")
-        if _SURROGATE.search(source):
+        if re.search(_SURROGATE, source):
             json.dumps(parsed, ensure_ascii=False).encode()
     return parsed
 

@@ -127,15 +127,12 @@ _ROW_INDEX = (
     r"|id|idx|key|no|num|)$"
 )
 """Names of columns that number the rows, and say nothing else."""
-_INDEX = re.compile(
-    _ROW_INDEX + r"|(^|[_\-\s.])(id|ids|idx|index|key|no|num)$|[a-z](?-i:Ids?|ID|Idx|Index)$",
-    re.IGNORECASE,
+_INDEX = (
+    rf"(?i){_ROW_INDEX}"
+    r"|(^|[_\-\s.])(id|ids|idx|index|key|no|num)$|[a-z](?-i:Ids?|ID|Idx|Index)$"
 )
 """Names of columns that hold an index or ids, so they cannot be scores."""
-_RANK = re.compile(
-    r"rank|rnk|position|(^|[^a-z])(pos|order(?!.?ids?$)|place|slot|top[kn]?)([^a-z]|$)",
-    re.IGNORECASE,
-)
+_RANK = r"(?i)rank|rnk|position|(^|[^a-z])(pos|order(?!.?ids?$)|place|slot|top[kn]?)([^a-z]|$)"
 """Names of columns that count places in a list, of which the lowest is the best."""
 
 
@@ -398,13 +395,13 @@ def has_names_of_other_side(predictions: Table, truth: Table) -> bool:
 def may_be_score(name: str) -> bool:
     """Whether a column could be a score: it is no index, no id, and has no known role."""
     known = normal(name) in _ROLE_NAMES | SEVERAL
-    return not known and not _INDEX.search(untyped(name))
+    return not known and not re.search(_INDEX, untyped(name))
 
 
 def may_be_index(name: str) -> bool:
     """Whether a column holds an index or ids, and has no known role."""
     known = normal(name) in _ROLE_NAMES | SEVERAL
-    return not known and bool(_INDEX.search(untyped(name)))
+    return not known and bool(re.search(_INDEX, untyped(name)))
 
 
 def may_be_rank(lists: pl.Series, index: pl.Series) -> bool:
@@ -418,7 +415,7 @@ def may_be_rank(lists: pl.Series, index: pl.Series) -> bool:
     rows, number = pl.DataFrame({"list": lists, "number": index}), pl.col("number")
     if not rows.select((number < number.shift(1).over("list")).any()).item():
         return False
-    if re.match(_ROW_INDEX, index.name, re.IGNORECASE) or _RANK.search(untyped(index.name)):
+    if re.match(_ROW_INDEX, index.name, re.IGNORECASE) or re.search(_RANK, untyped(index.name)):
         return True
     first, last = number.min(), number.max()
     counts = (first >= 0) & (first <= 1) & (last - first + 1 == pl.len())
@@ -453,7 +450,7 @@ def require_order(table: Table) -> None:
     if table.given or not table.unclear or {"score", "rank"} & {*table.frame.columns}:
         return
     name, several = table.unclear[0], len(table.unclear) > 1
-    role = "rank" if may_be_index(name) or _RANK.search(name) else "score"
+    role = "rank" if may_be_index(name) or re.search(_RANK, name) else "score"
     low = role == "score" and any(word in normal(name) for word in LOWER_IS_BETTER)
     naming = "lowest first, negate it and name it" if low else "name it"
     raise BadTable(

@@ -15,10 +15,10 @@ from rectitude.errors import unknown_name
 from rectitude.render import Printable
 
 Weight = Literal["fact", "notice", "warning"]
-_NUMBER = re.compile(r"(\d[\d,]*)")
-_WHOLE = re.compile(r"-?\d+")
-_ID = re.compile(rf"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|{_WHOLE.pattern}""")
-_IN_ALL = re.compile(r" \w+ in all")
+_NUMBER = r"(\d[\d,]*)"
+_WHOLE = r"-?\d+"
+_ID = rf"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|{_WHOLE}"""
+_IN_ALL = r" \w+ in all"
 """What follows a number in a sentence that is a count; other numbers may be settings."""
 
 
@@ -178,8 +178,8 @@ def _smaller_example(first: str, second: str) -> str:
 
 def _ids_in(example: str) -> list[tuple[bool, int, str]]:
     """Return the ids in an example, in an order of their own: integers as numbers, then text."""
-    found = [match.group() for match in _ID.finditer(example)]
-    return [(False, int(i), "") if _WHOLE.fullmatch(i) else (True, 0, i[1:-1]) for i in found]
+    found = [match.group() for match in re.finditer(_ID, example)]
+    return [(False, int(i), "") if re.fullmatch(_WHOLE, i) else (True, 0, i[1:-1]) for i in found]
 
 
 def _add_sentences(first: str, second: str) -> str:
@@ -188,7 +188,7 @@ def _add_sentences(first: str, second: str) -> str:
     Of sentences that differ in words, the first one stays. A number that is the same in both, such
     as a cutoff, stays as well, unless it counts something "in all".
     """
-    first_pieces, second_pieces = (_NUMBER.split(text) for text in (first, second))
+    first_pieces, second_pieces = (re.split(_NUMBER, text) for text in (first, second))
     words = first_pieces[::2]
     if words != second_pieces[::2]:
         return first
@@ -199,6 +199,6 @@ def _add_sentences(first: str, second: str) -> str:
 
 def _add_numbers(first: str, second: str, after: str) -> str:
     """Return the sum of two numbers that are followed by the same words."""
-    if first == second and not _IN_ALL.match(after):
+    if first == second and not re.match(_IN_ALL, after):
         return first
     return f"{int(first.replace(',', '')) + int(second.replace(',', '')):,}"

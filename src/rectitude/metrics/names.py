@@ -30,7 +30,7 @@ _NAME = re.compile(
 )
 _KEY = r"[A-Za-z_]\w*(\([\w+*/.-]+\))?|\d+\w*"
 _VALUE = r"[^=,{}\s]+(\([^()]*\))?|\{[^{}]*\}"
-_VARIANT = re.compile(rf"(?P<key>{_KEY})(=(?P<value>{_VALUE}))?\Z")
+_VARIANT = rf"(?P<key>{_KEY})(=(?P<value>{_VALUE}))?\Z"
 _ON, _OFF = ("True", "true"), ("False", "false")
 _ON_BY_DEFAULT = ("normalize",)
 """flags that other frameworks switch off, as in Compat(normalize=False), which is no_normalize"""
@@ -222,7 +222,7 @@ def _split(inside: str | None) -> list[str]:
 
 
 def _parse_variant(part: str, text: str) -> tuple[str, str | None]:
-    match = _VARIANT.match(part)
+    match = re.match(_VARIANT, part)
     if match is None:
         raise BadName(
             f"{part!r} in metric name {text!r} is not a valid variant.",

@@ -258,13 +258,13 @@ def _one_of_them(name: Name, heads: Iterable[str]) -> BadName:
     )
 
 
-_STAT = re.compile(r"mean|median|min|max|std|p(100|\d{1,2}(\.\d{1,6})?)")
+_STAT = r"mean|median|min|max|std|p(100|\d{1,2}(\.\d{1,6})?)"
 """the statistics of the values of lists; p90 is the value that 90% of the lists do not exceed"""
 
 
 def _check_stat(asked: Asked) -> None:
     """Raise an error if a statistic does not exist, or if a metric is not a mean over lists."""
-    if not _STAT.fullmatch(asked.stat):
+    if not re.fullmatch(_STAT, asked.stat):
         raise BadName(
             f"the statistic of {str(asked.name)!r} is {asked.stat!r}.",
             "mean, median, min, max, std, or a percentile such as p90.",

@@ -13,7 +13,7 @@ SCHEMES = (
     "http", "https", "ftp", "sftp", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "wasbs",
     "hdfs", "dbfs", "hf", "file",
 )  # fmt: skip
-_ADDRESS = re.compile(rf"^({'|'.join(SCHEMES)}):/+")
+_ADDRESS = rf"^({'|'.join(SCHEMES)}):/+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,13 @@ def refuse_foreign(path: Path, suffix: str, start: bytes) -> None:
 
 def refuse_address(path: Path) -> None:
     """Raise an error if a path is the address of a file elsewhere."""
-    found = _ADDRESS.match(path.as_posix())
+    found = re.match(_ADDRESS, path.as_posix())
     if found and found[1] == "file":
-        local = _ADDRESS.sub("/", path.as_posix())
+        local = re.sub(_ADDRESS, "/", path.as_posix())
         raise UnreadableFile(f"file://{local} is an address.", "a path.", f"pass {local!r}.")
     if found:
-        address = _ADDRESS.sub(r"\1://", path.as_posix())  # a path keeps only one of the slashes
+        # a path keeps only one of the slashes
+        address = re.sub(_ADDRESS, r"\1://", path.as_posix())
         raise UnreadableFile(
             f"{address} is an address, and rectitude reads only local files.",
             "the path of a file.",

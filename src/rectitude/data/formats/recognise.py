@@ -29,8 +29,8 @@ Test = Callable[[File, What], str | None]
 PROPERTIES = "_properties.yaml"
 """The ending of the name of RecPack's properties file."""
 _TREC = (".run", ".qrels", ".qrel", ".trec")
-_PAIR = re.compile(r"^\([^(),\s]+,\s*[^(),\s]+\)(\t|$)")
-_FEATURES = re.compile(r"^\s*(#|([^\s:#]+\s+){1,2}[^\s:#]+:[^\s#]+(\s|$))")
+_PAIR = r"^\([^(),\s]+,\s*[^(),\s]+\)(\t|$)"
+_FEATURES = r"^\s*(#|([^\s:#]+\s+){1,2}[^\s:#]+:[^\s#]+(\s|$))"
 _GLANCE = 1 << 12
 """How many bytes tell whether a file is a column of numbers."""
 _WITHOUT_PAIRS = ("items", "users", "weights")
@@ -162,7 +162,7 @@ def is_letor(file: File, what: What) -> str | None:
     )
     if queries:
         return "every line names a query after its label, as qid:"
-    features = bool(rows) and all(_FEATURES.match(line) for line in file.lines)
+    features = bool(rows) and all(re.match(_FEATURES, line) for line in file.lines)
     return "every line has features" if features and find_sizes(file.path) else None
 
 
@@ -203,7 +203,7 @@ def is_recpack(file: File, what: What) -> str | None:
 
 def is_negatives(file: File, what: What) -> str | None:
     """Detect lines that begin with a pair in parentheses."""
-    pairs = bool(file.lines) and all(_PAIR.match(line) for line in file.lines)
+    pairs = bool(file.lines) and all(re.match(_PAIR, line) for line in file.lines)
     return "every line begins with (user,item)" if pairs else None
 
 
