@@ -14,7 +14,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rectitude.aggregate.sums import Sums
-from rectitude.exact import UNIT_BITS, digits, quotient, total, total_of_squares, units, whole
+from rectitude.exact import (
+    UNIT_BITS,
+    digits,
+    quotient,
+    total,
+    total_of_squares,
+    total_repeated,
+    units,
+    whole,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 tiny = st.floats(-1e-300, 1e-300)
@@ -156,3 +165,17 @@ def test_the_error_of_equal_values_is_zero(value: float, count: int) -> None:
     ones = count << UNIT_BITS
     state = Sums(total(array), ones, total(array * array), ones, total(array), counted=count)
     assert 0 <= state.error**2 <= 1e-15
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_nan=False, allow_infinity=False, width=64), st.integers(1, 1 << 30)
+        ),
+        max_size=20,
+    )
+)
+def test_repeated_values_add_up_as_often_as_they_occur(pairs: list[tuple[float, int]]) -> None:
+    values = np.array([value for value, _ in pairs])
+    times = np.array([number for _, number in pairs], np.int64)
+    assert total_repeated(values, times) == sum(units(value) * n for value, n in pairs)

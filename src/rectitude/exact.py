@@ -14,7 +14,8 @@ import numpy as np
 from rectitude.arrays import Floats, Integers
 
 UNIT_BITS = 1074
-_LARGEST = 2.0**960
+_LARGEST = 2.0**900
+_MOST_TIMES = 1 << 26  # so that half of a float64 times this number is exact
 _SPLIT = 2.0**27 + 1  # splits a float64 into two halves whose products are exact
 
 
@@ -43,6 +44,24 @@ def total(values: Floats) -> int:
         remainder = np.subtract(remainder, coarse, out=coarse)
         exponent = grid
     return exact_sum
+
+
+def total_repeated(values: Floats, times: Integers) -> int:
+    """Return the exact sum of finite numbers, each as often as `times` says, in units of 2**-1074.
+
+    Each product is split into the nearest float64 and a remainder (Dekker 1971).
+    """
+    if not len(values):
+        return 0
+    size = np.abs(values)
+    ordinary = (size == 0) | ((size > 1 / _LARGEST) & (size < _LARGEST))
+    if int(times.max()) >= _MOST_TIMES or not ordinary.all():
+        pairs = zip(values.tolist(), times.tolist(), strict=True)
+        return sum(units(value) * number for value, number in pairs)
+    product = values * times
+    high = values * _SPLIT - (values * _SPLIT - values)
+    remainder = (high * times - product) + (values - high) * times
+    return total(product) + total(remainder)
 
 
 def total_of_squares(values: Floats) -> int:

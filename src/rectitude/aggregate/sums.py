@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from operator import add, attrgetter, sub
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from rectitude.aggregate.spread import Spread
 from rectitude.arrays import Flags, Floats, Integers, add_counts, sum_by_group
 from rectitude.convention import Convention
 from rectitude.errors import NothingToEvaluate, UndefinedValue
-from rectitude.exact import UNIT_BITS, quotient, total
+from rectitude.exact import UNIT_BITS, quotient, total, total_repeated
 from rectitude.judge.items import merge_items
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
@@ -45,13 +46,11 @@ class Sums:
     nan: int = 0
 
     def __add__(self, other: Sums) -> Sums:
-        sums = (getattr(self, f.name) + getattr(other, f.name) for f in fields(Sums))
-        return Sums(*sums)
+        return Sums(*map(add, _numbers_of(self), _numbers_of(other)))
 
     def __sub__(self, other: Sums) -> Sums:
         """Remove the sums of lists that are included in this state."""
-        sums = (getattr(self, f.name) - getattr(other, f.name) for f in fields(Sums))
-        return Sums(*sums)
+        return Sums(*map(sub, _numbers_of(self), _numbers_of(other)))
 
     @property
     def lists(self) -> int:
@@ -88,6 +87,9 @@ class Sums:
         return Sums(**{name: int(value, 16) for name, value in stored.items()})
 
 
+_numbers_of = attrgetter(*(f.name for f in fields(Sums)))
+
+
 class Tally(NamedTuple):
     """The sums of one metric, and the value of each list (NaN if it does not count)."""
 
@@ -104,11 +106,12 @@ def tally(
     label: Callable[[int], str] = str,
     spread: bool = False,
     room: Floats | None = None,
+    times: Integers | None = None,
 ) -> Tally:
     """Add up one fraction per list under a convention, with the squares if `spread` is set.
 
     The values are written into `room` if it is given: one large array costs less than many small
-    ones.
+    ones. `times` says how often each list occurs, for a plain mean over lists.
     """
     weights = None if convention.weighting == "none" else weights
     all_count = bool(counts.all())
@@ -123,22 +126,26 @@ def tally(
     left_out = Sums()
     if not ratio.below.all() and (undefined := counts & (ratio.below == 0)).any():
         values[undefined] = _value_of_undefined(undefined, convention, label)
-        left_out = _leave_out(undefined, convention, weights)
+        left_out = _leave_out(undefined, convention, weights, times)
         if left_out.lists:
             counts, all_count = counts & ~undefined, False
     if weights is not None and convention.weighting == "defined":
         above = np.where(ratio.below == 0, values, values * weights)[counts]
         return Tally(_add(above, weights[counts], spread) + left_out, values)
     counted = values if all_count else values[counts]
+    if times is not None:
+        return Tally(_mean_of_repeated(counted, times[counts]) + left_out, values)
     counted_weights = None if weights is None else weights[counts]
     if convention.unit == "user":
         counted, counted_weights = _by_user(counted, counted_weights, owners[counts]), None
     return Tally(_mean(counted, counted_weights, spread) + left_out, values)
 
 
-def _leave_out(undefined: Flags, convention: Convention, weights: Floats | None) -> Sums:
+def _leave_out(
+    undefined: Flags, convention: Convention, weights: Floats | None, times: Integers | None
+) -> Sums:
     """Return the number of lists with 0/0 that the sums do not include."""
-    count = int(undefined.sum())
+    count = int(undefined.sum() if times is None else times[undefined].sum())
     if convention.undefined == "nan":
         return Sums(nan=count)
     apart = weights is not None and convention.weighting == "average"
@@ -225,6 +232,12 @@ def _mean(values: Floats, weights: Floats | None, spread: bool) -> Sums:
     if not spread:
         return Sums(above, number, counted=len(values))
     return Sums(above, number, total(values * values), number, above, counted=len(values))
+
+
+def _mean_of_repeated(values: Floats, times: Integers) -> Sums:
+    """Return the sums of a plain mean of values that occur several times."""
+    number = int(times.sum())
+    return Sums(total_repeated(values, times), number << UNIT_BITS, counted=number)
 
 
 def _add(above: Floats, below: Floats, spread: bool) -> Sums:

@@ -73,7 +73,7 @@ def account(sides: Aligned, judged: Judged, deepest: int | None, ledger: Ledger)
         _account_for_no_match(sides, ledger)
 
     def count(name: str, flags: Flags, about: str, of: Flags, weight: Weight = "fact") -> None:
-        first = sides.label(np.flatnonzero(flags)[0]) if flags.any() else ""
+        first = sides.first_label(np.flatnonzero(flags))
         ledger.count(name, int(flags.sum()), about, int(of.sum()), first, weight)
 
     who = _name_lists(sides)

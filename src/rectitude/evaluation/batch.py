@@ -21,6 +21,7 @@ from rectitude.errors import BadArgument, MissingNeed, RectitudeError, TiedItems
 from rectitude.evaluation.account import account, account_for_attributes
 from rectitude.evaluation.plan import Plan, own_judging, ranks_shown
 from rectitude.judge.align import Aligned, align_inputs, label_of
+from rectitude.judge.alike import find_alike
 from rectitude.judge.judge import Judging, Verdict, join_verdicts, judge
 from rectitude.judge.judged import TIED_BY_GRADE, TIED_BY_ID, Judged
 from rectitude.metrics.predicted import count_unpredicted
@@ -44,6 +45,8 @@ class Batch:
     """what judging counted; see `full_ledger`"""
     bounds: bool = True
     """whether to compute the lowest and highest value that ties allow"""
+    times: Integers | None = None
+    """(lists,) how often each list occurs, if each different list is kept only once"""
     views: Once = field(default_factory=Once, repr=False)
     """the lists at each relevance threshold and list end, shared by metrics"""
 
@@ -104,12 +107,31 @@ class Batch:
         }
         return Batch(chosen, self.facts, None, verdicts, dict(self.failures), bounds=False)
 
+    def different(self, depth: int, metrics: int) -> Batch | None:
+        """Return each different list once, with how often it occurs; None if that is not worth it.
+
+        Lists with ties are kept as they are. The metrics, of which there are `metrics`, must look
+        only at ranks and grades, and not below the rank `depth`.
+        """
+        ((way, verdict),) = self.verdicts.items()
+        ties = verdict.ties
+        tied = np.empty(0, np.int64) if ties is None else ties.lists
+        alike = find_alike(verdict.judged, depth, tied, metrics)
+        if alike is None:
+            return None
+        chosen = self.only(alike.lists)
+        if ties is not None:
+            ties = ties._replace(lists=np.searchsorted(alike.lists, ties.lists))
+        verdicts = {way: Verdict(chosen.verdicts[way].judged, ties)}
+        return replace(chosen, verdicts=verdicts, bounds=self.bounds, times=alike.times)
+
     def block(self, first: int, last: int) -> Batch:
         """Return consecutive lists; no large array is copied."""
         keys, which = self.lists, slice(first, last)
         weights = None if keys.weights is None else keys.weights[which]
         chosen = Keys(keys.keys[which], keys.owners[which], keys.users, keys.by_user, weights)
-        return Batch(chosen, self.facts, None, bounds=False)
+        times = None if self.times is None else self.times[which]
+        return Batch(chosen, self.facts, None, bounds=False, times=times)
 
 
 def keys_of(aligned: Aligned) -> Keys:

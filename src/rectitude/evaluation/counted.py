@@ -218,7 +218,7 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
     aligned.readings[ReadingKey.of(convention)] = reading_from_counts(
         items, standings, ranked, total, trained
     )
-    return aligned
+    return replace(aligned, repeats_keys=len(batches) > 1)
 
 
 def _without_scores(rows: int, columns: int, source: str, depth: int | None) -> Dense:

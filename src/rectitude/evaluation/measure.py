@@ -167,6 +167,23 @@ def _can_use_blocks(batch: Batch, asked: Asked) -> bool:
     return batch.size >= _LISTS_FOR_BLOCKS and has_values(asked) and built_in and independent
 
 
+def counts_alike(plan: Plan, batch: Batch) -> bool:
+    """Return whether every metric of a plan is the plain mean of values that are the same for lists
+    whose judged items stand alike."""
+    judged_once = len(batch.verdicts) == 1 and batch.lists.weights is None
+    if not judged_once or plan.spread or plan.by_user or plan.metrics_beyond_ranks:
+        return False
+    return all(map(_sees_ranks_and_grades, plan.measured.values()))
+
+
+def _sees_ranks_and_grades(asked: Asked) -> bool:
+    metric, convention = asked.metric, asked.convention
+    plain_mean = has_values(asked) and convention.average == "macro" and convention.unit == "list"
+    alone = metric.at_once == "some lists" and not metric.wants_facts and is_ours(metric.function)
+    by_place = "discount_by" in metric.obeys and convention.discount_by == "place"
+    return plain_mean and alone and not metric.sees_items and not by_place
+
+
 def has_values(asked: Asked) -> bool:
     """Return whether a metric has a value for every list, of which it is the mean."""
     return asked.metric.kind != "counts" and not asked.by and asked.stat == "mean"
@@ -246,13 +263,16 @@ def tally_of(
     subset: Integers | None = None,
 ) -> Tally:
     """Add up the values of lists; `subset` gives their numbers if they are a subset."""
-    weights, owners = batch.lists.weights, batch.lists.owners
+    weights, owners, times = batch.lists.weights, batch.lists.owners, batch.times
     if subset is not None:
         weights, owners = None if weights is None else weights[subset], owners[subset]
+        times = None if times is None else times[subset]
     ratio = ratio_of(asked, lists, batch.facts)
     with blame_metric(asked):
         flags = counts_in_mean(lists, asked.convention, asked.cutoff)
-        return tally(ratio, flags, asked.convention, weights, owners, batch.label, spread, room)
+        return tally(
+            ratio, flags, asked.convention, weights, owners, batch.label, spread, room, times
+        )
 
 
 def ratio_of(asked: Asked, lists: Judged, facts: Facts) -> Ratio:

@@ -25,7 +25,7 @@ from rectitude.evaluation.batch import Batch, join_batches, joinable, judge_alig
 from rectitude.evaluation.counted import CountedBatch, align_counted, can_defer_judging, count_batch
 from rectitude.evaluation.evaluate import columns_kept, evaluation_of, parse_slices
 from rectitude.evaluation.inputs import Arguments, RawInputs, gather_arguments, open_inputs
-from rectitude.evaluation.measure import Measurement, measure
+from rectitude.evaluation.measure import Measurement, counts_alike, measure
 from rectitude.evaluation.plan import Plan, Slicings, answer_keywords, resolve
 from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch
 from rectitude.evaluation.state import KeptValues, State, average_users, require_same_classes
@@ -327,7 +327,18 @@ class Evaluator:
             batch = judge_aligned(plan, align_counted(counted, plan))
             judged.append(_Piece(plan, batch, counted[0].number, len(counted)))
         batch = join_batches([piece.batch for piece in judged])
-        return self._state_of(measure(plan, batch), batch, judged)
+        return self._state_of(self._measure_different(batch), batch, judged)
+
+    def _measure_different(self, batch: Batch) -> Measurement:
+        """Measure a batch; lists that stand alike are measured once if nothing tells them apart."""
+        plan, depth = self._batch_plan, self._batch_plan.reach.depth
+        if depth is not None and self.per_list == "dropped" and counts_alike(plan, batch):
+            different = batch.different(depth, len(plan.measured))
+            if different is not None:
+                measurement = measure(plan, different)
+                if not measurement.failures:  # errors count lists, so they come from all of them
+                    return measurement
+        return measure(plan, batch)
 
     def _state_of(self, measurement: Measurement, batch: Batch, pieces: Sequence[_Piece]) -> State:
         with_values = self.plan.measured if self.per_list == "kept" else self.plan.by_user

@@ -160,6 +160,8 @@ class Aligned:
     """columns of the predictions by position, filled when first needed"""
     readings: dict[tuple[object, ...], Any] = field(default_factory=dict)
     """a cache of readings of dense scores, see `judge.dense.reading`"""
+    repeats_keys: bool = False
+    """whether several batches, each with its rows numbered from 0, were put together"""
 
     @property
     def catalogue(self) -> str:
@@ -191,10 +193,25 @@ class Aligned:
         """Return the smallest of the items in some rows, whatever their order, for the ledger."""
         return repr(smallest(self.items.columns[side].gather(rows)))
 
+    def first_label(self, lists: Integers) -> str:
+        """Return the name of the list with the smallest key among some, for the ledger; an empty
+        string if there is none."""
+        return self.label(self._with_smallest_key(lists)[0]) if len(lists) else ""
+
     def first_pair(self, side: str, lists: Integers, rows: Integers) -> str:
-        """Return the first list of some rows, and its smallest item, for the ledger."""
-        number = lists.min()
-        return f"list {self.label(number)}, item {self.first_item(side, rows[lists == number])}"
+        """Return the list with the smallest key among those of some rows, and its smallest item,
+        for the ledger."""
+        numbers = self._with_smallest_key(lists)
+        of_list = rows[np.isin(lists, numbers)]
+        return f"list {self.label(numbers[0])}, item {self.first_item(side, of_list)}"
+
+    def _with_smallest_key(self, lists: Integers) -> Integers:
+        """Return the lists with the smallest key among some."""
+        first = lists.min()
+        if not self.repeats_keys:
+            return np.array([first])
+        keys = self.keys.to_numpy()[lists]
+        return np.unique(lists[keys == keys.min()])
 
 
 def label_of(keys: pl.Series, number: int) -> str:

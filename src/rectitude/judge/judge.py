@@ -304,7 +304,7 @@ def _account_for_ties(
         len(tied),
         "lists have tied items whose order affects the result",
         int((ranked.returned > 0).sum()),
-        sides.label(tied[0]) if len(tied) else "",
+        sides.first_label(tied),
         "notice",
     )
     if len(tied) and convention.ties == "error":

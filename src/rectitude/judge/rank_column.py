@@ -36,7 +36,7 @@ def account_for_ranks(
 ) -> None:
     """Count the lists whose ranks do not follow each other."""
     uneven = np.flatnonzero(_flag_uneven(ranking))
-    first = sides.label(uneven[0]) if len(uneven) else ""
+    first = sides.first_label(uneven)
     fate = {
         "renumbered": "only the order counts; ranks='kept' keeps the ranks",
         "kept": "kept as they are",

@@ -132,7 +132,7 @@ def _flag_allowed_lists(
     if sides.known_users is None:
         return all_lists
     unknown = np.flatnonzero(in_truth & ~sides.known_users)
-    first = sides.label(unknown[0]) if len(unknown) else ""
+    first = sides.first_label(unknown)
     about, choice = "users in the truth are not in the training data", convention.unknown_users
     counts = (len(unknown), int(in_truth.sum()), first)
     _account_for_unknown("user", about, "evaluated", choice, counts, ledger)
