@@ -33,14 +33,13 @@ from rectitude.rowkernels.rows import count
 class CountedBatch:
     """A batch of scores without ids: its truth, and the ranks of the items in the truth."""
 
-    number: int
-    """the number of the update that added it"""
     shape: tuple[int, int]
     source_description: str
     """their kind, shape and type, in words"""
     items: Ragged
-    """(rows,) the columns of the items in the truth"""
-    grades: Floats
+    """(rows,) the columns of the items in the truth, as 32-bit integers"""
+    grades: Floats | None
+    """(truth rows,) the grade of each item; None if all are 1"""
     known: Flags
     """(truth rows,) whether the item is in the training data"""
     scores_of_unknown_items: int
@@ -52,13 +51,15 @@ class CountedBatch:
     """(rows,) how many items of each row are in the training data; None without training data"""
     trained: int
     """how many items of the truth are in the training data and not masked"""
+    number: int = 0
+    """the number of the update that added it, from 1"""
 
     @property
     def bytes(self) -> int:
         """How much memory the arrays take."""
-        items, seen = self.items, () if self.seen is None else (self.seen,)
-        arrays = (items.offsets, items.values, self.grades, self.known, self.standings, *seen)
-        return sum(array.nbytes for array in arrays)
+        arrays = (self.items.offsets, self.items.values, self.known, self.standings)
+        others = [array for array in (self.grades, self.seen) if array is not None]
+        return sum(array.nbytes for array in (*arrays, *others))
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -102,7 +103,7 @@ def _rejects_nothing(convention: Convention) -> bool:
     )
 
 
-def count_batch(plan: Plan, given: RawInputs, number: int) -> CountedBatch | None:
+def count_batch(plan: Plan, given: RawInputs) -> CountedBatch | None:
     """Count the ranks in a batch of scores. The scores, truth and seen items must be valid, by
     position and without ids; return None for any other batch, which must be judged at once."""
     block, truth, train = _plain_scores(given), given.inputs["truth"], given.inputs["train"]
@@ -123,7 +124,7 @@ def count_batch(plan: Plan, given: RawInputs, number: int) -> CountedBatch | Non
     unmasked = masked if hidden is None else None
     trained = 0 if unmasked is None else count_seen(truth_cells.columns, unmasked, block.shape[1])
     counts = np.array(standings, np.int32)
-    return _make_counted(block, truth_cells, masked, counts, trained, number)
+    return _make_counted(block, truth_cells, masked, counts, trained)
 
 
 def _make_counted(
@@ -132,17 +133,16 @@ def _make_counted(
     masked: Ragged | None,
     standings: NDArray[np.int32],
     trained: int,
-    number: int,
 ) -> CountedBatch:
     rows, columns = block.shape
     known = known_columns(columns, None if masked is None else masked.values)
-    items = truth_cells.columns.values.astype(np.int64)
+    items = truth_cells.columns.values.astype(np.int32)
+    grades = truth_cells.values
     return CountedBatch(
-        number,
         (rows, columns),
         f"scores ({rows} x {columns}, {block.dtype})",
         Ragged(truth_cells.columns.offsets.copy(), items),
-        truth_cells.grades(),
+        None if grades is None or (grades == 1).all() else grades.astype(np.float64),
         are_known(known, items),
         int((~known[:-1]).sum()) * rows,
         standings,
@@ -191,15 +191,14 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
     convention, first, (rows, columns) = plan.convention, batches[0], batches[0].shape
     size = rows * len(batches)
     lengths = np.concatenate([batch.items.lengths for batch in batches])
-    items = Ragged(
-        np.append(0, np.cumsum(lengths)), np.concatenate([batch.items.values for batch in batches])
-    )
+    columns_of_items = np.concatenate([batch.items.values for batch in batches]).astype(np.int64)
+    items = Ragged(np.append(0, np.cumsum(lengths)), columns_of_items)
     seen = [batch.seen for batch in batches if batch.seen is not None]
     seen_counts = np.concatenate(seen) if seen else None
     scores = _without_scores(size, columns, first.source_description, plan.reach.depth)
     sources = Inputs(
         predictions=scores.table,
-        truth=truth_by_number(items, np.concatenate([batch.grades for batch in batches])),
+        truth=truth_by_number(items, np.concatenate([_grades_of(batch) for batch in batches])),
         dense=scores,
     )
     aligned = align_numbers(
@@ -219,6 +218,10 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
         items, standings, ranked, total, trained
     )
     return replace(aligned, repeats_keys=len(batches) > 1)
+
+
+def _grades_of(batch: CountedBatch) -> Floats:
+    return np.ones(len(batch.items.values)) if batch.grades is None else batch.grades
 
 
 def _without_scores(rows: int, columns: int, source: str, depth: int | None) -> Dense:

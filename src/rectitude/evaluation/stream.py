@@ -35,7 +35,7 @@ from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked, Profile, profile_of
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 16 << 20
 """how many bytes of batches are kept before they are measured; measuring takes a few times as
 much"""
 _PIECE_BYTES = 1 << 14
@@ -161,13 +161,21 @@ class Evaluator:
     def take(self, given: RawInputs) -> None:
         """Add a batch: count it now and judge it later if that cannot raise an error, otherwise
         judge it now."""
-        plan, number = self._batch_plan, self._updates + 1
-        counted = count_batch(plan, given, number) if self._judges_later else None
+        counted = count_batch(self._batch_plan, given) if self.judges_later else None
         if counted is None:
             self.add(self.open(given))
-            return
-        self._updates = number
-        self._keep(counted)
+        else:
+            self.add_counted(counted)
+
+    @property
+    def judges_later(self) -> bool:
+        """Whether a batch can be counted now and judged later, with others."""
+        return self._judges_later
+
+    def add_counted(self, counted: CountedBatch) -> None:
+        """Keep a batch that is counted, to be judged and measured with others."""
+        self._updates += 1
+        self._keep(replace(counted, number=self._updates))
 
     def open(self, given: RawInputs) -> Inputs:
         """Open the inputs of a batch, ready to be judged."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rectitude.arrays import (
     Flags,
@@ -319,7 +320,7 @@ def known_columns(columns: int, seen: Integers | None) -> Flags:
     return is_known
 
 
-def are_known(is_known: Flags, items: Integers) -> Flags:
+def are_known(is_known: Flags, items: NDArray[np.signedinteger]) -> Flags:
     """Flag the items that are among the known columns."""
     return is_known[np.where((items >= 0) & (items < len(is_known) - 1), items, -1)]
 

@@ -12,24 +12,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from rectitude.arrays import offsets_of
 from rectitude.convention import Convention
 from rectitude.data.dense import CountedCells, Dense, ReadingKey, TopClasses
 from rectitude.data.read import read
+from rectitude.evaluation.counted import CountedBatch
+from rectitude.evaluation.inputs import Reach
 from rectitude.evaluation.restrict import cells_of_table
 from rectitude.judge.dense import keep_scores
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked
+from rectitude.torch.counted import facts_of, is_plain, read_counted
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
+from rectitude.torch.kernels import count_ranks
 from rectitude.torch.scored import (
     Predictions,
     Scored,
-    count,
     find_firsts,
-    hide_masked,
+    find_holes,
     own_scores,
     padding_of,
     require_sound,
@@ -47,6 +52,8 @@ class DevicePlan:
     loss: bool
     shown: bool
     padding: object
+    depth: int | None
+    """the deepest rank that a metric looks at; None for all ranks"""
 
     @staticmethod
     def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> DevicePlan:
@@ -55,7 +62,8 @@ class DevicePlan:
         moved = {"shown", "chances"}  # these need the scores themselves
         shown = any(moved & {*asked.metric.requires} for asked in wanted)
         conventions = [keep_scores(asked.convention, asked.metric.requires) for asked in wanted]
-        return DevicePlan([convention, *conventions], loss, shown, padding)
+        depth = Reach.of(wanted).depth
+        return DevicePlan([convention, *conventions], loss, shown, padding, depth)
 
     def keys(self) -> list[ReadingKey]:
         """Return the distinct readings; a device keeps the order of columns (see `must_move`)."""
@@ -63,10 +71,13 @@ class DevicePlan:
 
 
 class Job(NamedTuple):
-    """Tensors to copy, and the function that makes a batch of them once they are arrays."""
+    """Tensors to copy, and what to make of them once they are arrays."""
 
     tensors: dict[str, Tensor]
     batch: Callable[[Arrays], Batch]
+    """returns the batch, ready to be judged"""
+    counted: Callable[[Arrays], CountedBatch | None]
+    """returns the batch as counts, which can be judged with others; None if it cannot wait"""
 
 
 def must_move(
@@ -119,7 +130,7 @@ def count_on_device(
     for number, key in enumerate(plan.keys()):
         tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
     if isinstance(predictions, Logits):
-        tensors |= _count_firsts(scored.scores, wanted.column, plan)
+        tensors |= _count_firsts(scored.scores, wanted.column.reshape(-1), plan)
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
     plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
@@ -132,10 +143,16 @@ def count_on_device(
         if masks is not None:
             inputs["train"] = HostCells.of(arrays, "train", masks).cells(*shape, "train")
         targets = _read_truth(renamed, arrays, layout, shape) if table is None else table
-        known = _read_counts(arrays, plan, shape, isinstance(renamed, Logits))
+        known = _read_counts(arrays, plan, shape, layout, isinstance(renamed, Logits))
         return _wrap_dense(renamed, replace(dense, known=known)), targets, inputs
 
-    return Job(tensors, batch)
+    plain = len(plan.keys()) == 1 and is_plain(predictions, truth, more, plan.keys()[0])
+    tensors |= facts_of(wanted, train, columns) if plain else {}
+
+    def counted(arrays: Arrays) -> CountedBatch | None:
+        return read_counted(arrays, shape, scored.words, plan.depth) if plain else None
+
+    return Job(tensors, batch, counted)
 
 
 def _tensors_of_ids(predictions: Predictions, more: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -188,17 +205,22 @@ def _find_cells(
 ) -> TensorCells:
     """Return the cells that a table or a sparse matrix on the CPU refers to."""
     if hasattr(source, "tocsr"):
-        coo = source.tocsr().tocoo()
-        keys = coo.row.astype(np.int64) * dense.columns + coo.col
+        matrix = source.tocsr()
+        offsets, column = matrix.indptr, matrix.indices.astype(np.int64)
     else:
         keys = cells_of_table(dense, read(source, what, hints=more.get("columns")))
-    row, column = (torch.from_numpy(indices) for indices in np.divmod(keys, dense.columns))
-    return _move(TensorCells(row, column, None, "sparse"), device)
+        row, column = np.divmod(keys, dense.columns)
+        offsets = offsets_of(row, dense.rows)
+    first = torch.from_numpy(offsets.astype(np.int64))
+    return _move(TensorCells(torch.from_numpy(column), first, None, "sparse"), device)
 
 
 def _move(cells: TensorCells, device: torch.device) -> TensorCells:
-    row, column = (indices.to(device, non_blocking=True) for indices in (cells.row, cells.column))
-    return cells._replace(row=row, column=column)
+    offsets = cells.offsets
+    return cells._replace(
+        column=cells.column.to(device, non_blocking=True),
+        offsets=None if offsets is None else offsets.to(device, non_blocking=True),
+    )
 
 
 def _count_reading(
@@ -210,15 +232,25 @@ def _count_reading(
     padding: int | None,
 ) -> dict[str, Tensor]:
     compared = scores.float() if key.precision == "float32" else scores
-    plain, masks = compared, None if key.seen == "kept" else train
-    if masks is not None or padding is not None:
-        row, column = (None, None) if masks is None else (masks.row, masks.column)
-        compared = hide_masked(compared, row, column, padding)
-    counts = count(compared, wanted.row, wanted.column)
-    tensors = {f"{number}/standings": torch.stack(counts).to(torch.int32)}
+    seen = None if key.seen == "kept" else train
+    valid = None
+    if padding is not None:
+        valid = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
+        valid[padding].fill_(value=False)
+    ranks = count_ranks(
+        compared,
+        wanted.column,
+        None if seen is None else seen.column,
+        target_offsets=wanted.offsets,
+        seen_offsets=None if seen is None else seen.offsets,
+        valid_columns=valid,
+    )
+    tensors = {f"{number}/counts": ranks.counts, f"{number}/rows": ranks.rows}
+    if padding is not None and number == 0:
+        tensors |= find_holes(scores)
     if key.hit_scores == "positive":  # needs the scores, masked or not
-        scores_of_truth = own_scores(plain, wanted.row, wanted.column)
-        tensors[f"{number}/score"] = scores_of_truth.double()
+        of_truth = own_scores(compared, wanted.rows(), wanted.column.reshape(-1))
+        tensors[f"{number}/score"] = of_truth.double()
     return tensors
 
 
@@ -234,19 +266,27 @@ def _count_firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str,
 
 
 def _read_counts(
-    arrays: Arrays, plan: DevicePlan, shape: tuple[int, int], logits: bool
+    arrays: Arrays, plan: DevicePlan, shape: tuple[int, int], layout: Layout, logits: bool
 ) -> dict[ReadingKey, CountedCells]:
-    row, column = arrays["truth/row"], arrays["truth/column"]
-    inside = np.flatnonzero((column >= 0) & (column < shape[1]))
-    cells = (row * shape[1] + column)[inside]
+    truth = HostCells.of(arrays, "truth", layout)
+    inside = np.flatnonzero((truth.column >= 0) & (truth.column < shape[1]))
+    cells = (truth.row * shape[1] + truth.column)[inside]
     known = {}
     for number, key in enumerate(plan.keys()):
-        standings = arrays[f"{number}/standings"][:, inside]
+        standings = standings_of(arrays[f"{number}/counts"])[:, inside]
         score = arrays.get(f"{number}/score")
         scores = None if score is None else score[inside]
         top_classes = _read_top_classes(arrays, number) if logits else None
         known[key] = CountedCells.of(cells, standings, scores, top_classes)
     return known
+
+
+def standings_of(counts: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the standings of the cells that were counted, flat; 0 for a cell that is hidden or
+    does not exist."""
+    above, level, before = counts.reshape(3, -1)
+    exists = above >= 0
+    return np.stack([np.where(exists, above, 0), level + exists, before])
 
 
 def _read_top_classes(arrays: Arrays, number: int) -> TopClasses:

@@ -254,10 +254,19 @@ class Evaluator:
         names = None if isinstance(ids, Tensor) else ids
 
         def take(arrays: Arrays) -> None:
-            counted, targets, rest = job.batch(arrays)
-            self._judge(counted, targets, rest, arrays.get("ids", names))
+            counted = job.counted(arrays) if ids is None and self._may_wait() else None
+            if counted is not None:
+                self.sums.add_counted(counted)
+                return
+            judged_now, targets, rest = job.batch(arrays)
+            self._judge(judged_now, targets, rest, arrays.get("ids", names))
 
         self._queue.put(self._updates - 1, Copies.of(tensors), take)
+
+    def _may_wait(self) -> bool:
+        """Return whether batches can be judged together: no list is compared with earlier ones."""
+        once = self.repeats == "once" or (self.repeats is None and is_distributed())
+        return self.sums.judges_later and not once
 
     def _put_lists(self, ranked: Ranked, truth: object, more: Mapping[str, Any]) -> None:
         ranked.require_fitting()

@@ -47,6 +47,8 @@ class Scored(NamedTuple):
     scores: Tensor
     checks: dict[str, Tensor]
     """tensors that show whether the scores are valid"""
+    words: str
+    """their kind, shape and type"""
     open: Callable[[Predictions], Dense]
     """returns names and shape, without scores, of predictions whose names are on the CPU"""
 
@@ -60,7 +62,7 @@ def score_predictions(predictions: Predictions) -> Scored:
     scores = make_comparable(source)
     words = describe(predictions, source)
     opened = partial(open_dense, shape=tuple(source.shape), words=words, blocks=raise_not_kept)
-    return Scored(scores, find_holes(scores), opened)
+    return Scored(scores, {}, words, opened)
 
 
 def _multiply(predictions: Embeddings) -> Scored:
@@ -80,7 +82,7 @@ def _multiply(predictions: Embeddings) -> Scored:
     checks = {f"finite/{name}": flags for name, flags in finite.items()}
     words = describe_vectors(len(left), len(right), left.shape[1], similarity)
     opened = partial(open_dense, shape=(len(left), len(right)), words=words, blocks=raise_not_kept)
-    return Scored(scores, {**checks, **find_holes(scores)}, opened)
+    return Scored(scores, checks, words, opened)
 
 
 def _to_unit(vectors: Tensor) -> Tensor:
@@ -145,7 +147,9 @@ def require_sound(opened: Dense, arrays: Arrays) -> None:
     for name in ("user", "item"):
         if f"finite/{name}" in arrays:
             require_finite_vectors(arrays[f"finite/{name}"], name)
-    cells, first = arrays["holes/cells"], arrays["holes/first"]
+    cells, first = arrays["0/rows"][:2]
+    if "holes/cells" in arrays:  # also those in the padding column
+        cells, first = arrays["holes/cells"], arrays["holes/first"]
     rows = np.flatnonzero(cells)
     if len(rows):
         where = (int(rows[0]), int(first[rows[0]]))
@@ -167,49 +171,6 @@ def padding_of(predictions: Predictions, columns: int, default: object) -> int |
     if item is None:
         return None
     return column_of(names_of(to_plain(predictions.items), columns, "items", "columns"), item)
-
-
-def hide_masked(
-    scores: Tensor, row: Tensor | None, column: Tensor | None, padding: int | None
-) -> Tensor:
-    """Return the scores with NaN for masked ones: NaN is neither above, below nor equal."""
-    rows, columns = scores.shape
-    masked = scores.new_empty((rows, columns + 1))  # the last column absorbs invalid columns
-    masked[:, :columns] = scores
-    if row is not None and column is not None:
-        inside = (column >= 0) & (column < columns)
-        where = row * (columns + 1) + torch.where(inside, column, columns)
-        masked.view(-1).index_fill_(0, where, float("nan"))
-    if padding is not None:
-        masked[:, padding].fill_(float("nan"))
-    return masked[:, :columns]
-
-
-class DeviceCounts(NamedTuple):
-    """Counts that give the rank of cells; `tied` is 0 for a cell that is masked or missing."""
-
-    above: Tensor
-    tied: Tensor
-    before: Tensor
-
-
-def count(scores: Tensor, row: Tensor, column: Tensor) -> DeviceCounts:
-    """Count, for each cell, the columns of its row that score higher (`above`), that score the same
-    (`tied`, which includes the cell), and that score the same at a lower index (`before`)."""
-    columns = scores.shape[1]
-    targets = own_scores(scores, row, column)
-    numbers = torch.arange(columns, device=scores.device)
-    results = [torch.empty((3, 0), dtype=torch.int64, device=scores.device)]
-    step = _rows_per_block(scores)
-    for first in range(0, len(row), step):
-        here = slice(first, first + step)
-        lines, target = scores[row[here]], targets[here, None]
-        equal = lines == target
-        lower = equal & (numbers < column[here, None])
-        counts = [(lines > target).sum(dim=1), equal.sum(dim=1), lower.sum(dim=1)]
-        results.append(torch.stack(counts))
-    above, tied, before = torch.cat(results, dim=1)
-    return DeviceCounts(above, tied, before)
 
 
 def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:

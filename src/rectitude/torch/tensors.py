@@ -120,10 +120,18 @@ def _require_grades(tensor: Tensor, what: str) -> None:
 class TensorCells(NamedTuple):
     """Cells of the scores, row by row; each has a value, or all have the value 1."""
 
-    row: Tensor
     column: Tensor
+    """(rows, any) columns with -1 for empty positions, or flat with `offsets`"""
+    offsets: Tensor | None
     value: Tensor | None
     layout: Layout
+
+    def rows(self) -> Tensor:
+        """Return the row of each cell, flat."""
+        if self.offsets is not None:
+            return torch.repeat_interleave(self.offsets.diff(), output_size=len(self.column))
+        numbers = torch.arange(len(self.column), device=self.column.device)
+        return numbers[:, None].expand(self.column.shape).reshape(-1)
 
 
 def cells_of(tensor: Tensor, rows: int, columns: int, what: str) -> TensorCells:
@@ -134,27 +142,30 @@ def cells_of(tensor: Tensor, rows: int, columns: int, what: str) -> TensorCells:
     if layout == "marked":
         _require_grades(tensor, what)
         row, column = tensor.nonzero(as_tuple=True)
-        return TensorCells(row, column, tensor[row, column], layout)
+        return TensorCells(column, _offsets(row, rows), tensor[row, column], layout)
     padded = tensor.unsqueeze(1) if layout == "targets" else tensor
-    row = torch.arange(rows, device=tensor.device)[:, None].expand(padded.shape)
-    return TensorCells(row.reshape(-1), padded.reshape(-1).long(), None, layout)
+    return TensorCells(padded, None, None, layout)
 
 
 def _sparse_cells(tensor: Tensor, rows: int) -> TensorCells:
     if tensor.layout == torch.sparse_coo:
         coalesced = tensor.coalesce()
         row, column = coalesced.indices()
-        return TensorCells(row, column, coalesced.values(), "sparse")
-    column, lengths = tensor.col_indices().long(), tensor.crow_indices().diff()
-    numbers = torch.arange(rows, device=tensor.device)
-    row = torch.repeat_interleave(numbers, lengths, output_size=len(column))
-    return TensorCells(row, column, tensor.values(), "sparse")
+        return TensorCells(column, _offsets(row, rows), coalesced.values(), "sparse")
+    return TensorCells(
+        tensor.col_indices().long(), tensor.crow_indices().long(), tensor.values(), "sparse"
+    )
+
+
+def _offsets(row: Tensor, rows: int) -> Tensor:
+    """Return where each row begins, and where the last one ends; `row` must ascend."""
+    return torch.searchsorted(row.contiguous(), torch.arange(rows + 1, device=row.device))
 
 
 def as_tensors(name: str, cells: TensorCells) -> dict[str, Tensor]:
     """Return the tensors of some cells by name, so that they can be copied with others."""
-    parts = {f"{name}/row": cells.row, f"{name}/column": cells.column}
-    return parts if cells.value is None else {**parts, f"{name}/value": cells.value}
+    parts = {"column": cells.column, "offsets": cells.offsets, "value": cells.value}
+    return {f"{name}/{part}": tensor for part, tensor in parts.items() if tensor is not None}
 
 
 class HostCells(NamedTuple):
@@ -168,9 +179,12 @@ class HostCells(NamedTuple):
     @staticmethod
     def of(arrays: Mapping[str, NDArray[Any]], name: str, layout: Layout) -> HostCells:
         """Return the cells from arrays that `as_tensors` named."""
-        column = arrays[f"{name}/column"]
+        columns, offsets = arrays[f"{name}/column"], arrays.get(f"{name}/offsets")
+        column = columns.reshape(-1).astype(np.int64, copy=False)
+        rows, each = (len(columns), columns.shape[1]) if offsets is None else (len(offsets) - 1, 0)
+        row = np.repeat(np.arange(rows), each if offsets is None else np.diff(offsets))
         value = arrays.get(f"{name}/value", np.ones(len(column)))
-        return HostCells(arrays[f"{name}/row"], column, value.astype(np.float64), layout)
+        return HostCells(row, column, value.astype(np.float64), layout)
 
     def cells(self, rows: int, columns: int, what: str) -> Cells:
         """Return the cells in their original order; raise an error if one is out of range."""
