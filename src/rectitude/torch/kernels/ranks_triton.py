@@ -143,7 +143,7 @@ def count_rows(
     whole = start + (stop - start) // TILE * TILE
     first, last = span_of(offsets, row, width, CSR)
     chunks = tl.maximum((last - first + G - 1) // G, 1)
-    finite = tl.zeros([LANES], tl.float32)
+    poison = tl.zeros([LANES], KIND)  # NaN where a score is not finite
     for chunk in range(0, chunks):
         at = first + chunk * G
         numbers, own, states = load_targets(
@@ -152,7 +152,6 @@ def count_rows(
         above = repeat(0.0, G, LANES)
         equal = repeat(0.0, G, LANES)
         before = repeat(0.0, G, LANES)
-        finite = tl.zeros([LANES], tl.float32)
         for tile in range(start, whole, TILE):
             before = keep_before(before, equal, numbers, tile, G)
             for step in tl.static_range(STEPS):
@@ -161,7 +160,7 @@ def count_rows(
                     base, here, None, valid, interest_stride, INTERESTS, KIND, VALID
                 )
                 above, equal = compare(above, equal, values, own, G)
-                finite += (tl.abs(values) < float("inf")).to(tl.float32)
+                poison += values * 0.0
         before = keep_before(before, equal, numbers, whole, G)
         for tile in range(whole, stop, LANES):
             here = tile + lane
@@ -169,7 +168,7 @@ def count_rows(
                 base, here, here < stop, valid, interest_stride, INTERESTS, KIND, VALID
             )
             above, equal = compare(above, equal, values, own, G)
-            finite += (tl.abs(values) < float("inf")).to(tl.float32)
+            poison += tl.where(here < stop, values, 0.0) * 0.0
         for g in tl.static_range(G):
             column = numbers[g]
             score = own[g]
@@ -189,17 +188,17 @@ def count_rows(
             put(counts, at + g, state + total(above[g]), store, SPLIT)
             put(counts, size + at + g, total(equal[g]) - itself, store, SPLIT)
             put(counts, 2 * size + at + g, total(rest), store, SPLIT)
-    sound = total(finite)
-    put(facts, 2 * rows + row, sound, True, SPLIT)
-    if sound < stop - start:
+    if total(poison == 0.0) < LANES:
         look_at_holes(
             base, start, stop, valid, interest_stride, facts, row, rows,
             INTERESTS, KIND, VALID, SPLIT, 2 * TILE,
         )  # fmt: skip
-    elif not SPLIT:
-        tl.store(facts + row, 0)
-        tl.store(facts + rows + row, -1)
-        tl.store(facts + 3 * rows + row, 0)
+    else:
+        put(facts, 2 * rows + row, stop - start, True, SPLIT)
+        if not SPLIT:
+            tl.store(facts + row, 0)
+            tl.store(facts + rows + row, -1)
+            tl.store(facts + 3 * rows + row, 0)
 
 
 @triton.jit
@@ -223,8 +222,9 @@ def look_at_holes(
     INTERESTS: tl.constexpr, KIND: tl.constexpr, VALID: tl.constexpr,
     SPLIT: tl.constexpr, LANES: tl.constexpr,
 ):  # fmt: skip
-    """Count NaN and -inf in a part of a row, and find the first NaN: a second pass, where needed."""
+    """Count finite scores, NaN and -inf in a part of a row: a second pass, where it is needed."""
     lane = tl.arange(0, LANES)
+    finite = tl.zeros([LANES], tl.int32)
     missing = tl.zeros([LANES], tl.int32)
     lowest = tl.zeros([LANES], tl.int32)
     first = tl.full([LANES], 2147483647, tl.int32)
@@ -236,10 +236,12 @@ def look_at_holes(
         values = load_scores(base, here, known, interest_stride, INTERESTS, KIND)
         hole = known & (values != values)
         missing += hole.to(tl.int32)
+        finite += (tl.abs(values) < float("inf")).to(tl.int32)
         lowest += (values == float("-inf")).to(tl.int32)
         first = tl.minimum(first, tl.where(hole, here, 2147483647))
     number = tl.sum(missing, 0)
     put(facts, row, number, True, SPLIT)
+    put(facts, 2 * rows + row, tl.sum(finite, 0), True, SPLIT)
     put(facts, 3 * rows + row, tl.sum(lowest, 0), True, SPLIT)
     column = tl.min(first, 0)
     if SPLIT:  # -1 is the largest unsigned integer
