@@ -1,0 +1,11 @@
+"""Counting on a device: ranks, logits, the best columns, and products, without waiting for it.
+
+Each function runs in Triton on CUDA devices and in plain torch elsewhere, with the same integers.
+This folder needs torch alone, so that it can be loaded without the rest of the library.
+"""
+
+from .choice import choice, choose
+from .logits import LogitCounts, count_logits
+from .ranks import Ranks, count_among, count_ranks
+
+__all__ = ["LogitCounts", "Ranks", "choice", "choose", "count_among", "count_logits", "count_ranks"]
