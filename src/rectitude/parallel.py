@@ -46,13 +46,15 @@ def in_blocks(work: Callable[[int, int], None], size: int, least: int = 4096) ->
     _run_shared(tasks, thread_count(), _BLOCKS)
 
 
-def run_tasks(tasks: Sequence[Task], pays: bool = True) -> None:
-    """Run tasks, on several threads if it pays. If several fail, raise the error of the first one.
+def run_tasks(tasks: Sequence[Task], pays: bool = True, most: int | None = None) -> None:
+    """Run tasks, on several threads if it pays, and on `most` of them at most. If several fail,
+    raise the error of the first one.
 
     The calling thread works on the tasks, too, and does not wait for threads that have not started.
     Tasks may therefore call this function themselves.
     """
-    _run_shared(tasks, thread_count() if pays else 1, [])
+    threads = min(thread_count(), most or thread_count()) if pays else 1
+    _run_shared(tasks, threads, [])
 
 
 def _run_shared(tasks: Sequence[Task], threads: int, shared_tasks: list[_Tasks]) -> None:

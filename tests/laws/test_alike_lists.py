@@ -19,7 +19,6 @@ ROWS, COLUMNS = 60, 9
 
 @pytest.fixture(autouse=True)
 def _few_lists_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECTITUDE_KERNELS", "numba")
     monkeypatch.setattr(alike, "_WORTH_FROM", 1)
     monkeypatch.setattr(alike, "_WORTH_UPTO", 1.0)
 
@@ -115,10 +114,23 @@ def test_lists_that_differ_in_any_way_are_kept_apart() -> None:
         handed=np.ones(6, bool),
         in_truth=np.ones(6, bool),
     )
-    found = alike.find_alike(different, 3, np.empty(0, np.int64), 1)
+    found = alike.find_alike(different, 3, np.empty(0, np.int64))
     assert found is not None
     assert found.lists.tolist() == [0, 2, 3, 4, 5]
     assert found.times.tolist() == [2, 1, 1, 1, 1]
+
+
+def test_lists_whose_hashes_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = Judged(
+        list=np.arange(4), rank=np.array([1, 2, 1, 2]), grade=np.ones(4), place=np.zeros(4, int),
+        returned=np.full(4, 5), truth=_ragged([[1.0]] * 4), handed=np.ones(4, bool),
+        in_truth=np.ones(4, bool),
+    )  # fmt: skip
+    monkeypatch.setattr(alike, "_mix", lambda codes: codes * np.uint64(0))
+    found = alike.find_alike(lists, 9, np.empty(0, np.int64))
+    assert found is not None
+    assert found.lists.tolist() == [0, 1, 3]
+    assert found.times.tolist() == [2, 1, 1]
 
 
 def test_lists_with_ties_stay_alone() -> None:
@@ -127,7 +139,7 @@ def test_lists_with_ties_stay_alone() -> None:
         returned=np.full(4, 5), truth=_ragged([[1.0]] * 4), handed=np.ones(4, bool),
         in_truth=np.ones(4, bool),
     )  # fmt: skip
-    found = alike.find_alike(same, 3, np.array([1]), 1)
+    found = alike.find_alike(same, 3, np.array([1]))
     assert found is not None
     assert found.lists.tolist() == [0, 1]
     assert found.times.tolist() == [3, 1]
@@ -143,9 +155,9 @@ def test_few_lists_and_lists_that_mostly_differ_are_measured_as_they_are(
     )  # fmt: skip
     nobody = np.empty(0, np.int64)
     monkeypatch.setattr(alike, "_WORTH_UPTO", 0.5)
-    assert alike.find_alike(lists, 9, nobody, 1) is None
+    assert alike.find_alike(lists, 9, nobody) is None
     monkeypatch.setattr(alike, "_WORTH_FROM", 5)
-    assert alike.find_alike(lists, 9, nobody, 1) is None
+    assert alike.find_alike(lists, 9, nobody) is None
 
 
 def _ragged(rows: list[list[float]]) -> Any:

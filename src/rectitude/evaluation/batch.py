@@ -107,16 +107,16 @@ class Batch:
         }
         return Batch(chosen, self.facts, None, verdicts, dict(self.failures), bounds=False)
 
-    def different(self, depth: int, metrics: int) -> Batch | None:
-        """Return each different list once, with how often it occurs; None if that is not worth it.
+    def different(self, depth: int) -> Batch | None:
+        """Return each different list once, with how often it occurs; None if it is not worth it.
 
-        Lists with ties are kept as they are. The metrics, of which there are `metrics`, must look
-        only at ranks and grades, and not below the rank `depth`.
+        Lists with ties are kept as they are. The metrics must look only at ranks and grades, and not
+        below the rank `depth`.
         """
         ((way, verdict),) = self.verdicts.items()
         ties = verdict.ties
         tied = np.empty(0, np.int64) if ties is None else ties.lists
-        alike = find_alike(verdict.judged, depth, tied, metrics)
+        alike = find_alike(verdict.judged, depth, tied)
         if alike is None:
             return None
         chosen = self.only(alike.lists)

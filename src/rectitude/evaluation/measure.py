@@ -59,6 +59,7 @@ from rectitude.profiles import Asked
 _MANY_LISTS = 20_000
 _LISTS_FOR_BLOCKS = 1 << 16  # with fewer lists, blocks do not pay off
 _LISTS_PER_BLOCK = 1 << 17
+_LISTS_PER_THREAD = 1 << 14  # with fewer, threads wait for each other more than they work
 _LAST_BITS = 1e-12  # sums of the same numbers in another order may differ by this share
 
 
@@ -89,7 +90,7 @@ def measure(plan: Plan, batch: Batch, other_tasks: Sequence[Task] = ()) -> Measu
     # alternate both kinds: threads that start with the same work would wait for each other
     pairs = zip_longest(whole, blocks.tasks(room))
     tasks = [*other_tasks, *(task for pair in pairs for task in pair if task is not None)]
-    run_tasks(tasks, batch.size > _MANY_LISTS)
+    run_tasks(tasks, batch.size > _MANY_LISTS, _count_threads(batch.size))
     measurement.totals.update(blocks.totals(room))
     for name in metrics:
         if name not in measurement.totals and name not in measurement.failures:
@@ -105,7 +106,8 @@ class _Blocks:
 
     def __init__(self, plan: Plan, batch: Batch, wanted: Mapping[str, Asked]) -> None:
         self.plan, self.batch = plan, batch
-        self.step = max(min(_LISTS_PER_BLOCK, -(-batch.size // (4 * thread_count()))), 1)
+        blocks = 4 * _count_threads(batch.size)
+        self.step = max(min(_LISTS_PER_BLOCK, -(-batch.size // blocks)), 1)
         self.asked = {
             name: metric for name, metric in wanted.items() if _can_use_blocks(batch, metric)
         }
@@ -141,7 +143,7 @@ class _Blocks:
         """Return the metrics, starting with a different one in each thread: some results are
         computed once for all lists, and threads that start with the same metric would wait for
         them."""
-        asked, threads = [*self.asked.items()], thread_count()
+        asked, threads = [*self.asked.items()], _count_threads(self.batch.size)
         begin = len(asked) * (first // self.step % threads) // threads
         return asked[begin:] + asked[:begin]
 
@@ -153,8 +155,14 @@ class _Blocks:
             tallied = Tally(sum(self.states[name], Sums()), room[name])
             totals[name] = _with_bounds(self.plan, self.batch, asked, self.verdicts[name], tallied)
 
-        run_tasks([partial(settle, name, asked) for name, asked in self.asked.items()])
+        tasks = [partial(settle, name, asked) for name, asked in self.asked.items()]
+        run_tasks(tasks, most=_count_threads(self.batch.size))
         return totals
+
+
+def _count_threads(lists: int) -> int:
+    """Return on how many threads it pays to measure some lists."""
+    return max(1, min(thread_count(), lists // _LISTS_PER_THREAD))
 
 
 def _can_use_blocks(batch: Batch, asked: Asked) -> bool:

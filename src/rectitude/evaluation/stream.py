@@ -341,7 +341,7 @@ class Evaluator:
         """Measure a batch; lists that stand alike are measured once if nothing tells them apart."""
         plan, depth = self._batch_plan, self._batch_plan.reach.depth
         if depth is not None and self.per_list == "dropped" and counts_alike(plan, batch):
-            different = batch.different(depth, len(plan.measured))
+            different = batch.different(depth)
             if different is not None:
                 measurement = measure(plan, different)
                 if not measurement.failures:  # errors count lists, so they come from all of them

@@ -7,19 +7,20 @@ it occurs.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rectitude.arrays import Integers
+from rectitude.arrays import Flags, Integers, Ragged
 from rectitude.judge.judged import Judged
-from rectitude.kernels import freeze, kernel, should_compile
+from rectitude.kernels import HASH
 
 _WORTH_FROM = 4_096
 """with fewer lists, comparing them costs as much as measuring them"""
 _WORTH_UPTO = 0.5
 """the share of different lists up to which measuring only these pays off"""
-_FACTS_BITS = 2  # of the number that packs the facts of a list
+Codes = NDArray[np.uint64]
 
 
 class Alike(NamedTuple):
@@ -30,35 +31,80 @@ class Alike(NamedTuple):
     times: Integers
 
 
-def find_alike(lists: Judged, depth: int, alone: Integers, metrics: int) -> Alike | None:
-    """Return the different lists; None if most of them differ, or if there is little to measure.
+def find_alike(lists: Judged, depth: int, alone: Integers) -> Alike | None:
+    """Return the different lists; None if most of them differ, or if there are few.
 
     No metric looks below the rank `depth`. The lists in `alone` are kept apart from all others.
+    Lists are compared by a hash first, and then in full, so that a collision changes nothing.
     """
-    size = lists.size
-    plain = lists.last is None and lists.listed is None
-    if size < _WORTH_FROM or not plain or not should_compile(size * metrics):
+    if lists.size < _WORTH_FROM or lists.last is not None or lists.listed is not None:
         return None
-    from rectitude.rowkernels.alike import alike_kernel  # noqa: PLC0415  (imports numba)
+    parts = _parts_of(lists, depth)
+    codes = np.zeros(lists.size, np.uint64)
+    for part in parts:
+        codes = _mix(codes + _code_of(part))
+    codes[alone] = 0  # told apart below
+    kinds, first, kind = np.unique(codes, return_index=True, return_inverse=True)
+    if len(kinds) > _WORTH_UPTO * lists.size:
+        return None
+    single = _differ(parts, first[kind]) if len(kinds) < lists.size else np.zeros(lists.size, bool)
+    single[alone] = True
+    times = np.bincount(kind[~single], minlength=len(kinds))
+    chosen = np.flatnonzero(single)
+    found = np.concatenate([_first_of(kind, single, len(kinds))[times > 0], chosen])
+    order = np.argsort(found)
+    both = np.concatenate([times[times > 0], np.ones(len(chosen), np.int64)])
+    return Alike(found[order], both[order])
 
-    facts = np.minimum(lists.returned, depth) << _FACTS_BITS
-    facts += 2 * lists.handed + lists.in_truth
-    apart = np.zeros(size, bool)
-    apart[alone] = True
-    table = np.full(1 << (2 * size - 1).bit_length(), -1, np.int32)
-    first, times = np.empty(size, np.int64), np.zeros(size, np.int64)
-    ends = np.searchsorted(lists.list, np.arange(size + 1))
-    found = kernel(alike_kernel)(
-        freeze(ends),
-        freeze(lists.rank),
-        freeze(lists.grade.view(np.int64)),
-        freeze(lists.truth.offsets),
-        freeze(lists.truth.values.view(np.int64)),
-        freeze(facts),
-        freeze(apart),
-        int(_WORTH_UPTO * size),
-        table,
-        first,
-        times,
-    )
-    return None if found < 0 else Alike(first[:found], times[:found])
+
+def _parts_of(lists: Judged, depth: int) -> list[Ragged]:
+    """Return what metrics of ranks and grades can see of each list, as integers."""
+    truth = lists.truth
+    flags = 2 * lists.handed + lists.in_truth
+    facts = (truth.lengths << 32) + 4 * np.minimum(lists.returned, depth) + flags
+    ends = np.searchsorted(lists.list, np.arange(lists.size + 1))
+    parts = [
+        Ragged(np.arange(lists.size + 1), facts),
+        Ragged(ends, lists.rank),
+        Ragged(ends, lists.grade.view(np.int64)),
+    ]
+    grades = truth.values.view(np.int64)
+    all_same = not len(grades) or bool((grades == grades[0]).all())
+    return parts if all_same else [*parts, Ragged(truth.offsets, grades)]
+
+
+def _code_of(part: Ragged) -> Codes:
+    """Return a hash of the values of each list and their order."""
+    lengths = part.lengths
+    place = np.arange(len(part.values)) - np.repeat(part.offsets[:-1], lengths)
+    mixed = _mix(part.values.view(np.uint64) + _mix(place.view(np.uint64) + HASH))
+    sums = np.concatenate(([np.uint64(0)], np.cumsum(mixed)))
+    return sums[part.offsets[1:]] - sums[part.offsets[:-1]]  # modulo 2**64
+
+
+def _mix(values: Codes) -> Codes:
+    """Return integers whose bits all depend on all bits of the given ones."""
+    mixed = (values ^ (values >> np.uint64(31))) * HASH
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+def _differ(parts: list[Ragged], other: Integers) -> Flags:
+    """Flag the lists that differ from another one in any part."""
+    differs = np.zeros(len(other), bool)
+    for part in parts:
+        lengths, start = part.lengths, part.offsets[:-1]
+        differs |= lengths != lengths[other]
+        compared = np.where(differs, 0, lengths)
+        rows = np.repeat(np.arange(len(other)), compared)
+        place = np.arange(len(rows)) - np.repeat(np.cumsum(compared) - compared, compared)
+        wrong = part.values[start[rows] + place] != part.values[start[other[rows]] + place]
+        differs[rows[wrong]] = True
+    return differs
+
+
+def _first_of(kind: Integers, single: Flags, kinds: int) -> Integers:
+    """Return the first list of each kind that is not told apart."""
+    together = np.flatnonzero(~single)[::-1]
+    first: Any = np.zeros(kinds, np.int64)
+    first[kind[together]] = together  # the last assignment stays: that of the first list
+    return first

@@ -29,11 +29,10 @@ from rectitude.profiles import Asked
 from rectitude.torch.counted import facts_of, is_plain, read_counted
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
-from rectitude.torch.kernels import count_ranks
+from rectitude.torch.kernels import count_logits, count_ranks
 from rectitude.torch.scored import (
     Predictions,
     Scored,
-    find_firsts,
     find_holes,
     own_scores,
     padding_of,
@@ -128,9 +127,10 @@ def count_on_device(
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
     for number, key in enumerate(plan.keys()):
-        tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
-    if isinstance(predictions, Logits):
-        tensors |= _count_firsts(scored.scores, wanted.column.reshape(-1), plan)
+        if isinstance(predictions, Logits):
+            tensors |= _count_logits(number, key, scored.scores, wanted, plan.loss)
+        else:
+            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
     plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
@@ -254,14 +254,18 @@ def _count_reading(
     return tensors
 
 
-def _count_firsts(scores: Tensor, target: Tensor, plan: DevicePlan) -> dict[str, Tensor]:
-    """Find the columns ranked first, in each precision in which scores are compared."""
-    tensors: dict[str, Tensor] = {}
-    for number, key in enumerate(plan.keys()):
-        compared = scores.float() if key.precision == "float32" else scores
-        first = find_firsts(compared, target, plan.loss)
-        named = first._asdict().items()
-        tensors |= {f"{number}/{name}": tensor for name, tensor in named if tensor is not None}
+def _count_logits(
+    number: int, key: ReadingKey, scores: Tensor, wanted: TensorCells, want_loss: bool
+) -> dict[str, Tensor]:
+    compared = scores.float() if key.precision == "float32" else scores
+    target = wanted.column.reshape(-1)
+    found = count_logits(compared, target)
+    tensors = {f"{number}/logits": found.counts}
+    if want_loss:
+        tensors[f"{number}/loss"] = found.values[0]
+    if key.hit_scores == "positive":
+        of_truth = own_scores(compared, wanted.rows(), target)
+        tensors[f"{number}/score"] = of_truth.double()
     return tensors
 
 
@@ -273,7 +277,8 @@ def _read_counts(
     cells = (truth.row * shape[1] + truth.column)[inside]
     known = {}
     for number, key in enumerate(plan.keys()):
-        standings = standings_of(arrays[f"{number}/counts"])[:, inside]
+        counts = arrays[f"{number}/logits"][:3] if logits else arrays[f"{number}/counts"]
+        standings = standings_of(counts)[:, inside]
         score = arrays.get(f"{number}/score")
         scores = None if score is None else score[inside]
         top_classes = _read_top_classes(arrays, number) if logits else None
@@ -290,8 +295,7 @@ def standings_of(counts: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def _read_top_classes(arrays: Arrays, number: int) -> TopClasses:
-    names = ("best", "second", "last_best")
-    best, second, last = (arrays[f"{number}/{name}"].astype(np.int64) for name in names)
+    best, last, second = arrays[f"{number}/logits"][3:6].astype(np.int64)
     return TopClasses(best, second, last, arrays.get(f"{number}/loss"))
 
 

@@ -147,9 +147,10 @@ def require_sound(opened: Dense, arrays: Arrays) -> None:
     for name in ("user", "item"):
         if f"finite/{name}" in arrays:
             require_finite_vectors(arrays[f"finite/{name}"], name)
-    cells, first = arrays["0/rows"][:2]
     if "holes/cells" in arrays:  # also those in the padding column
         cells, first = arrays["holes/cells"], arrays["holes/first"]
+    else:
+        cells, first = arrays["0/logits"][6:8] if "0/logits" in arrays else arrays["0/rows"][:2]
     rows = np.flatnonzero(cells)
     if len(rows):
         where = (int(rows[0]), int(first[rows[0]]))
@@ -178,49 +179,6 @@ def own_scores(scores: Tensor, row: Tensor, column: Tensor) -> Tensor:
     inside = (column >= 0) & (column < scores.shape[1])
     cells = scores[row, column.clamp(0, scores.shape[1] - 1)]
     return torch.where(inside, cells, float("nan"))
-
-
-class First(NamedTuple):
-    """The columns ranked first in each row, and the loss of the target if it was requested."""
-
-    best: Tensor
-    second: Tensor
-    last_best: Tensor
-    loss: Tensor | None
-
-
-def find_firsts(logits: Tensor, target: Tensor, want_loss: bool) -> First:
-    """Return the columns ranked first in each row, with and without its target, and the loss."""
-    step = _rows_per_block(logits)
-    results = [
-        _find_first(*block, want_loss)
-        for block in zip(torch.split(logits, step), torch.split(target, step), strict=True)
-    ]
-    best, second, last, loss = zip(*results, strict=True)
-    losses = torch.cat(loss) if want_loss else None
-    return First(torch.cat(best), torch.cat(second), torch.cat(last), losses)
-
-
-def _find_first(
-    logits: Tensor, target: Tensor, want_loss: bool
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    columns = logits.shape[1]
-    numbers = torch.arange(columns, device=logits.device, dtype=torch.int32)
-    is_best = logits == logits.amax(dim=1, keepdim=True)
-    best = torch.where(is_best, numbers, columns).amin(dim=1)
-    last = torch.where(is_best, numbers, -1).amax(dim=1)
-    other = torch.where(is_best & (numbers != target[:, None]), numbers, columns).amin(dim=1)
-    second = torch.where(other == columns, -1, other)
-    return best, second, last, _cross_entropy(logits, target) if want_loss else best
-
-
-def _cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
-    """Return the log-sum-exp of each row minus its target's score, in 64 bits."""
-    block = logits.double()
-    top = block.amax(dim=1)
-    inside = target.clamp(0, block.shape[1] - 1)
-    own = block.gather(1, inside[:, None])[:, 0]
-    return (block - top[:, None]).exp().sum(dim=1).log() + (top - own)
 
 
 def _rows_per_block(scores: Tensor) -> int:

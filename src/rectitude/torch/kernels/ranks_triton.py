@@ -194,7 +194,7 @@ def count_rows(
             INTERESTS, KIND, VALID, SPLIT, 2 * TILE,
         )  # fmt: skip
     else:
-        put(facts, 2 * rows + row, stop - start, True, SPLIT)
+        put(facts, 2 * rows + row, stop - start, None, SPLIT)
         if not SPLIT:
             tl.store(facts + row, 0)
             tl.store(facts + rows + row, -1)
@@ -240,9 +240,9 @@ def look_at_holes(
         lowest += (values == float("-inf")).to(tl.int32)
         first = tl.minimum(first, tl.where(hole, here, 2147483647))
     number = tl.sum(missing, 0)
-    put(facts, row, number, True, SPLIT)
-    put(facts, 2 * rows + row, tl.sum(finite, 0), True, SPLIT)
-    put(facts, 3 * rows + row, tl.sum(lowest, 0), True, SPLIT)
+    put(facts, row, number, None, SPLIT)
+    put(facts, 2 * rows + row, tl.sum(finite, 0), None, SPLIT)
+    put(facts, 3 * rows + row, tl.sum(lowest, 0), None, SPLIT)
     column = tl.min(first, 0)
     if SPLIT:  # -1 is the largest unsigned integer
         unsigned = (facts + rows + row).to(tl.pointer_type(tl.uint32))

@@ -1,0 +1,283 @@
+"""Whole evaluations on a CUDA device beside plain torch, and how near both come to the limits.
+
+    python benchmarks/gpu.py [--rounds N] [--only WORDS] [--json FILE]
+
+Each row evaluates the same batches several times, in turns: with `rectitude.torch.Evaluator`
+(`update` and `compute`), and with plain torch as people write it. The limit is reading the scores
+once at the bandwidth that a copy reaches, or the products at the rate that `matmul` reaches, both
+measured in this run. Exits 1 if a row is slower than plain torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+import rectitude as rt
+from rectitude.torch import Evaluator
+from rectitude.torch.kernels import choice
+
+CUDA = torch.device("cuda")
+CUTOFFS = (10, 20, 50, 100)
+RANKED = [f"{name}@{k}" for name in ("precision", "recall", "f1", "hit", "mrr", "map", "ndcg")
+          for k in CUTOFFS]  # fmt: skip
+CLASSES = ["accuracy@{1,5}", "mrr", "ndcg@10", "weighted_f1", "macro_f1", "cross_entropy"]
+ITEMS = ["recall@100", "ndcg@100", "mrr@100"]
+Work = Callable[[], object]
+HOST: list[float] = []
+"""seconds that the host spent in `update`, of each evaluation"""
+
+
+class Row(NamedTuple):
+    """One row of the table: what is evaluated, by both, and the fewest bytes and operations."""
+
+    name: str
+    ours: Work
+    plain: Work
+    lists: int
+    bytes: float = 0.0
+    operations: float = 0.0
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="", help="rows whose name contains these words")
+    parser.add_argument("--json", metavar="FILE")
+    arguments = parser.parse_args()
+    card = {
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "kernels": choice(CUDA),
+        "bandwidth, GB/s": round(bandwidth() / 1e9),
+        "products, TFLOP/s": round(product_rate() / 1e12),
+    }
+    print(json.dumps(card))
+    results, slower = [], False
+    for make in ROWS:
+        if arguments.only not in make.__doc__:
+            continue
+        found = measure(make(), arguments.rounds, card)
+        torch.cuda.empty_cache()
+        print(json.dumps(found), flush=True)
+        slower |= found["ours, ms"] > found["plain torch, ms"]
+        results.append(found)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps([card, *results], indent=1))
+    return int(slower)
+
+
+def measure(row: Row, rounds: int, card: dict[str, Any]) -> dict[str, Any]:
+    """Time both in turns, after a warm-up of each."""
+    times: dict[str, list[float]] = {"ours": [], "plain torch": []}
+    for turn in range(rounds + 2):
+        for name, work in (("ours", row.ours), ("plain torch", row.plain)):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            work()
+            torch.cuda.synchronize()
+            if turn > 1:
+                times[name].append(time.perf_counter() - begin)
+    limit = max(row.bytes / card["bandwidth, GB/s"] / 1e9,
+                row.operations / card["products, TFLOP/s"] / 1e12)  # fmt: skip
+    found = {f"{name}, ms": round(1e3 * statistics.median(t), 2) for name, t in times.items()}
+    ratio = found["plain torch, ms"] / found["ours, ms"]
+    each = found["ours, ms"] * 1e3 / row.lists
+    updates = round(1e3 * statistics.median(HOST[-rounds:]), 2)
+    return {"row": row.name, **found, "times faster": round(ratio, 2),
+            "limit, ms": round(1e3 * limit, 2), "updates on the host, ms": updates,
+            "ours, us a list": round(each, 2)}  # fmt: skip
+
+
+@contextmanager
+def host_time() -> Iterator[None]:
+    """Note how long the host takes for the block."""
+    begin = time.perf_counter()
+    yield
+    HOST.append(time.perf_counter() - begin)
+
+
+def bandwidth() -> float:
+    """Bytes read per second by a sum over 8 GB, which reads and hardly writes."""
+    source = torch.ones(1 << 31, device=CUDA)
+    best = min(timed(lambda: source.view(1 << 11, -1).sum(dim=1)) for _ in range(5))
+    return source.numel() * 4 / best
+
+
+def product_rate() -> float:
+    """Operations per second of a large product of bfloat16 matrices."""
+    left = torch.randn(16_384, 16_384, device=CUDA, dtype=torch.bfloat16)
+    return 2 * 16_384**3 / min(timed(lambda: left @ left) for _ in range(5))
+
+
+def timed(work: Work) -> float:
+    """Seconds that the device takes."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    work()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) / 1e3
+
+
+def distinct_columns(rows: int, columns: int, size: int) -> Tensor:
+    """(rows, size) columns, different within a row: one from each of `size` strips."""
+    strip = columns // size
+    offsets = torch.arange(size, device=CUDA) * strip
+    return torch.randint(0, strip, (rows, size), device=CUDA) + offsets
+
+
+def scores_row(lists: int, columns: int, batch: int) -> Row:
+    """Random scores, 10 relevant and 100 seen items a list, 28 metrics."""
+    torch.manual_seed(0)
+    batches = []
+    for _ in range(lists // batch):
+        both = distinct_columns(batch, columns, 110)
+        order = torch.rand(110, device=CUDA).argsort()
+        truth, seen = both[:, order[:10]].contiguous(), both[:, order[10:]].contiguous()
+        batches.append((torch.rand(batch, columns, device=CUDA), truth, seen))
+
+    def ours() -> object:
+        evaluator = Evaluator(RANKED)
+        with host_time():
+            for scores, truth, seen in batches:
+                evaluator.update(rt.Scores(scores), truth, train=seen)
+        return evaluator.compute()
+
+    def plain() -> object:
+        sums = torch.zeros(len(RANKED), dtype=torch.float64, device=CUDA)
+        for scores, truth, seen in batches:
+            sums += ranked_in_torch(scores.scatter(1, seen, float("-inf")), truth)
+        return (sums / lists).tolist()
+
+    name = f"scores {lists:,} x {columns:,} fp32, batches of {batch:,}"
+    return Row(name, ours, plain, lists, bytes=4.0 * lists * columns)
+
+
+def ranked_in_torch(scores: Tensor, truth: Tensor) -> Tensor:
+    """Sums of 28 metrics, from the 100 best columns of each row."""
+    best = scores.topk(max(CUTOFFS)).indices
+    hits = (best[:, :, None] == truth[:, None, :]).any(dim=2).double()
+    place = torch.arange(1, max(CUTOFFS) + 1, device=CUDA, dtype=torch.float64)
+    discount, relevant = 1 / torch.log2(place + 1), truth.shape[1]
+    found, gains = hits.cumsum(dim=1), (hits * discount).cumsum(dim=1)
+    precise = (hits * found / place).cumsum(dim=1)
+    first = torch.where(found.bool(), 1 / (hits.argmax(dim=1) + 1.0)[:, None], 0.0)
+    ideal = discount[:relevant].cumsum(dim=0)
+    values = []
+    for k in CUTOFFS:
+        at, most = k - 1, min(relevant, k)
+        precision, recall = found[:, at] / k, found[:, at] / relevant
+        both = precision + recall
+        f1 = torch.where(both > 0, 2 * precision * recall / both, 0.0)
+        values += [precision, recall, f1, (found[:, at] > 0).double(), first[:, at],
+                   precise[:, at] / most, gains[:, at] / ideal[most - 1]]  # fmt: skip
+    return torch.stack(values).sum(dim=1)
+
+
+def logits_row(lists: int, classes: int, batch: int) -> Row:
+    """Random logits with one target a row."""
+    torch.manual_seed(0)
+    batches = [
+        (torch.randn(batch, classes, device=CUDA), torch.randint(0, classes, (batch,), device=CUDA))
+        for _ in range(lists // batch)
+    ]
+
+    def ours() -> object:
+        evaluator = Evaluator(CLASSES)
+        with host_time():
+            for logits, target in batches:
+                evaluator.update(logits, target)
+        return evaluator.compute()
+
+    def plain() -> object:
+        sums = torch.zeros(4, dtype=torch.float64, device=CUDA)
+        for logits, target in batches:
+            own = logits.gather(1, target[:, None])
+            above = (logits > own).sum(dim=1)
+            loss = torch.nn.functional.cross_entropy(logits, target, reduction="none")
+            right = logits.argmax(dim=1) == target
+            parts = [1 / (above + 1.0), loss, right.float(), (above < 5).float()]
+            sums += torch.stack(parts).double().sum(dim=1)
+        return (sums / lists).tolist()
+
+    name = f"logits {lists:,} x {classes:,} fp32, batches of {batch:,}"
+    return Row(name, ours, plain, lists, bytes=4.0 * lists * classes)
+
+
+def embeddings_row(lists: int, items: int, size: int, batch: int) -> Row:
+    """Random vectors, 10 relevant and 100 seen items a list, three metrics."""
+    torch.manual_seed(0)
+    users = torch.randn(lists, size, device=CUDA, dtype=torch.bfloat16)
+    vectors = torch.randn(items, size, device=CUDA, dtype=torch.bfloat16)
+    both = distinct_columns(lists, items, 110)
+    truth, seen = both[:, ::11].contiguous(), both[:, 1::11].contiguous()
+
+    def ours() -> object:
+        evaluator = Evaluator(ITEMS)
+        with host_time():
+            for first in range(0, lists, batch):
+                here = slice(first, first + batch)
+                evaluator.update(rt.Embeddings(users[here], vectors), truth[here], train=seen[here])
+        return evaluator.compute()
+
+    def plain() -> object:
+        best = [(part @ vectors.T).topk(100).indices for part in users.split(1_024)]
+        return best[-1][-1, -1].item()
+
+    name = f"embeddings {lists:,} x {items:,}, d = {size}, bf16"
+    return Row(name, ours, plain, lists, operations=2.0 * lists * items * size)
+
+
+def scores_of_many_items() -> Row:
+    """scores 16,384 x 27,000"""
+    return scores_row(16_384, 27_000, 4_096)
+
+
+def scores_of_many_lists() -> Row:
+    """scores 65,536 x 3,706"""
+    return scores_row(65_536, 3_706, 4_096)
+
+
+def scores_of_a_million_items() -> Row:
+    """scores 1,024 x 1,000,000"""
+    return scores_row(1_024, 1_000_000, 256)
+
+
+def logits_of_many_classes() -> Row:
+    """logits 16,384 x 50,000"""
+    return logits_row(16_384, 50_000, 1_024)
+
+
+def logits_of_many_rows() -> Row:
+    """logits 131,072 x 1,000"""
+    return logits_row(131_072, 1_000, 4_096)
+
+
+def embeddings_of_a_million_items() -> Row:
+    """embeddings 16,384 x 1,000,000"""
+    return embeddings_row(16_384, 1_000_000, 64, 4_096)
+
+
+ROWS: Sequence[Callable[[], Row]] = (
+    scores_of_many_items,
+    scores_of_many_lists,
+    scores_of_a_million_items,
+    logits_of_many_classes,
+    logits_of_many_rows,
+    embeddings_of_a_million_items,
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
