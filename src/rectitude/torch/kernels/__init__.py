@@ -7,5 +7,9 @@ This folder needs torch alone, so that it can be loaded without the rest of the 
 from .choice import choice, choose
 from .logits import LogitCounts, count_logits
 from .ranks import Ranks, count_among, count_ranks
+from .top import Top, top_columns
 
-__all__ = ["LogitCounts", "Ranks", "choice", "choose", "count_among", "count_logits", "count_ranks"]
+__all__ = [
+    "LogitCounts", "Ranks", "Top", "choice", "choose", "count_among", "count_logits", "count_ranks",
+    "top_columns",
+]
