@@ -128,6 +128,11 @@ class Grouped:
         in_blocks(work, len(order))
         return Pieces(taken)
 
+    def are_adjacent(self) -> bool:
+        """Return whether the lists follow each other in the table, from its first row on."""
+        ends = np.cumsum(self.length)
+        return self.order is None and np.array_equal(self.start, ends - self.length)
+
     def rows(self, where: Integers) -> Integers:
         """Return the rows of the table at these positions."""
         return where if self.order is None else self.order[where].astype(np.int64)

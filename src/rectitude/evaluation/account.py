@@ -531,15 +531,24 @@ def _hash_lists(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -
     if should_compile(len(items)):
         _hash_in_kernel(rows, items, key, sums)
         return _finish_hash(sums, salt)
-    lists, where = rows.expand()
-    values = where - rows.start[lists] if key is None else key.whole[where].astype(np.float64)
-    x = items.whole[where] * HASH + values.view(np.uint64)
+    list_items, values = _values_of(rows, items, key)
+    x = list_items * HASH + values
     x = (x ^ (x >> np.uint64(32))) * _MIX
     x ^= x >> np.uint64(32)
     nonempty = np.flatnonzero(rows.length)
     if len(nonempty):
         sums[nonempty] = np.add.reduceat(x, (np.cumsum(rows.length) - rows.length)[nonempty])
     return _finish_hash(sums, salt)
+
+
+def _values_of(rows: Grouped, items: Pieces, key: Pieces | None) -> tuple[Words, Words]:
+    """Return the items of all lists, one list after the other, and their values or places."""
+    if key is not None and rows.are_adjacent():
+        size = int(rows.length.sum())
+        return items.whole[:size], key.whole[:size].astype(np.float64, copy=False).view(np.uint64)
+    lists, where = rows.expand()
+    values = where - rows.start[lists] if key is None else key.whole[where].astype(np.float64)
+    return items.whole[where], values.view(np.uint64)
 
 
 def _finish_hash(sums: Words, salt: Words) -> Words:

@@ -108,10 +108,10 @@ class Batch:
         return Batch(chosen, self.facts, None, verdicts, dict(self.failures), bounds=False)
 
     def different(self, depth: int) -> Batch | None:
-        """Return each different list once, with how often it occurs; None if it is not worth it.
+        """Return each different list once, with how often it occurs; None if that costs more.
 
-        Lists with ties are kept as they are. The metrics must look only at ranks and grades, and not
-        below the rank `depth`.
+        Lists with ties are kept as they are. The metrics must look only at ranks and grades, and no
+        deeper than the rank `depth`.
         """
         ((way, verdict),) = self.verdicts.items()
         ties = verdict.ties

@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 
 from rectitude.arrays import Flags, Floats, Integers, Ragged
 from rectitude.convention import Convention
-from rectitude.data.dense import VIEWED_BYTES, Block, Dense, ReadingKey
-from rectitude.data.table import Inputs
+from rectitude.data.dense import VIEWED_BYTES, Block, Dense, ReadingKey, TopClasses
+from rectitude.data.table import Inputs, Table
 from rectitude.evaluation.inputs import RawInputs, truth_by_number
 from rectitude.evaluation.plan import Plan
+from rectitude.evaluation.restrict import make_table
 from rectitude.judge.align import Aligned, align_numbers, are_known, known_columns
 from rectitude.judge.dense import count_seen, reading_from_counts, round_scores
 from rectitude.judge.judge import Judging
 from rectitude.predictions.masks import Cells, are_cells
-from rectitude.predictions.scores import Scores, dense, numbers_from_0, table_of
+from rectitude.predictions.scores import Kind, Scores, dense, numbers_from_0, table_of
+from rectitude.profiles import Asked
 from rectitude.rowkernels.rows import count
 
 
@@ -51,6 +53,8 @@ class CountedBatch:
     """(rows,) how many items of each row are in the training data; None without training data"""
     trained: int
     """how many items of the truth are in the training data and not masked"""
+    top_classes: TopClasses | None = None
+    """the highest-ranked classes of each row; None unless the batch is logits"""
     number: int = 0
     """the number of the update that added it, from 1"""
 
@@ -58,7 +62,8 @@ class CountedBatch:
     def bytes(self) -> int:
         """How much memory the arrays take."""
         arrays = (self.items.offsets, self.items.values, self.known, self.standings)
-        others = [array for array in (self.grades, self.seen) if array is not None]
+        others = [array for array in (self.grades, self.seen, *(self.top_classes or ()))
+                  if isinstance(array, np.ndarray)]  # fmt: skip
         return sum(array.nbytes for array in (*arrays, *others))
 
     @property
@@ -73,21 +78,32 @@ class CountedBatch:
             isinstance(other, CountedBatch)
             and self.source_description == other.source_description
             and (self.seen is None) == (other.seen is None)
+            and (self.top_classes is None) == (other.top_classes is None)
         )
 
 
-def can_defer_judging(plan: Plan) -> bool:
-    """Return whether judging can be deferred, because it cannot raise an error if the truth of the
-    batch is valid: metrics use only ranks, and the convention rejects nothing and leaves nothing
-    out."""
+def can_defer_judging(plan: Plan, kind: Kind) -> bool:
+    """Return whether judging scores or logits can be deferred, because it cannot raise an error if
+    the truth of the batch is valid: metrics use only ranks (and of logits, what is known of every
+    row), and the convention rejects nothing and leaves nothing out."""
     convention = plan.convention
+    of_rows = {"classes", "logits"} if kind == "logits" else set[str]()
+    beyond = plan.metrics_beyond_ranks.values()
     return (
         list(plan.ways) == [Judging.of(convention)]
-        and not (plan.metrics_beyond_ranks or plan.batches_one_by_one or plan.by_user)
+        and all(_needs_only(asked, of_rows) for asked in beyond)
+        and not (plan.batches_one_by_one or plan.by_user)
         and not plan.find_conflicts(False)
         and plan.profile.padding is None
         and _rejects_nothing(convention)
     )
+
+
+def _needs_only(asked: Asked, available: set[str]) -> bool:
+    metric = asked.metric
+    averages_ties = asked.convention.ties != "average" or metric.can_average
+    needs_little = {*metric.requires, *metric.needs} <= available and not asked.by
+    return bool(available) and needs_little and averages_ties
 
 
 def _rejects_nothing(convention: Convention) -> bool:
@@ -117,7 +133,7 @@ def count_batch(plan: Plan, given: RawInputs) -> CountedBatch | None:
     hidden = None if plan.convention.seen == "kept" else masked
     scores = round_scores(block, plan.convention.score_precision)
     standings, invalid = count(scores, truth_cells.columns, hidden, plan.reach.depth)
-    if invalid.any() or not (standings.above >= 0).any():
+    if invalid.any():
         return None
     if callable(given.progress):
         given.progress(len(block), len(block))
@@ -195,12 +211,8 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
     items = Ragged(np.append(0, np.cumsum(lengths)), columns_of_items)
     seen = [batch.seen for batch in batches if batch.seen is not None]
     seen_counts = np.concatenate(seen) if seen else None
-    scores = _without_scores(size, columns, first.source_description, plan.reach.depth)
-    sources = Inputs(
-        predictions=scores.table,
-        truth=truth_by_number(items, np.concatenate([_grades_of(batch) for batch in batches])),
-        dense=scores,
-    )
+    scores = _without_scores(size, first, plan.reach.depth)
+    sources = Inputs(predictions=scores.table, truth=_truth_of(batches, items), dense=scores)
     aligned = align_numbers(
         sources,
         pl.Series("id", np.tile(np.arange(rows), len(batches))),
@@ -215,16 +227,36 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
     total = None if seen_counts is None else int(seen_counts.sum())
     trained = sum(batch.trained for batch in batches)
     aligned.readings[ReadingKey.of(convention)] = reading_from_counts(
-        items, standings, ranked, total, trained
+        items, standings, ranked, total, trained, _join_top_classes(batches)
     )
-    return replace(aligned, repeats_keys=len(batches) > 1)
+    return replace(aligned, distinct_truth=True, repeats_keys=len(batches) > 1)
+
+
+def _truth_of(batches: Sequence[CountedBatch], items: Ragged) -> Table:
+    if batches[0].top_classes is not None:
+        return make_table({"list": items.rows(), "item": items.values}, "targets")
+    return truth_by_number(items, np.concatenate([_grades_of(batch) for batch in batches]))
 
 
 def _grades_of(batch: CountedBatch) -> Floats:
     return np.ones(len(batch.items.values)) if batch.grades is None else batch.grades
 
 
-def _without_scores(rows: int, columns: int, source: str, depth: int | None) -> Dense:
+def _join_top_classes(batches: Sequence[CountedBatch]) -> TopClasses | None:
+    """Return the highest-ranked classes of all rows, with their losses if they are known."""
+    parts = [batch.top_classes for batch in batches if batch.top_classes is not None]
+    if not parts:
+        return None
+    best, second, last = (
+        np.concatenate([part[n] for part in parts]).astype(np.int64) for n in range(3)
+    )
+    losses = [part.loss for part in parts if part.loss is not None]
+    return TopClasses(best, second, last, np.concatenate(losses) if losses else None)
+
+
+def _without_scores(rows: int, batch: CountedBatch, depth: int | None) -> Dense:
     """Return dense predictions whose scores were counted and are no longer available."""
-    items, table = numbers_from_0(columns, "items"), table_of(None, None, rows, source)
-    return replace(dense(lambda: iter(()), table, items, "scores"), depth=depth)
+    kind: Kind = "scores" if batch.top_classes is None else "logits"
+    items = numbers_from_0(batch.shape[1], "items" if kind == "scores" else "classes")
+    table = table_of(None, None, rows, batch.source_description)
+    return replace(dense(lambda: iter(()), table, items, kind), depth=depth)

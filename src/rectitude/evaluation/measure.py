@@ -59,7 +59,7 @@ from rectitude.profiles import Asked
 _MANY_LISTS = 20_000
 _LISTS_FOR_BLOCKS = 1 << 16  # with fewer lists, blocks do not pay off
 _LISTS_PER_BLOCK = 1 << 17
-_LISTS_PER_THREAD = 1 << 14  # with fewer, threads wait for each other more than they work
+_LISTS_PER_THREAD = 1 << 16  # with fewer, threads wait for each other more than they work
 _LAST_BITS = 1e-12  # sums of the same numbers in another order may differ by this share
 
 

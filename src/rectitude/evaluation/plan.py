@@ -129,6 +129,15 @@ class Plan:
     def judging_for(self, asked: Asked) -> Judging:
         """Return how lists are judged for a metric. Metrics that need more than ranks share one way
         with all their needs."""
+        if id(asked) not in self._judgings:  # the metric is kept, so no other can get its id
+            self._judgings[id(asked)] = (asked, self._find_judging(asked))
+        return self._judgings[id(asked)][1]
+
+    @cached_property
+    def _judgings(self) -> dict[int, tuple[Asked, Judging]]:
+        return {}
+
+    def _find_judging(self, asked: Asked) -> Judging:
         alone, shared = own_judging(asked), self.judging
         if not (alone.shown or alone.needs) or set(alone.needs) & set(APART):
             return alone

@@ -32,7 +32,7 @@ from rectitude.evaluation.state import KeptValues, State, average_users, require
 from rectitude.metrics.names import Names
 from rectitude.metrics.registry import Facts
 from rectitude.predictions.logits import Logits
-from rectitude.predictions.scores import Embeddings, Scores
+from rectitude.predictions.scores import Embeddings, Kind, Scores
 from rectitude.profiles import Asked, Profile, profile_of
 
 BLOCK_BYTES = 16 << 20
@@ -86,7 +86,8 @@ class Evaluator:
         _require_groups_of_lists(self.plan.measured)
         self._batch_plan = self.plan.in_batches()
         waits = per_list == "dropped" and check == "later"
-        self._judges_later = waits and can_defer_judging(self._batch_plan)
+        kinds: tuple[Kind, ...] = ("scores", "logits")
+        self._judged_later = {k for k in kinds if waits and can_defer_judging(self._batch_plan, k)}
         self.reset()
 
     def __repr__(self) -> str:
@@ -161,16 +162,16 @@ class Evaluator:
     def take(self, given: RawInputs) -> None:
         """Add a batch: count it now and judge it later if that cannot raise an error, otherwise
         judge it now."""
-        counted = count_batch(self._batch_plan, given) if self.judges_later else None
+        later = self.judges_later("scores")
+        counted = count_batch(self._batch_plan, given) if later else None
         if counted is None:
             self.add(self.open(given))
         else:
             self.add_counted(counted)
 
-    @property
-    def judges_later(self) -> bool:
-        """Whether a batch can be counted now and judged later, with others."""
-        return self._judges_later
+    def judges_later(self, kind: Kind) -> bool:
+        """Return whether scores or logits can be counted now and judged later, with others."""
+        return kind in self._judged_later
 
     def add_counted(self, counted: CountedBatch) -> None:
         """Keep a batch that is counted, to be judged and measured with others."""

@@ -161,6 +161,8 @@ class Aligned:
     """columns of the predictions by position, filled when first needed"""
     readings: dict[tuple[object, ...], Any] = field(default_factory=dict)
     """a cache of readings of dense scores, see `judge.dense.reading`"""
+    distinct_truth: bool = False
+    """whether it is known that no list has an item twice in its truth"""
     repeats_keys: bool = False
     """whether several batches, each with its rows numbered from 0, were put together"""
 

@@ -7,7 +7,7 @@ it occurs.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,6 @@ def _differ(parts: list[Ragged], other: Integers) -> Flags:
 def _first_of(kind: Integers, single: Flags, kinds: int) -> Integers:
     """Return the first list of each kind that is not told apart."""
     together = np.flatnonzero(~single)[::-1]
-    first: Any = np.zeros(kinds, np.int64)
+    first: Integers = np.zeros(kinds, np.int64)
     first[kind[together]] = together  # the last assignment stays: that of the first list
     return first

@@ -329,11 +329,19 @@ def count_seen(wanted: Ragged, seen: Ragged, columns: int) -> int:
 
 
 def reading_from_counts(
-    asked: Ragged, standings: Counts, ranked: Integers, seen: int | None, trained: int
+    asked: Ragged,
+    standings: Counts,
+    ranked: Integers,
+    seen: int | None,
+    trained: int,
+    top_classes: TopClasses | None,
 ) -> Reading:
     """Make a reading from standings that were counted ahead of time; row n must be list n."""
-    result = _make_reading(asked, standings, np.flatnonzero(standings[0] >= 0))
-    return result._replace(ranked=ranked, row=np.arange(len(ranked)), seen=seen, trained=trained)
+    kept = slice(None) if top_classes is not None else np.flatnonzero(standings[0] >= 0)
+    return _make_reading(asked, standings, kept)._replace(
+        ranked=ranked, row=np.arange(len(ranked)), seen=seen, trained=trained,
+        top_classes=top_classes,
+    )  # fmt: skip
 
 
 def _make_reading(wanted: Ragged, standings: Counts, kept: Integers | slice) -> Reading:

@@ -192,7 +192,7 @@ def _remove_duplicates(
     ledger: Ledger,
 ) -> Grouped:
     about = "truth rows repeat a pair of list and item"
-    if not repeats(rows, Pieces(_take_by_position(rows, codes))).any():
+    if sides.distinct_truth or not repeats(rows, Pieces(_take_by_position(rows, codes))).any():
         ledger.count("truth_duplicates", 0, about)
         return rows
     if not sides.items.exact:

@@ -125,6 +125,8 @@ class Metric:
     @property
     def requires(self) -> tuple[str, ...]:
         """What it needs beyond ranks, including the needs of the metrics it is derived from."""
+        if not self.of:
+            return self.needs
         parts = (METRICS[name].requires for name in self.of)
         return tuple(dict.fromkeys([*self.needs, *(need for part in parts for need in part)]))
 
@@ -144,6 +146,8 @@ class Metric:
     @property
     def obeys(self) -> tuple[str, ...]:
         """The metric switches that affect it, including those of the metrics it is derived from."""
+        if not self.of:
+            return self.switches
         parts = (METRICS[name].obeys for name in self.of)
         return tuple(dict.fromkeys([*self.switches, *(s for part in parts for s in part)]))
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rectitude.arrays import Flags, Ragged
-from rectitude.data.dense import ReadingKey
+from rectitude.data.dense import ReadingKey, TopClasses
 from rectitude.evaluation.counted import CountedBatch
 from rectitude.judge.align import are_known, known_columns
+from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.torch.tensors import EMPTY, Arrays, TensorCells
 
@@ -31,12 +32,34 @@ def is_plain(predictions: object, truth: object, more: Mapping[str, Any], key: R
     train = more.get("train")
     others = {**more, "train": None, "list_key": None}
     masked_only = train is None or (isinstance(train, Tensor) and key.seen == "removed")
+    names = [getattr(predictions, name, None) for name in _NAMES]
     return (
-        type(predictions) in (Scores, Embeddings)
-        and all(getattr(predictions, name) is None for name in _NAMES)
+        type(predictions) in (Scores, Embeddings, Logits)
+        and all(name is None for name in names)
         and isinstance(truth, Tensor)
         and masked_only
         and all(value is None for value in others.values())
+    )
+
+
+def read_counted_logits(arrays: Arrays, shape: tuple[int, int], words: str) -> CountedBatch | None:
+    """Return logits as counts; None if something about them is wrong."""
+    target, found = arrays["truth/column"].reshape(-1), arrays["0/logits"]
+    if found[6].any() or target.min(initial=0) < 0 or target.max(initial=0) >= shape[1]:
+        return None
+    best, last, second = found[3:6].copy()
+    loss = arrays.get("0/loss")
+    return CountedBatch(
+        shape,
+        words,
+        Ragged(np.arange(shape[0] + 1), target.astype(np.int32)),
+        None,
+        np.ones(shape[0], bool),
+        0,
+        _cut(found[:3], None),
+        None,
+        0,
+        TopClasses(best, second, last, None if loss is None else loss.copy()),
     )
 
 
@@ -75,8 +98,6 @@ def read_counted(
         offsets = np.append(0, np.cumsum(filled.sum(axis=1)))
         items, standings = items[filled.reshape(-1)], standings[:, filled.reshape(-1)]
     standings = _cut(standings, depth)
-    if not (standings[0] >= 0).any():
-        return None
     has_train = "plain/known" in arrays
     known = np.append(arrays["plain/known"], False) if has_train else known_columns(shape[1], None)
     return CountedBatch(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,12 @@ from rectitude.judge.dense import keep_scores
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked
-from rectitude.torch.counted import facts_of, is_plain, read_counted
+from rectitude.torch.counted import (
+    facts_of,
+    is_plain,
+    read_counted,
+    read_counted_logits,
+)
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
 from rectitude.torch.kernels import count_logits, count_ranks
@@ -64,8 +70,9 @@ class DevicePlan:
         depth = Reach.of(wanted).depth
         return DevicePlan([convention, *conventions], loss, shown, padding, depth)
 
+    @cached_property
     def keys(self) -> list[ReadingKey]:
-        """Return the distinct readings; a device keeps the order of columns (see `must_move`)."""
+        """The distinct readings; a device keeps the order of columns (see `must_move`)."""
         return list(dict.fromkeys(map(ReadingKey.of, self.conventions)))
 
 
@@ -126,7 +133,7 @@ def count_on_device(
         train = _find_train_cells(predictions, more, scored)
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
-    for number, key in enumerate(plan.keys()):
+    for number, key in enumerate(plan.keys):
         if isinstance(predictions, Logits):
             tensors |= _count_logits(number, key, scored.scores, wanted, plan.loss)
         else:
@@ -146,11 +153,16 @@ def count_on_device(
         known = _read_counts(arrays, plan, shape, layout, isinstance(renamed, Logits))
         return _wrap_dense(renamed, replace(dense, known=known)), targets, inputs
 
-    plain = len(plan.keys()) == 1 and is_plain(predictions, truth, more, plan.keys()[0])
-    tensors |= facts_of(wanted, train, columns) if plain else {}
+    plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
+    logits = isinstance(predictions, Logits)
+    tensors |= facts_of(wanted, train, columns) if plain and not logits else {}
 
     def counted(arrays: Arrays) -> CountedBatch | None:
-        return read_counted(arrays, shape, scored.words, plan.depth) if plain else None
+        if not plain:
+            return None
+        if logits:
+            return read_counted_logits(arrays, shape, scored.words)
+        return read_counted(arrays, shape, scored.words, plan.depth)
 
     return Job(tensors, batch, counted)
 
@@ -276,7 +288,7 @@ def _read_counts(
     inside = np.flatnonzero((truth.column >= 0) & (truth.column < shape[1]))
     cells = (truth.row * shape[1] + truth.column)[inside]
     known = {}
-    for number, key in enumerate(plan.keys()):
+    for number, key in enumerate(plan.keys):
         counts = arrays[f"{number}/logits"][:3] if logits else arrays[f"{number}/counts"]
         standings = standings_of(counts)[:, inside]
         score = arrays.get(f"{number}/score")

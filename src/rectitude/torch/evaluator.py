@@ -18,6 +18,8 @@ from rectitude.errors import BadArgument
 from rectitude.evaluation.inputs import gather_arguments
 from rectitude.evaluation.saved import restore, store
 from rectitude.evaluation.stream import Evaluator as Sums
+from rectitude.predictions.logits import Logits
+from rectitude.predictions.scores import Kind
 from rectitude.torch.device import DevicePlan, count_on_device, must_move
 from rectitude.torch.distributed import gather, is_distributed
 from rectitude.torch.held import Ranked, recognise, tensors_of
@@ -254,7 +256,8 @@ class Evaluator:
         names = None if isinstance(ids, Tensor) else ids
 
         def take(arrays: Arrays) -> None:
-            counted = job.counted(arrays) if ids is None and self._may_wait() else None
+            waits = ids is None and self._may_wait(predictions)
+            counted = job.counted(arrays) if waits else None
             if counted is not None:
                 self.sums.add_counted(counted)
                 return
@@ -263,10 +266,11 @@ class Evaluator:
 
         self._queue.put(self._updates - 1, Copies.of(tensors), take)
 
-    def _may_wait(self) -> bool:
+    def _may_wait(self, predictions: object) -> bool:
         """Return whether batches can be judged together: no list is compared with earlier ones."""
         once = self.repeats == "once" or (self.repeats is None and is_distributed())
-        return self.sums.judges_later and not once
+        kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
+        return not once and self.sums.judges_later(kind)
 
     def _put_lists(self, ranked: Ranked, truth: object, more: Mapping[str, Any]) -> None:
         ranked.require_fitting()
