@@ -9,11 +9,12 @@ from rectitude.errors import MissingExtra
 
 if TYPE_CHECKING:
     from rectitude.reports.history import History
+    from rectitude.torch.evaluate import evaluate
     from rectitude.torch.evaluator import Evaluator
     from rectitude.torch.held import Ranked
     from rectitude.torch.metric import RankingCallback, RankingMetric
 
-__all__ = ["Evaluator", "History", "Ranked", "RankingCallback", "RankingMetric"]
+__all__ = ["Evaluator", "History", "Ranked", "RankingCallback", "RankingMetric", "evaluate"]
 
 _WHERE = {
     "Evaluator": "rectitude.torch.evaluator",
@@ -21,6 +22,7 @@ _WHERE = {
     "Ranked": "rectitude.torch.held",
     "RankingCallback": "rectitude.torch.metric",
     "RankingMetric": "rectitude.torch.metric",
+    "evaluate": "rectitude.torch.evaluate",
 }
 _MODULES = ("metrics",)
 
