@@ -73,7 +73,7 @@ def facts_of(wanted: TensorCells, train: TensorCells | None, columns: int) -> di
     if train is not None:
         inside = (train.column >= 0) & (train.column < columns)
         known = torch.zeros(columns + 1, dtype=torch.bool, device=inside.device)
-        known[torch.where(inside, train.column, columns)] = True
+        known.index_fill_(0, torch.where(inside, train.column, columns).reshape(-1), value=True)
         lowest = EMPTY if train.layout == "padded" else 0
         outside = ~inside & ((train.column < lowest) | (train.column >= columns))
         facts |= {"plain/known": known[:columns], "plain/outside": outside.any()}
