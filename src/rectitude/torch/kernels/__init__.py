@@ -11,6 +11,16 @@ from .ranks import Ranks, count_among, count_ranks
 from .top import Top, top_columns
 
 __all__ = [
-    "LogitCounts", "Ranks", "Top", "choice", "choose", "count_among", "count_logits", "count_ranks",
-    "products_among", "count_products", "top_columns", "top_products",
+    "LogitCounts",
+    "Ranks",
+    "Top",
+    "choice",
+    "choose",
+    "count_among",
+    "count_logits",
+    "count_ranks",
+    "products_among",
+    "count_products",
+    "top_columns",
+    "top_products",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import torch
@@ -9,12 +10,15 @@ from torch import Tensor
 
 from .choice import choose
 from .lists import Lists, open_lists, sort_lists
-from .ranks import STEP, Ranks, among_plain, count_plain
-from .top import MOST, Ties, Top, require_k, top_plain
+from .ranks import STEP, Ranks, among_block, count_block
+from .top import MOST, Ties, Top, require_k, top_block
 
 Metric = Literal["dot", "cosine"]
-KINDS = (torch.float16, torch.bfloat16, torch.float32)
-"""Vectors that the Triton kernels multiply; plain torch multiplies any."""
+KINDS = (torch.float16, torch.bfloat16)
+"""Vectors that Triton multiplies. Others are multiplied by torch, in blocks of users, and their
+scores counted; the host waits between blocks if lists have offsets."""
+STEP_ON_DEVICE = 1 << 28
+"""Scores in a block on a CUDA device."""
 
 
 def count_products(
@@ -35,8 +39,9 @@ def count_products(
     `items` is (columns, length). The other arguments and the result are those of `count_ranks`, but
     for `rows`: only the columns seen are counted, and the others are -1.
 
-    The ranks are those of the kernel's own scores, products of the vectors as they are with sums in
-    32 bits (IEEE arithmetic for 32-bit vectors); other orders of addition may give other ranks. The
+    The ranks are those of the function's own scores: products of the vectors as they are, with sums
+    in 32 bits (64 for such vectors); another order of addition may give other ranks. 16-bit vectors
+    are multiplied in tiles that are never stored. There, the
     scores of targets and of columns seen come from the same matrix instruction with the same shape
     and the same order over the length, so each score is the same bits wherever it is computed, and
     items with equal vectors are equal. Were it not so, a target would not equal itself, and `equal`
@@ -53,8 +58,8 @@ def count_products(
 
         return count_tiled(users, items, wanted, hidden, valid_columns, metric)
     blocks = [
-        count_plain(scores, part, hidden_part, valid_columns)
-        for scores, part, hidden_part in _blocks(users, items, metric, wanted, hidden)
+        count_block(scores, wanted.part(*span), hidden and hidden.part(*span), valid_columns)
+        for scores, span in _blocks(users, items, metric)
     ]
     ranks = join(blocks, wanted)
     ranks.rows[:4] = -1
@@ -85,12 +90,11 @@ def products_among(
         from .products_triton import count_pairs  # noqa: PLC0415  (imports triton)
 
         return count_pairs(users, items, wanted, listed, metric)
-    parts = [
-        among_plain(scores, part, listed_part)
-        for scores, part, listed_part in _blocks(users, items, metric, wanted, listed)
-        if listed_part is not None
+    blocks = [
+        among_block(scores, wanted.part(*span), listed.part(*span))
+        for scores, span in _blocks(users, items, metric)
     ]
-    return join(parts, wanted)
+    return join(blocks, wanted)
 
 
 def top_products(
@@ -116,12 +120,11 @@ def top_products(
         from .products_triton import top_tiled  # noqa: PLC0415  (imports triton)
 
         return top_tiled(users, items, k, hidden, valid_columns, ties, metric)
-    nothing = Lists(torch.empty((rows, 0), dtype=torch.int64, device=users.device), None)
-    parts = [
-        top_plain(scores, k, hidden_part, valid_columns, ties)
-        for scores, _, hidden_part in _blocks(users, items, metric, nothing, hidden)
+    blocks = [
+        top_block(scores, k, hidden and hidden.part(*span), valid_columns, ties)
+        for scores, span in _blocks(users, items, metric)
     ]
-    return Top(*(torch.cat(each) for each in zip(*parts, strict=True)))
+    return Top(*(torch.cat(each) for each in zip(*blocks, strict=True)))
 
 
 def open_vectors(users: Tensor, items: Tensor, metric: Metric) -> Tensor:
@@ -145,40 +148,30 @@ def uses_triton(users: Tensor, items: Tensor) -> bool:
 
 
 def inverse_lengths(vectors: Tensor) -> Tensor:
-    """Return 1 over the length of each vector in 32 bits, 0 for a vector of zeros."""
-    wide = vectors.float()
+    """Return 1 over the length of each vector in at least 32 bits, 0 for a vector of zeros."""
+    wide = vectors if vectors.dtype == torch.float64 else vectors.float()
     largest = wide.abs().amax(dim=-1, keepdim=True)
     lengths = (wide / torch.where(largest == 0, 1, largest)).norm(dim=-1) * largest[..., 0]
     return torch.where(lengths == 0, 0, 1 / lengths)
 
 
 def _blocks(
-    users: Tensor, items: Tensor, metric: Metric, wanted: Lists, hidden: Lists | None
-) -> list[tuple[Tensor, Lists, Lists | None]]:
-    """Return scores of blocks of users, with their lists, for plain torch."""
+    users: Tensor, items: Tensor, metric: Metric
+) -> Iterator[tuple[Tensor, tuple[int, int]]]:
+    """Yield scores (rows, interests, columns) of blocks of users, and which users they are."""
     kind = torch.promote_types(users.dtype, items.dtype)
     kind = kind if kind.itemsize > 2 else torch.float32
     left, right = users.to(kind), items.detach().to(kind)
-    step = max(1, STEP // max(1, len(items)))
-    if wanted.offsets is not None or (hidden is not None and hidden.offsets is not None):
-        step = max(1, len(users))  # blocks of ragged lists would have to wait for the device
-    blocks = []
-    with torch.autocast(left.device.type, enabled=False):
-        for first in range(0, max(1, len(users)), step):
-            here = slice(first, first + step)
-            scores = left[here] @ right.T
-            if metric == "cosine":
-                scores *= inverse_lengths(left[here]).to(kind)[..., None]
-                scores *= inverse_lengths(right).to(kind)
-            lists = [_part(each, here) for each in (wanted, hidden)]
-            blocks.append((scores.amax(dim=1), lists[0] or wanted, lists[1]))
-    return blocks
-
-
-def _part(lists: Lists | None, here: slice) -> Lists | None:
-    if lists is None or lists.offsets is not None:
-        return lists
-    return Lists(lists.columns[here], None)
+    most = STEP_ON_DEVICE if users.is_cuda else STEP
+    step = max(1, most // max(1, len(items) * users.shape[1]))
+    for first in range(0, max(1, len(users)), step):
+        last = min(first + step, len(users))
+        with torch.autocast(left.device.type, enabled=False):
+            scores = left[first:last] @ right.T
+        if metric == "cosine":
+            scores *= inverse_lengths(left[first:last])[..., None]
+            scores *= inverse_lengths(right)
+        yield scores, (first, last)
 
 
 def join(blocks: list[Ranks], wanted: Lists) -> Ranks:

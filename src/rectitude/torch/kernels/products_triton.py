@@ -54,7 +54,7 @@ def multiply(
                 mask=column_mask[None, :] & inside[:, None],
                 other=0.0,
             )
-            part = tl.dot(left, right, part, input_precision="ieee")
+            part = tl.dot(left, right, part)
         if COSINE:
             scale = tl.load(user_scale + row * INTERESTS + interest, mask=row_mask, other=0.0)
             part = part * scale[:, None]
@@ -178,11 +178,17 @@ def count_tiles(
             for g in tl.static_range(G):
                 at = first + chunk + g
                 both = equal[g].to(tl.int32)
-                tl.atomic_add(counts + at, tl.sum(above[g].to(tl.int32), 1), mask=at < last)
+                add(counts + at, tl.sum(above[g].to(tl.int32), 1), at < last)
                 level = tl.sum(both & 4095, 1)
-                tl.atomic_add(counts + size + at, level, mask=at < last)
+                add(counts + size + at, level, at < last)
                 lower = tl.sum(both >> 12, 1)
-                tl.atomic_add(counts + 2 * size + at, lower, mask=(at < last) & (lower > 0))
+                add(counts + 2 * size + at, lower, (at < last) & (lower > 0))
+
+
+@triton.jit
+def add(pointers, values, mask):
+    """Add integers to others; nothing depends on the order."""
+    tl.atomic_add(pointers, values, mask=mask, sem="relaxed")
 
 
 @triton.jit
@@ -313,8 +319,8 @@ def redo_rows(
 ):  # fmt: skip
     """Find the best items of users with too many equal scores, from a whole row of scores."""
     line += tl.program_id(0).to(tl.int64) * columns
-    for number in range(tl.program_id(0), rows, tl.num_programs(0)):
-        user = number.to(tl.int64)
+    user = tl.program_id(0).to(tl.int64)
+    while user < rows:
         if tl.load(counts + user) > CAP:
             row = user + tl.zeros([USERS], tl.int64)
             for tile in range(0, columns, ITEMS):
@@ -336,6 +342,7 @@ def redo_rows(
                 1, False, HIGHEST, 512, 4, CAP, 1024,
             )  # fmt: skip
             tl.debug_barrier()
+        user += tl.num_programs(0)
 
 
 def count_tiled(
@@ -410,7 +417,12 @@ def top_tiled(
     counts = torch.empty(rows, dtype=torch.int32, device=device)
     room = torch.empty((rows, cap), dtype=torch.int64, device=device)
     blocks = -(-rows // USERS)
-    tiles = {**options, "VALID": valid_columns is not None, "num_warps": WARPS, "num_stages": STAGES}
+    tiles = {
+        **options,
+        "VALID": valid_columns is not None,
+        "num_warps": WARPS,
+        "num_stages": STAGES,
+    }
     valid = _valid(valid_columns, users)
     group_maxima[(blocks, groups)](*inputs, rows, columns, group, valid, maxima, **tiles)
     listed = (counts, counts, 0) if lists is None else (lists.columns, *_places(lists)[1:])
@@ -444,11 +456,10 @@ def _inputs(
     if metric == "cosine":
         scales = (inverse_lengths(users), inverse_lengths(items))
     length = users.shape[2]
-    narrow = 32 if users.dtype == torch.float32 else 128
     options = {
         "INTERESTS": users.shape[1],
         "D": length,
-        "BK": max(16, min(triton.next_power_of_2(length), narrow)),
+        "BK": max(16, min(triton.next_power_of_2(length), 128)),
         "COSINE": metric == "cosine",
         "USERS": USERS,
         "ITEMS": ITEMS,

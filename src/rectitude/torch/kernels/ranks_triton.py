@@ -224,7 +224,7 @@ def total(lanes):
 def put(pointer, at, value, mask, SPLIT: tl.constexpr):
     """Store an integer, or add it to those of other parts of the row."""
     if SPLIT:
-        tl.atomic_add(pointer + at, value, mask=mask)
+        tl.atomic_add(pointer + at, value, mask=mask, sem="relaxed")
     else:
         tl.store(pointer + at, value, mask=mask)
 
@@ -259,7 +259,7 @@ def look_at_holes(
     column = tl.min(first, 0)
     if SPLIT:  # -1 is the largest unsigned integer
         unsigned = (facts + rows + row).to(tl.pointer_type(tl.uint32))
-        tl.atomic_min(unsigned, column.to(tl.uint32), mask=number > 0)
+        tl.atomic_min(unsigned, column.to(tl.uint32), mask=number > 0, sem="relaxed")
     else:
         tl.store(facts + rows + row, tl.where(number > 0, column, -1))
 
@@ -288,7 +288,18 @@ def count_listed(
     for chunk in range(0, chunks):
         at = first + chunk * G
         numbers, own, states = load_targets(
-            targets, at, last, base, valid, columns, interest_stride, G, INTERESTS, KIND, VALID, READY
+            targets,
+            at,
+            last,
+            base,
+            valid,
+            columns,
+            interest_stride,
+            G,
+            INTERESTS,
+            KIND,
+            VALID,
+            READY,
         )
         if READY:
             own = load_ready(ready_own, at, last, G)
@@ -443,5 +454,3 @@ def _options(scores: Tensor, wanted: Lists, valid_columns: Tensor | None) -> dic
         "KIND": tl.float64 if scores.dtype == torch.float64 else tl.float32,
         "VALID": valid_columns is not None,
     }
-
-
