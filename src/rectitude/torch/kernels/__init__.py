@@ -6,10 +6,21 @@ This folder needs torch alone, so that it can be loaded without the rest of the 
 
 from .choice import choice, choose
 from .logits import LogitCounts, count_logits
+from .products import count_products, products_among, top_products
 from .ranks import Ranks, count_among, count_ranks
 from .top import Top, top_columns
 
 __all__ = [
-    "LogitCounts", "Ranks", "Top", "choice", "choose", "count_among", "count_logits", "count_ranks",
+    "LogitCounts",
+    "Ranks",
+    "Top",
+    "choice",
+    "choose",
+    "count_among",
+    "count_logits",
+    "count_ranks",
+    "products_among",
+    "count_products",
     "top_columns",
+    "top_products",
 ]

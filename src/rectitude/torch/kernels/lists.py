@@ -32,6 +32,13 @@ class Lists(NamedTuple):
         positions = torch.arange(len(self.columns), device=self.columns.device)
         return torch.searchsorted(self.offsets[1:].contiguous(), positions, right=True)
 
+    def part(self, first: int, last: int) -> Lists:
+        """Return the lists of some rows; the host waits for the offsets, if there are any."""
+        if self.offsets is None:
+            return Lists(self.columns[first:last], None)
+        begin, end = self.offsets[[first, last]].tolist()
+        return Lists(self.columns[begin:end], self.offsets[first : last + 1] - begin)
+
 
 def open_lists(columns: Tensor, offsets: Tensor | None, rows: int, what: str) -> Lists:
     """Return lists of columns; raise an error if their shape does not fit `rows` rows."""

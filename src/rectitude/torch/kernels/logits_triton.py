@@ -119,13 +119,9 @@ def count_rows(
     state = (none, none, none, lowest, lowest, tl.zeros([LANES], tl.float64), tiles, tiles)
     whole = columns // TILE * TILE
     for tile in range(0, whole, TILE):
-        state = take_tile(
-            base, tile, lane, columns, target, own, state, False, LANES, STEPS, KIND
-        )
+        state = take_tile(base, tile, lane, columns, target, own, state, False, LANES, STEPS, KIND)
     if whole < columns:
-        state = take_tile(
-            base, whole, lane, columns, target, own, state, True, LANES, STEPS, KIND
-        )
+        state = take_tile(base, whole, lane, columns, target, own, state, True, LANES, STEPS, KIND)
     above, equal, before, best, second, amount, first, last = state
     top = tl.max(best, 0)
     alone = tl.sum((best == top).to(tl.int32), 0) == 1

@@ -56,6 +56,13 @@ def count_ranks(
     hidden = None if seen is None else open_lists(seen, seen_offsets, rows, "seen columns")
     if hidden is not None and hidden.columns.numel() and not seen_sorted:
         hidden = sort_lists(hidden, columns)
+    return count_block(scores, wanted, hidden, valid_columns)
+
+
+def count_block(
+    scores: Tensor, wanted: Lists, hidden: Lists | None, valid_columns: Tensor | None
+) -> Ranks:
+    """Count ranks in scores of (rows, interests, columns)."""
     if choose(scores.device) == "triton":
         from .ranks_triton import count_dense  # noqa: PLC0415  (imports triton)
 
@@ -82,6 +89,11 @@ def count_among(
     wanted = open_lists(targets, target_offsets, rows, "targets")
     listed = open_lists(candidates, candidate_offsets, rows, "candidates")
     listed = listed if candidates_sorted else sort_lists(listed, columns)
+    return among_block(scores, wanted, listed)
+
+
+def among_block(scores: Tensor, wanted: Lists, listed: Lists) -> Ranks:
+    """Count candidates in scores of (rows, interests, columns)."""
     if choose(scores.device) == "triton":
         from .ranks_triton import count_candidates  # noqa: PLC0415  (imports triton)
 

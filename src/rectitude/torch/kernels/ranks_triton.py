@@ -74,6 +74,7 @@ def repeat(value, G: tl.constexpr, LANES: tl.constexpr):
 def load_targets(
     targets, at, last, base, valid, columns, interest_stride,
     G: tl.constexpr, INTERESTS: tl.constexpr, KIND: tl.constexpr, VALID: tl.constexpr,
+    READY: tl.constexpr,
 ):  # fmt: skip
     """Return columns of targets, their scores (NaN if none), and 0, -1 (none) or -2 (invalid)."""
     numbers = ()
@@ -85,11 +86,22 @@ def load_targets(
         state = tl.where(inside, 0, -1)
         if VALID:
             state = tl.where(tl.load(valid + column, mask=inside, other=1) != 0, state, -2)
-        own = load_scores(base, column, inside & (state == 0), interest_stride, INTERESTS, KIND)
         numbers = numbers + (column,)
-        scores = scores + (own,)
+        if not READY:
+            known = inside & (state == 0)
+            own = load_scores(base, column, known, interest_stride, INTERESTS, KIND)
+            scores = scores + (own,)
         states = states + (state,)
     return numbers, scores, states
+
+
+@triton.jit
+def load_ready(ready, at, last, G: tl.constexpr):
+    """Return the scores of targets that were computed before."""
+    scores = ()
+    for g in tl.static_range(G):
+        scores = scores + (tl.load(ready + at + g, mask=at + g < last, other=float("nan")),)
+    return scores
 
 
 @triton.jit
@@ -147,8 +159,9 @@ def count_rows(
     for chunk in range(0, chunks):
         at = first + chunk * G
         numbers, own, states = load_targets(
-            targets, at, last, base, valid, columns, interest_stride, G, INTERESTS, KIND, VALID
-        )
+            targets, at, last, base, valid, columns, interest_stride, G, INTERESTS, KIND, VALID,
+            False,
+        )  # fmt: skip
         above = repeat(0.0, G, LANES)
         equal = repeat(0.0, G, LANES)
         before = repeat(0.0, G, LANES)
@@ -211,7 +224,7 @@ def total(lanes):
 def put(pointer, at, value, mask, SPLIT: tl.constexpr):
     """Store an integer, or add it to those of other parts of the row."""
     if SPLIT:
-        tl.atomic_add(pointer + at, value, mask=mask)
+        tl.atomic_add(pointer + at, value, mask=mask, sem="relaxed")
     else:
         tl.store(pointer + at, value, mask=mask)
 
@@ -246,7 +259,7 @@ def look_at_holes(
     column = tl.min(first, 0)
     if SPLIT:  # -1 is the largest unsigned integer
         unsigned = (facts + rows + row).to(tl.pointer_type(tl.uint32))
-        tl.atomic_min(unsigned, column.to(tl.uint32), mask=number > 0)
+        tl.atomic_min(unsigned, column.to(tl.uint32), mask=number > 0, sem="relaxed")
     else:
         tl.store(facts + rows + row, tl.where(number > 0, column, -1))
 
@@ -255,10 +268,16 @@ def look_at_holes(
 def count_listed(
     scores, row_stride, interest_stride, columns,
     targets, offsets, width, size, listed, listed_offsets, listed_width, valid, counts, facts,
+    ready_own, ready_listed,
     CSR: tl.constexpr, LISTED_CSR: tl.constexpr, G: tl.constexpr, INTERESTS: tl.constexpr,
-    KIND: tl.constexpr, VALID: tl.constexpr, AMONG: tl.constexpr, LANES: tl.constexpr,
+    KIND: tl.constexpr, VALID: tl.constexpr, AMONG: tl.constexpr, READY: tl.constexpr,
+    LANES: tl.constexpr,
 ):  # fmt: skip
-    """Count listed columns of a row: take them out of its counts, or (AMONG) count only them."""
+    """Count listed columns of a row: take them out of its counts, or (AMONG) count only them.
+
+    If the scores are READY, there is no row of scores: `ready_own` has those of the targets, and
+    `ready_listed` those of the listed columns, in their positions.
+    """
     row = tl.program_id(0).to(tl.int64)
     rows = tl.num_programs(0)
     base = scores + row * row_stride
@@ -269,8 +288,21 @@ def count_listed(
     for chunk in range(0, chunks):
         at = first + chunk * G
         numbers, own, states = load_targets(
-            targets, at, last, base, valid, columns, interest_stride, G, INTERESTS, KIND, VALID
+            targets,
+            at,
+            last,
+            base,
+            valid,
+            columns,
+            interest_stride,
+            G,
+            INTERESTS,
+            KIND,
+            VALID,
+            READY,
         )
+        if READY:
+            own = load_ready(ready_own, at, last, G)
         above = repeat(0.0, G, LANES)
         equal = repeat(0.0, G, LANES)
         before = repeat(0.0, G, LANES)
@@ -286,10 +318,13 @@ def count_listed(
             previous = tl.load(listed + here - 1, mask=(here > begin) & (here < end), other=-1)
             new = (column >= 0) & (column < columns) & (column != previous.to(tl.int32))
             distinct += new.to(tl.int32)
-            values = load_valid(base, column, new, valid, interest_stride, INTERESTS, KIND, VALID)
             known = new
             if VALID:
                 known = new & (tl.load(valid + column, mask=new, other=0) != 0)
+            if READY:
+                values = tl.load(ready_listed + here, mask=known, other=float("nan"))
+            else:
+                values = load_scores(base, column, known, interest_stride, INTERESTS, KIND)
             finite += (tl.abs(values) < float("inf")).to(tl.int32)
             lowest += (values == float("-inf")).to(tl.int32)
             missing += (known & (values != values)).to(tl.int32)
@@ -390,7 +425,7 @@ def _launch_listed(
     valid = scores if valid_columns is None else valid_columns.contiguous()
     count_listed[(rows,)](
         scores, scores.stride(0), scores.stride(1), columns, *_places(scores, wanted),
-        listed.columns, offsets, listed.width(), valid, *results,
+        listed.columns, offsets, listed.width(), valid, *results, scores, scores, READY=False,
         LISTED_CSR=listed.offsets is not None, AMONG=among, LANES=32, num_warps=1,
         **_options(scores, wanted, valid_columns),
     )  # fmt: skip
@@ -419,5 +454,3 @@ def _options(scores: Tensor, wanted: Lists, valid_columns: Tensor | None) -> dic
         "KIND": tl.float64 if scores.dtype == torch.float64 else tl.float32,
         "VALID": valid_columns is not None,
     }
-
-

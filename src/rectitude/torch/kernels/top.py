@@ -44,6 +44,13 @@ def top_columns(
     hidden = None if seen is None else open_lists(seen, seen_offsets, rows, "seen columns")
     if hidden is not None and not seen_sorted:
         hidden = sort_lists(hidden, columns)
+    return top_block(scores, k, hidden, valid_columns, ties)
+
+
+def top_block(
+    scores: Tensor, k: int, hidden: Lists | None, valid_columns: Tensor | None, ties: Ties
+) -> Top:
+    """Return the best columns of scores of (rows, interests, columns)."""
     if choose(scores.device) == "triton" and k <= MOST and scores.dtype != torch.float64:
         from .top_triton import top_dense  # noqa: PLC0415  (imports triton)
 

@@ -190,25 +190,12 @@ def finish(
 
 
 @triton.jit
-def top_rows(
-    scores, row_stride, interest_stride, columns, part, k,
-    listed, offsets, width, valid, room, counts, best_columns, best_scores,
-    LISTED: tl.constexpr, CSR: tl.constexpr, INTERESTS: tl.constexpr, VALID: tl.constexpr,
-    HIGHEST: tl.constexpr, LANES: tl.constexpr, STEPS: tl.constexpr, CAP: tl.constexpr,
-    WIDE: tl.constexpr,
+def find_best(
+    base, start, stop, interest_stride, k, listed, begin, end, valid, room, count, columns, scores,
+    INTERESTS: tl.constexpr, VALID: tl.constexpr, HIGHEST: tl.constexpr,
+    LANES: tl.constexpr, STEPS: tl.constexpr, CAP: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """Find the best columns of a part of a row."""
-    row = tl.program_id(0).to(tl.int64)
-    place = row * tl.num_programs(1) + tl.program_id(1)
-    start = tl.program_id(1) * part
-    stop = tl.minimum(start + part, columns)
-    base = scores + row * row_stride
-    begin = row * 0
-    end = row * 0
-    if LISTED:
-        begin, end = span_of(offsets, row, width, CSR)
-    room += place * CAP
-    count = counts + place
+    """Find and store the best columns of a part of a row."""
     need = k + (end - begin).to(tl.int32)
     floor = tl.full([], float("-inf"), tl.float32)
     if (stop - start > CAP) & (need <= LANES):
@@ -232,9 +219,30 @@ def top_rows(
             base, start, stop, float("-inf"), lowest, valid, interest_stride, room, count,
             listed, begin, end, INTERESTS, VALID, HIGHEST, True, CAP, WIDE,
         )  # fmt: skip
-    finish(
-        room, tl.load(count), k, listed, begin, end, best_columns + place * k,
-        best_scores + place * k, HIGHEST, CAP,
+    finish(room, tl.load(count), k, listed, begin, end, columns, scores, HIGHEST, CAP)
+
+
+@triton.jit
+def top_rows(
+    scores, row_stride, interest_stride, columns, part, k,
+    listed, offsets, width, valid, room, counts, best_columns, best_scores,
+    LISTED: tl.constexpr, CSR: tl.constexpr, INTERESTS: tl.constexpr, VALID: tl.constexpr,
+    HIGHEST: tl.constexpr, LANES: tl.constexpr, STEPS: tl.constexpr, CAP: tl.constexpr,
+    WIDE: tl.constexpr,
+):  # fmt: skip
+    """Find the best columns of a part of a row."""
+    row = tl.program_id(0).to(tl.int64)
+    place = row * tl.num_programs(1) + tl.program_id(1)
+    start = tl.program_id(1) * part
+    stop = tl.minimum(start + part, columns)
+    begin = row * 0
+    end = row * 0
+    if LISTED:
+        begin, end = span_of(offsets, row, width, CSR)
+    find_best(
+        scores + row * row_stride, start, stop, interest_stride, k, listed, begin, end, valid,
+        room + place * CAP, counts + place, best_columns + place * k, best_scores + place * k,
+        INTERESTS, VALID, HIGHEST, LANES, STEPS, CAP, WIDE,
     )  # fmt: skip
 
 
