@@ -16,6 +16,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def say(
     held = torch.cuda.memory_allocated()
     try:
         mine = measure(ours)
-    except Exception as error:  # noqa: BLE001  (the other lines are still wanted)
+    except Exception as error:
         print(f"{work:46s} FAILED {type(error).__name__}: {str(error)[:300]}", flush=True)
         torch.cuda.empty_cache()
         return
@@ -204,7 +205,7 @@ def check_products(kernels: Any) -> None:
 def same(ours: Any, reference: Any, where: str) -> None:
     """Raise an error unless two results are the same."""
     for part, (left, right) in enumerate(zip(ours, reference, strict=True)):
-        equal = (left == right) | ((left != left) & (right != right))
+        equal = (left == right) | (left.isnan() & right.isnan())
         if not bool(equal.all()):
             at = tuple(int(i) for i in (~equal).nonzero()[0])
             wrong = int((~equal).sum())
@@ -215,66 +216,74 @@ def same(ours: Any, reference: Any, where: str) -> None:
 
 def time_ranks(kernels: Any, speed: float) -> None:
     """Time ranks of 10 targets with 100 columns seen."""
-    for rows, columns, dtype in (
+    for shape in (
         (16384, 27000, torch.float32),
         (16384, 27000, torch.bfloat16),
         (65536, 3706, torch.float32),
         (8192, 100_000, torch.float32),
         (1024, 1_000_000, torch.float32),
     ):
-        scores = torch.randn(rows, columns, device=DEVICE, dtype=dtype)
-        both = columns_of(rows, columns, 110)
-        targets, seen = both[:, :10].contiguous(), both[:, 10:].contiguous()
-        limit = scores.numel() * scores.element_size() / speed
-        name = f"ranks {rows}x{columns} {str(dtype)[6:]}"
-        say(f"{name} 10 targets", lambda: kernels.count_ranks(scores, targets), None, limit)
+        time_ranks_of(kernels, speed, *shape)
 
-        def route() -> None:
-            torch.topk(scores.scatter(1, seen, float("-inf")), 100, dim=1)
 
-        say(f"{name}, 100 seen", lambda: kernels.count_ranks(scores, targets, seen), route, limit)
-        sorted_seen = seen.int().sort(dim=1).values
-        say(
-            f"{name}, 100 seen, sorted",
-            lambda: kernels.count_ranks(scores, targets, sorted_seen, seen_sorted=True),
-            None,
-            limit,
-        )
-        del scores
+def time_ranks_of(kernels: Any, speed: float, rows: int, columns: int, dtype: torch.dtype) -> None:
+    """Time ranks in scores of one shape."""
+    scores = torch.randn(rows, columns, device=DEVICE, dtype=dtype)
+    both = columns_of(rows, columns, 110)
+    targets, seen = both[:, :10].contiguous(), both[:, 10:].contiguous()
+    limit = scores.numel() * scores.element_size() / speed
+    name = f"ranks {rows}x{columns} {str(dtype)[6:]}"
+    say(f"{name} 10 targets", lambda: kernels.count_ranks(scores, targets), None, limit)
+
+    def route() -> None:
+        torch.topk(scores.scatter(1, seen, float("-inf")), 100, dim=1)
+
+    say(f"{name}, 100 seen", lambda: kernels.count_ranks(scores, targets, seen), route, limit)
+    sorted_seen = seen.int().sort(dim=1).values
+    say(
+        f"{name}, 100 seen, sorted",
+        lambda: kernels.count_ranks(scores, targets, sorted_seen, seen_sorted=True),
+        None,
+        limit,
+    )
 
 
 def time_logits(kernels: Any, speed: float) -> None:
     """Time logits beside counting, cross-entropy and arg-max."""
-    for rows, columns, dtype in (
+    for shape in (
         (16384, 50_000, torch.float32),
         (16384, 50_000, torch.bfloat16),
         (131_072, 1000, torch.float32),
         (131_072, 1000, torch.bfloat16),
         (65_536, 10_000, torch.float32),
     ):
-        scores = torch.randn(rows, columns, device=DEVICE, dtype=dtype)
-        target = torch.randint(0, columns, (rows,), device=DEVICE)
+        time_logits_of(kernels, speed, *shape)
 
-        def plain() -> None:
-            (scores > scores.gather(1, target[:, None])).sum(1)
-            torch.nn.functional.cross_entropy(scores, target)
-            scores.argmax(-1)
 
-        limit = scores.numel() * scores.element_size() / speed
-        name = f"logits {rows}x{columns} {str(dtype)[6:]}"
-        say(name, lambda: kernels.count_logits(scores, target), plain, limit)
-        if columns == 50_000:
-            ours = kernels.count_logits(scores[:2048], target[:2048]).values[0]
-            exact = torch.nn.functional.cross_entropy(
-                scores[:2048].double(), target[:2048], reduction="none"
-            )
-            print(f"    largest error of the loss {(ours - exact).abs().max().item():.1e}")
-        del scores
+def time_logits_of(kernels: Any, speed: float, rows: int, columns: int, dtype: torch.dtype) -> None:
+    """Time logits of one shape."""
+    scores = torch.randn(rows, columns, device=DEVICE, dtype=dtype)
+    target = torch.randint(0, columns, (rows,), device=DEVICE)
+
+    def plain() -> None:
+        (scores > scores.gather(1, target[:, None])).sum(1)
+        torch.nn.functional.cross_entropy(scores, target)
+        scores.argmax(-1)
+
+    limit = scores.numel() * scores.element_size() / speed
+    name = f"logits {rows}x{columns} {str(dtype)[6:]}"
+    say(name, lambda: kernels.count_logits(scores, target), plain, limit)
+    if columns == 50_000:
+        ours = kernels.count_logits(scores[:2048], target[:2048]).values[0]
+        exact = torch.nn.functional.cross_entropy(
+            scores[:2048].double(), target[:2048], reduction="none"
+        )
+        print(f"    largest error of the loss {(ours - exact).abs().max().item():.1e}")
 
 
 def time_top(kernels: Any, speed: float) -> None:
     """Time the best columns beside `torch.topk`."""
-    for rows, columns, k, dtype in (
+    for shape in (
         (16384, 27000, 100, torch.float32),
         (16384, 27000, 100, torch.bfloat16),
         (8192, 100_000, 100, torch.float32),
@@ -284,55 +293,69 @@ def time_top(kernels: Any, speed: float) -> None:
         (16384, 27000, 1000, torch.float32),
         (16, 1_000_000, 100, torch.float32),
     ):
-        scores = torch.randn(rows, columns, device=DEVICE, dtype=dtype)
-        limit = scores.numel() * scores.element_size() / speed
-        name = f"top {k} {rows}x{columns} {str(dtype)[6:]}"
+        time_top_of(kernels, speed, *shape)
+
+
+def time_top_of(
+    kernels: Any, speed: float, rows: int, columns: int, k: int, dtype: torch.dtype
+) -> None:
+    """Time the best columns of scores of one shape."""
+    scores = torch.randn(rows, columns, device=DEVICE, dtype=dtype)
+    limit = scores.numel() * scores.element_size() / speed
+    name = f"top {k} {rows}x{columns} {str(dtype)[6:]}"
+    say(
+        name,
+        lambda: kernels.top_columns(scores, k),
+        lambda: torch.topk(scores, k, dim=1),
+        limit,
+    )
+    if columns == 27000 and k == 100:
+        seen = columns_of(rows, columns, 100).int().sort(dim=1).values
         say(
-            name,
-            lambda: kernels.top_columns(scores, k),
-            lambda: torch.topk(scores, k, dim=1),
+            f"{name}, 100 seen",
+            lambda: kernels.top_columns(scores, k, seen, seen_sorted=True),
+            None,
             limit,
         )
-        if columns == 27000 and k == 100:
-            seen = columns_of(rows, columns, 100).int().sort(dim=1).values
-            say(
-                f"{name}, 100 seen",
-                lambda: kernels.top_columns(scores, k, seen, seen_sorted=True),
-                None,
-                limit,
-            )
-        del scores
 
 
 def time_products(kernels: Any, speed: float) -> None:
     """Time ranks and the best items from vectors, beside products and `torch.topk` in batches."""
     del speed
-    for rows, dtype in ((65536, torch.bfloat16), (2048, torch.float32)):
-        users = torch.randn(rows, 64, device=DEVICE, dtype=dtype)
-        items = torch.randn(1_000_000, 64, device=DEVICE, dtype=dtype)
-        both = columns_of(rows, len(items), 110)
-        targets, seen = both[:, :10].contiguous(), both[:, 10:].int().sort(dim=1).values
-        limit = 2 * rows * len(items) * 64 / 790e9
-        name = f"products {rows}x1M d=64 {str(dtype)[6:]}"
+    for shape in (
+        (65536, torch.bfloat16),
+        (2048, torch.float32),
+    ):
+        time_products_of(kernels, *shape)
 
-        def plain() -> None:
-            for first in range(0, rows, 1024):
-                torch.topk(users[first : first + 1024] @ items.T, 100)
 
-        say(f"{name} ranks", lambda: kernels.count_products(users, items, targets), None, limit)
-        say(
-            f"{name} ranks, 100 seen",
-            lambda: kernels.count_products(users, items, targets, seen, seen_sorted=True),
-            None,
-            limit,
-        )
-        say(f"{name} top 100", lambda: kernels.top_products(users, items, 100), plain, limit)
-        say(
-            f"{name} top 100, 100 seen",
-            lambda: kernels.top_products(users, items, 100, seen, seen_sorted=True),
-            None,
-            limit,
-        )
+def time_products_of(kernels: Any, rows: int, dtype: torch.dtype) -> None:
+    """Time products of one number of users."""
+    users = torch.randn(rows, 64, device=DEVICE, dtype=dtype)
+    items = torch.randn(1_000_000, 64, device=DEVICE, dtype=dtype)
+    both = columns_of(rows, len(items), 110)
+    targets, seen = both[:, :10].contiguous(), both[:, 10:].int().sort(dim=1).values
+    limit = 2 * rows * len(items) * 64 / 790e9
+    name = f"products {rows}x1M d=64 {str(dtype)[6:]}"
+
+    def plain() -> None:
+        for first in range(0, rows, 1024):
+            torch.topk(users[first : first + 1024] @ items.T, 100)
+
+    say(f"{name} ranks", lambda: kernels.count_products(users, items, targets), None, limit)
+    say(
+        f"{name} ranks, 100 seen",
+        lambda: kernels.count_products(users, items, targets, seen, seen_sorted=True),
+        None,
+        limit,
+    )
+    say(f"{name} top 100", lambda: kernels.top_products(users, items, 100), plain, limit)
+    say(
+        f"{name} top 100, 100 seen",
+        lambda: kernels.top_products(users, items, 100, seen, seen_sorted=True),
+        None,
+        limit,
+    )
 
 
 def main() -> None:
@@ -344,16 +367,14 @@ def main() -> None:
     speed = bandwidth()
     print(f"read {speed / 1e9:.2f} TB/s")
     for name in wanted:
-        checks = (
-            (lambda: check_products(kernels))
-            if name == "products"
-            else (lambda: check(kernels, name))
+        checks = partial(
+            check_products if name == "products" else partial(check, name=name), kernels
         )
-        for work in (checks, lambda: TIMES[name](kernels, speed)):
+        for work in (checks, partial(TIMES[name], kernels, speed)):
             begun = time.perf_counter()
             try:
                 work()
-            except Exception as error:  # noqa: BLE001  (the others are still wanted)
+            except Exception as error:
                 print(f"FAILED {name}: {type(error).__name__}: {str(error)[:600]}", flush=True)
             print(f"    {time.perf_counter() - begun:.1f} s", flush=True)
     if "OUT" in os.environ:

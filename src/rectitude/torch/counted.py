@@ -116,8 +116,10 @@ def read_counted(
 def _are_unsound(arrays: Arrays) -> bool:
     """Return whether there are values to raise an error about."""
     finite: list[Flags] = [arrays[name] for name in arrays if name.startswith("finite/")]
-    holes, outside = arrays["0/rows"][0], arrays.get("plain/outside")
-    return bool(holes.any() or not all(f.all() for f in finite) or (outside and outside.any()))
+    holes = arrays["0/rows"][0]
+    special = (arrays.get(name) for name in ("plain/outside", "large"))
+    wrong = any(bool(flag) for flag in special if flag is not None)
+    return wrong or bool((holes > 0).any()) or not all(flags.all() for flags in finite)
 
 
 def _cut(counts: NDArray[Any], depth: int | None) -> NDArray[np.int32]:

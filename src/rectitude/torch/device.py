@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -35,9 +35,10 @@ from rectitude.torch.counted import (
 )
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
-from rectitude.torch.kernels import count_logits, count_ranks
+from rectitude.torch.kernels import count_logits, count_products, count_ranks
 from rectitude.torch.scored import (
     Predictions,
+    Products,
     Scored,
     find_holes,
     own_scores,
@@ -123,7 +124,10 @@ def count_on_device(
     predictions: Predictions, truth: object, more: Mapping[str, Any], plan: DevicePlan
 ) -> Job:
     """Count ranks in the scores of a batch, on their device."""
-    scored = score_predictions(predictions)
+    positive = any(key.hit_scores == "positive" for key in plan.keys)
+    paddings = (plan.padding, getattr(predictions, "padding", None))
+    stored = positive or any(padding is not None for padding in paddings)
+    scored = score_predictions(predictions, stored)
     rows, columns = scored.scores.shape
     shape, names = (rows, columns), _tensors_of_ids(predictions, more)
     wanted = _find_truth_cells(predictions, truth, more, scored)
@@ -135,7 +139,7 @@ def count_on_device(
     padding = padding_of(predictions, columns, plan.padding)
     for number, key in enumerate(plan.keys):
         if isinstance(predictions, Logits):
-            tensors |= _count_logits(number, key, scored.scores, wanted, plan.loss)
+            tensors |= _count_logits(number, key, cast("Tensor", scored.scores), wanted, plan.loss)
         else:
             tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
@@ -238,25 +242,27 @@ def _move(cells: TensorCells, device: torch.device) -> TensorCells:
 def _count_reading(
     number: int,
     key: ReadingKey,
-    scores: Tensor,
+    scores: Tensor | Products,
     wanted: TensorCells,
     train: TensorCells | None,
     padding: int | None,
 ) -> dict[str, Tensor]:
-    compared = scores.float() if key.precision == "float32" else scores
     seen = None if key.seen == "kept" else train
+    lists: dict[str, Any] = {
+        "targets": wanted.column,
+        "seen": None if seen is None else seen.column,
+        "target_offsets": wanted.offsets,
+        "seen_offsets": None if seen is None else seen.offsets,
+    }
+    if isinstance(scores, Products):  # of 32 bits in any precision
+        ranks = count_products(scores.users, scores.items, metric=scores.similarity, **lists)
+        return {f"{number}/counts": ranks.counts, f"{number}/rows": ranks.rows}
+    compared = scores.float() if key.precision == "float32" else scores
     valid = None
     if padding is not None:
         valid = torch.ones(scores.shape[1], dtype=torch.bool, device=scores.device)
         valid[padding].fill_(value=False)
-    ranks = count_ranks(
-        compared,
-        wanted.column,
-        None if seen is None else seen.column,
-        target_offsets=wanted.offsets,
-        seen_offsets=None if seen is None else seen.offsets,
-        valid_columns=valid,
-    )
+    ranks = count_ranks(compared, valid_columns=valid, **lists)
     tensors = {f"{number}/counts": ranks.counts, f"{number}/rows": ranks.rows}
     if padding is not None and number == 0:
         tensors |= find_holes(scores)

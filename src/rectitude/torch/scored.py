@@ -29,11 +29,13 @@ from rectitude.predictions.scores import (
     Embeddings,
     Kind,
     Scores,
+    Similarity,
     column_of,
     describe_vectors,
     names_of,
 )
 from rectitude.torch.held import describe, open_dense
+from rectitude.torch.kernels.products import uses_triton
 from rectitude.torch.tensors import Arrays, name_of, to_plain
 
 Predictions = Scores | Logits | Embeddings
@@ -41,10 +43,28 @@ STEP = 1 << 25
 """How many scores are compared at a time; the comparisons take about as many bytes."""
 
 
+class Products(NamedTuple):
+    """Vectors whose products are counted on a device without being stored."""
+
+    users: Tensor
+    items: Tensor
+    similarity: Similarity
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns the products have."""
+        return len(self.users), len(self.items)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the vectors are."""
+        return self.users.device
+
+
 class Scored(NamedTuple):
     """Scores on their device that can be compared, and what the host needs to know about them."""
 
-    scores: Tensor
+    scores: Tensor | Products
     checks: dict[str, Tensor]
     """tensors that show whether the scores are valid"""
     words: str
@@ -53,10 +73,11 @@ class Scored(NamedTuple):
     """returns names and shape, without scores, of predictions whose names are on the CPU"""
 
 
-def score_predictions(predictions: Predictions) -> Scored:
-    """Return the scores of dense predictions on a device."""
+def score_predictions(predictions: Predictions, stored: bool) -> Scored:
+    """Return the scores of dense predictions on a device; `stored` says that they are needed
+    themselves, not only ranks."""
     if isinstance(predictions, Embeddings):
-        return _multiply(predictions)
+        return _multiply(predictions, stored)
     kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
     source = _require_real(predictions.source, kind, DIMENSIONS[kind])
     scores = make_comparable(source)
@@ -65,24 +86,32 @@ def score_predictions(predictions: Predictions) -> Scored:
     return Scored(scores, {}, words, opened)
 
 
-def _multiply(predictions: Embeddings) -> Scored:
+def _multiply(predictions: Embeddings, stored: bool) -> Scored:
     """Return inner products in the precision of the vectors, even inside autocast."""
     sides = {"user": predictions.user_vectors, "item": predictions.item_vectors}
-    left, right = (
-        _widen(_require_real(side, f"{name} vectors", (2,))) for name, side in sides.items()
-    )
-    require_same_dimensions(left.shape[1], right.shape[1])
+    users, items = (_require_real(side, f"{name} vectors", (2,)) for name, side in sides.items())
+    require_same_dimensions(users.shape[1], items.shape[1])
+    similarity, shape = predictions.similarity, (len(users), len(items))
+    finite = {"user": users.isfinite().all(dim=1), "item": items.isfinite().all(dim=1)}
+    checks = {f"finite/{name}": flags for name, flags in finite.items()}
+    words = describe_vectors(*shape, users.shape[1], similarity)
+    opened = partial(open_dense, shape=shape, words=words, blocks=raise_not_kept)
+    if uses_triton(users, items) and not stored:
+        checks["large"] = _may_overflow(users, items)
+        return Scored(Products(users, items, similarity), checks, words, opened)
+    left, right = _widen(users), _widen(items)
     kind = torch.promote_types(left.dtype, right.dtype)
-    similarity = predictions.similarity
     with torch.autocast(left.device.type, enabled=False):
         factors = [left.to(kind), right.to(kind)]
         factors = [_to_unit(side) for side in factors] if similarity == "cosine" else factors
         scores = factors[0] @ factors[1].T
-    finite = {"user": left.isfinite().all(dim=1), "item": right.isfinite().all(dim=1)}
-    checks = {f"finite/{name}": flags for name, flags in finite.items()}
-    words = describe_vectors(len(left), len(right), left.shape[1], similarity)
-    opened = partial(open_dense, shape=(len(left), len(right)), words=words, blocks=raise_not_kept)
     return Scored(scores, checks, words, opened)
+
+
+def _may_overflow(users: Tensor, items: Tensor) -> Tensor:
+    """Return whether products of vectors may exceed 32-bit floats, which would hide their order."""
+    largest = users.abs().amax().double() * items.abs().amax().double() * users.shape[1]
+    return largest > torch.finfo(torch.float32).max
 
 
 def _to_unit(vectors: Tensor) -> Tensor:
@@ -147,11 +176,17 @@ def require_sound(opened: Dense, arrays: Arrays) -> None:
     for name in ("user", "item"):
         if f"finite/{name}" in arrays:
             require_finite_vectors(arrays[f"finite/{name}"], name)
+    if arrays.get("large"):
+        raise BadScores(
+            f"products of the vectors may exceed 32-bit floats ({opened.source}).",
+            "vectors whose products fit.",
+            "scale the vectors down; the ranks stay the same.",
+        )
     if "holes/cells" in arrays:  # also those in the padding column
         cells, first = arrays["holes/cells"], arrays["holes/first"]
     else:
         cells, first = arrays["0/logits"][6:8] if "0/logits" in arrays else arrays["0/rows"][:2]
-    rows = np.flatnonzero(cells)
+    rows = np.flatnonzero(cells > 0)
     if len(rows):
         where = (int(rows[0]), int(first[rows[0]]))
         NanRows(opened, len(rows), int(cells.sum()), where).require_none()

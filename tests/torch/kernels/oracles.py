@@ -11,7 +11,9 @@ def ranks_by_hand(scores, targets, seen=(), valid=None, candidates=None):
     columns = len(scores)
     kept = np.ones(columns, dtype=bool) if valid is None else np.array(valid, dtype=bool)
     looked_at = kept.copy()
-    listed = sorted({int(c) for c in (seen if candidates is None else candidates) if 0 <= c < columns})
+    listed = sorted(
+        {int(c) for c in (seen if candidates is None else candidates) if 0 <= c < columns}
+    )
     if candidates is None:
         kept[listed] = False
     else:

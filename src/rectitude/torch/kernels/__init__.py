@@ -18,9 +18,9 @@ __all__ = [
     "choose",
     "count_among",
     "count_logits",
+    "count_products",
     "count_ranks",
     "products_among",
-    "count_products",
     "top_columns",
     "top_products",
 ]

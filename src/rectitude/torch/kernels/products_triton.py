@@ -364,8 +364,8 @@ def count_tiled(
     part = _part_of(columns, max(1, PROGRAMS // blocks))
     count_tiles[(blocks, -(-columns // part))](
         *inputs, rows, columns, part, *_places(wanted), size, _valid(valid_columns, users), own,
-        ranks.counts, CSR=wanted.offsets is not None, G=_chunk(wanted), VALID=valid_columns is not None,
-        num_warps=WARPS, num_stages=STAGES, **options,
+        ranks.counts, CSR=wanted.offsets is not None, G=_chunk(wanted),
+        VALID=valid_columns is not None, num_warps=WARPS, num_stages=STAGES, **options,
     )  # fmt: skip
     if hidden is None or not hidden.columns.numel():
         ranks.rows[4].zero_()

@@ -379,7 +379,7 @@ def count_dense(
     scores: Tensor, wanted: Lists, hidden: Lists | None, valid_columns: Tensor | None
 ) -> Ranks:
     """Count ranks on the device."""
-    rows, interests, columns = scores.shape
+    rows, _, columns = scores.shape
     tile = LANES * STEPS
     parts = max(1, min(-(-PROGRAMS // max(1, rows)), -(-columns // (16 * tile))))
     part = -(-columns // parts // tile) * tile if parts > 1 else columns
