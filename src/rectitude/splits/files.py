@@ -20,6 +20,7 @@ from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.folders import (
     NAMES,
     NUMBERED,
+    SEQUENCES,
     Framework,
     PartFiles,
     part_files,
@@ -37,7 +38,6 @@ from rectitude.storage import explain_unwritable, read_stored, require_format, w
 
 Notes = tuple[str, ...]
 FORMAT, VERSION = "rectitude.split", 1
-SEQUENCES = "recbole-sequences"
 JSON = "split.json"
 FileFormat = Literal["parquet", "csv", Framework]
 
@@ -124,8 +124,9 @@ def write_as(framework: str, split: Split, folder: Path, name: str) -> tuple[dic
     With a validation, train excludes it, as frameworks expect.
     """
     files = _files(framework, split, name)
-    if framework == SEQUENCES:
-        return files, _write_sequences(split, folder, files)
+    if framework in SEQUENCES:
+        form = FORMATS[SEQUENCES[framework]]
+        return files, _write_sequences(split, form, folder, files)
     sizes = _size(split, "user"), _size(split, "item")
     notes: dict[str, None] = {}
     for part, log in split.parts():
@@ -139,8 +140,8 @@ def write_as(framework: str, split: Split, folder: Path, name: str) -> tuple[dic
     return files, tuple(notes)
 
 
-def _write_sequences(split: Split, folder: Path, files: Mapping[str, str]) -> Notes:
-    """Write RecBole's atomic files with a sequence of items before each row."""
+def _write_sequences(split: Split, form: Format, folder: Path, files: Mapping[str, str]) -> Notes:
+    """Write parts with the sequence of items before each row."""
     notes: dict[str, None] = {}
     targets = sequences_of(split)
     for part, file in files.items():
@@ -148,7 +149,7 @@ def _write_sequences(split: Split, folder: Path, files: Mapping[str, str]) -> No
         texts = frame["history"].list.eval(pl.element().cast(pl.String)).list.join(" ")
         _require_words(frame["item"])
         content = FileContent("truth", frame.drop(ROW, "history"), sizes=(0, 0))
-        notes |= dict.fromkeys(_write_parts(content, FORMATS["recbole"], folder / file, texts))
+        notes |= dict.fromkeys(_write_parts(content, form, folder / file, texts))
     rows = sum(log.frame.height for part, log in split.parts() if part in files)
     first = rows - sum(map(len, targets.values()))
     return (*notes, f"not kept: {first:,} rows before which their users have no other row")

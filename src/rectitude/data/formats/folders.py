@@ -57,6 +57,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """Framework -> part -> file; `name` is the folder's name, `inner` the validation folder."""
+SEQUENCES: Mapping[str, str] = {"recbole-sequences": "recbole"}
+"""Layouts whose rows have the items before them, and the format of their files."""
 NUMBERED: tuple[Framework, ...] = ("elliot",)
 """Frameworks that expect a numbered folder for each split, even for a single one."""
 OTHER_ENDINGS = (
