@@ -8,6 +8,7 @@ sums, so the number of parts and the order of rows do not matter.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -375,7 +376,7 @@ def cut_list_values(tables: Sequence[ListValues]) -> Iterator[Streams]:
     the end."""
     size = sum(8 * table.count_rows() * (len(table.schema) + 2) for table in tables)
     count = max(1, -(-_SHARE * size // memory_limit()))
-    with open_scratch() as scratch:
+    with open_scratch(f"compare-{secrets.token_hex(6)}") as scratch:
         streams = Streams(tables, scratch, count)
         if count > 1:
             streams.cut()
