@@ -59,8 +59,7 @@ class Kept:
                 raise BadIds(
                     f"{name} ids are Python objects, which cannot be saved.", "text or numbers."
                 )
-        mark = {BELONGS: fingerprint(json.loads(self.text))}
-        lists.write_parquet(where, metadata=mark)
+        lists.write_parquet(where, metadata=mark_lists(self.text))
 
 
 def is_zip(path: str | os.PathLike[str]) -> bool:
@@ -71,6 +70,11 @@ def is_zip(path: str | os.PathLike[str]) -> bool:
 def lists_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of the values per list that belong to a stored evaluation."""
     return Path(path).with_suffix(".lists.parquet")
+
+
+def mark_lists(text: str) -> dict[str, str]:
+    """Return the metadata of values per list that belong to an evaluation as JSON text."""
+    return {BELONGS: fingerprint(json.loads(text))}
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
