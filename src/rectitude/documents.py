@@ -514,8 +514,24 @@ class StoredEnvironment(BaseModel):
     file: str = ""
 
 
+class _StageUsage(_Document):
+    stage: str
+    key: str
+    seconds: Finite
+    cpu_seconds: Finite
+    peak_bytes: Whole | None
+    energy_kwh: Missing
+
+
+class StoredResources(_Document):
+    """What the stages of a run took."""
+
+    stages: list[_StageUsage]
+
+
 _KINDS: Mapping[str, type[BaseModel]] = {
     "run": StoredRun,
+    "resources": StoredResources,
     "manifest": StoredManifest,
     "environment": StoredEnvironment,
     "ledger": StoredLedgers,

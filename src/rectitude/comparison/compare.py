@@ -145,9 +145,8 @@ def compare(  # noqa: PLR0913  one parameter per choice
     `evaluate` are accepted for this. A list of any of these means several runs (seeds, folds) of
     one model. Each model is compared with the baseline, or every model with every other, on all
     users and, with `by`, on each slice. `correct` corrects the p-values of all these tests
-    together. `margin` additionally tests whether models are equivalent within that difference.
-    Models with different users, truths or conventions raise an error unless `allow` names the
-    difference.
+    together. `margin` also tests whether models are equivalent within that difference. Models with
+    different users, truths or conventions raise an error unless `allow` names the difference.
 
     >>> lists = {"good": {1: ["a"], 2: ["b"]}, "poor": {1: ["x", "a"], 2: ["x", "y", "b"]}}
     >>> compare(lists, {1: ["a"], 2: ["b"]}, "mrr").of("mrr", "poor").better
@@ -156,15 +155,14 @@ def compare(  # noqa: PLR0913  one parameter per choice
     tested, corrected = (ALIASES.get(name, name) for name in (test, correct))
     method = _Method(tested, corrected, interval, alpha, resamples, seed, margin)
     _require_method(method, allow)
-    in_parts = find_list_values(models) if truth is None else None
-    if in_parts is not None:
-        _refuse_more(given, {"convention": convention, "cutoffs": cutoffs, "by": by})
+    if truth is None and (in_parts := find_list_values(models)) is not None:
+        _refuse_more({**given, "convention": convention, "cutoffs": cutoffs, "by": by})
         return _compare_in_parts(open_list_values(in_parts, metrics), baseline, method, allow)
     arguments = {name: collect_rows(value) for name, value in given.items()}
     making = EvaluationSettings(collect_rows(truth), metrics, convention, by, arguments, cutoffs)
-    runs_by_slice, notes = open_runs(models, making)
-    _require_models([*runs_by_slice[ALL]], baseline)
-    subsets = _open_subsets(runs_by_slice, notes, baseline, allow)
+    runs, notes = open_runs(models, making)
+    _require_models([*runs[ALL]], baseline)
+    subsets = _open_subsets(runs, notes, baseline, allow)
     return _compare_subsets(subsets, notes, baseline, method, by)
 
 
@@ -250,9 +248,9 @@ def _draw(
     return reduce(add, drawn)
 
 
-def _refuse_more(given: Mapping[str, object], others: Mapping[str, object]) -> None:
+def _refuse_more(given: Mapping[str, object]) -> None:
     """Raise an error for arguments that values per list in files cannot follow."""
-    for name, value in {**given, **others}.items():
+    for name, value in given.items():
         if value is not None and not is_default(name, value):
             raise BadArgument(
                 f"{name} was given, but values per list are read from files.",

@@ -59,7 +59,7 @@ _TABLES = ("train", "seen", "items", "users", "weights")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Deviation:
     """Something that does not hold any more."""
 
     aspect: Aspect
@@ -76,7 +76,7 @@ class Verification(Printable):
     source: str
     counts: Mapping[Aspect, int]
     """how much was verified"""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Deviation, ...] = ()
     notes: tuple[str, ...] = ()
     """other versions, and what could not be verified"""
 
@@ -116,14 +116,14 @@ class _Findings:
     """What has been verified so far."""
 
     counts: dict[Aspect, int] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[Deviation] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
 
     def require(self, aspect: Aspect, where: str, stored: object, found: object) -> None:
         """Count something as verified; record it if it changed."""
         self.counts[aspect] = self.counts.get(aspect, 0) + 1
         if stored != found:
-            self.changes.append(Change(aspect, where, _shorten(stored), _shorten(found)))
+            self.changes.append(Deviation(aspect, where, _shorten(stored), _shorten(found)))
 
     def note(self, text: str) -> None:
         """Record a note, once."""
@@ -383,7 +383,7 @@ def _compare_values(
             first = stored[keys[0]][int(other[0])]
             where = f"of {label}: {name} of {len(other):,} lists (first: {first!r})"
             values = [repr(float(side[other[0]])) for side in sides]
-            findings.changes.append(Change("value", where, *values))
+            findings.changes.append(Deviation("value", where, *values))
 
 
 def _verify_headline(
