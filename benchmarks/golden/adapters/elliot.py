@@ -47,6 +47,7 @@ DISPARITIES = {
 """A value for each cluster of users and of items"""
 WITHOUT = ("gaps", "repeated-ranks", "reference")
 THRESHOLDS = (0, 1, 3)
+CONFIG = SimpleNamespace(config_test=True)
 
 
 def version() -> str:
@@ -73,6 +74,10 @@ def _evaluate(fixture: Fixture, files: Mapping[str, str]) -> Iterator[Case]:
         case = Case(
             "elliot", fixture, "lists", CUTOFFS, variant=f"from-{threshold}", options=options
         )
+        # A case of its own: a catalogue beside the training data would change AUC.
+        groups = Case(
+            "elliot", fixture, "lists", CUTOFFS, f"groups-from-{threshold}", options=options
+        )
         for k in CUTOFFS:
             given = SimpleNamespace(
                 relevance=Relevance(data.test, threshold), pop=Popularity(data),
@@ -80,8 +85,9 @@ def _evaluate(fixture: Fixture, files: Mapping[str, str]) -> Iterator[Case]:
             )  # fmt: skip
             for name, metric in METRICS.items():
                 _add(case, f"{name}@{k}", metric, lists, given)
-            _add_groups(case, k, lists, given, files)
+            _add_groups(groups, k, lists, given, files)
         yield case
+        yield groups
 
 
 def _write_attributes(fixture: Fixture, folder: Path) -> Mapping[str, str]:
@@ -128,7 +134,7 @@ def _add_groups(
 
 def _made(metric: Any, lists: Mapping[Any, Any], given: Any, more: Mapping[str, str]) -> Any:
     """Return the values that a metric of clusters consists of."""
-    return metric(lists, SimpleNamespace(), SimpleNamespace(), given, more).get()
+    return metric(lists, CONFIG, SimpleNamespace(), given, more).get()
 
 
 def _data(fixture: Fixture) -> SimpleNamespace:
@@ -159,7 +165,7 @@ def _add(
     given: Any,
     more: Mapping[str, str] | None = None,
 ) -> None:
-    words = (lists, SimpleNamespace(), SimpleNamespace(), given, *([more] if more else []))
+    words = (lists, CONFIG, SimpleNamespace(), given, *([more] if more else []))
 
     def compute() -> tuple[Any, Mapping[Any, Any]]:
         made = metric(*words)

@@ -89,8 +89,10 @@ def _evaluate(fixture: Fixture, grades: str) -> Case:
         SimpleNamespace(train_set=SimpleNamespace(get_sparse=lambda: train)),
     )  # fmt: skip
     results = evaluator.compute_results()
+    rankings = {f"@{k}": "ranking-warprec.parquet" for k in CUTOFFS}
+    rankings |= dict.fromkeys(("auc", "gauc", "lauc"), "sorted-warprec.parquet")
     options = {
-        "order": "given", "ranking": "ranking-warprec.parquet", "grades": grades,
+        "order": "given", "ranking": rankings, "grades": grades,
         "popularity_order": "popularity-warprec.parquet",
     }  # fmt: skip
     case = Case(
@@ -154,11 +156,14 @@ def _matrix(fixture: Fixture, table: str, shape: tuple[int, ...], grades: str) -
 
 
 def _record_orders(case: Case, scores: torch.Tensor, train: csr_matrix) -> None:
-    """Record the top items of each user, and the items from most to least popular."""
+    """Record the top items of each user, all items as AUC sorts them (which leaves the order of
+    equal scores open), and the items from most to least popular."""
     masked = scores.clone()
     masked[train.nonzero()] = -torch.inf
     top = torch.topk(masked, max(CUTOFFS), dim=1).indices.tolist()
     case.record_order("ranking-warprec", dict(enumerate(top)))
+    every = torch.sort(masked, dim=1, descending=True).indices.tolist()
+    case.record_order("sorted-warprec", dict(enumerate(every)))
     popularity = torch.tensor(train.getnnz(axis=0)).float()
     order = torch.sort(popularity, descending=True).indices.tolist()
     case.tables["popularity-warprec"] = {"item": order, "position": [*range(len(order))]}
