@@ -482,11 +482,11 @@ def bias_disparity_bd(
     require_choice("unshown", unshown, ("zero", "undefined"))
     shown, disparity = compute_lifts(counts, "shown"), {}
     for pair, chosen in compute_lifts(counts, "chosen").items():
-        if shown[pair] is None and unshown == "undefined":
-            continue
         excess = (shown[pair] or 0.0) - (chosen or 0.0)
         if_not_chosen = endless if excess and endless else None
         disparity[pair] = excess / chosen if chosen else if_not_chosen
+        if shown[pair] is None and unshown == "undefined":
+            disparity[pair] = None
     return pair_value(disparity, 0.0, user_group, item_group, "bias_disparity_bd")
 
 
