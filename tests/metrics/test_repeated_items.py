@@ -109,3 +109,10 @@ def test_rows_with_any_grade_but_0_are_choices() -> None:
 def test_unknown_ways_to_treat_repeats_are_refused(name: str) -> None:
     with pytest.raises(UnknownName, match="counted"):
         value(name)
+
+
+def test_topics_may_be_those_of_the_training_data() -> None:
+    # Items of group three are in no training data; a and c have the topics of the other two.
+    items = pl.concat([ITEMS, pl.DataFrame({"item": ["e"], "group": ["three"]})])
+    assert value("srecall[by=group,over=train]@1", items=items) == (1 / 2 + 0) / 2
+    assert value("srecall[by=group,over=catalogue]@1", items=items) == (1 / 3 + 0) / 2
