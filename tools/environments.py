@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from distribution import read_project
+
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "environments"
 PAGE = ROOT / "docs" / "environments.md"
@@ -50,7 +52,7 @@ class Environment:
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         also = "".join(f", `{demand}`" for demand in self.also)
         oldest = ", oldest versions" if self.resolution == "lowest-direct" else ""
-        return f"{self.kind}`{extras}`{also}{oldest}" if extras else f"{self.kind}{also}{oldest}"
+        return f"{self.kind} `{extras}`{also}{oldest}" if extras else f"{self.kind}{also}{oldest}"
 
 
 USUAL = ("arrow", "speed")
@@ -68,7 +70,7 @@ ENVIRONMENTS = (
     Environment("oldest", "3.11", resolution="lowest-direct"),
     Environment("oldest-usual", "3.11", USUAL, also=("pandas>=2.1",), resolution="lowest-direct"),
     Environment("pandas-2", "3.11", USUAL, also=("pandas<3",)),
-    Environment("numpy-1", "3.11", USUAL, also=("numpy<2", "pandas<3")),
+    Environment("numpy-1", "3.11", USUAL, also=("numpy<2", "pandas<3", "pyarrow<20")),
     Environment("numpy-1-3.12", "3.12", also=("numpy<2",)),
     Environment("polars-oldest", "3.13", also=("polars==1.30.0",)),
     Environment("torch", "3.11", ("torch",), also=("torch==2.13.0",)),
@@ -138,12 +140,23 @@ def commands(environment: Environment, folder: Path, file: Path) -> list[list[st
     extras = f"[{','.join(environment.extras)}]" if environment.extras else ""
     install = ["uv", "pip", "install", "--quiet", "--python", python]
     install += ["--resolution", environment.resolution, f"rectitude{extras} @ {file.as_uri()}"]
+    if environment.resolution == "lowest-direct":  # what is named in the command is direct
+        install += find_demands(environment.extras)
     return [
         ["uv", "venv", "--quiet", "--clear", "--python", environment.python, str(folder)],
         [*install, *environment.also],
         ["uv", "pip", "check", "--python", python],
         [python, str(ROOT / "tools" / "smoke.py"), *environment.extras],
     ]
+
+
+def find_demands(extras: tuple[str, ...]) -> list[str]:
+    """Return what the project asks for, always and with some extras."""
+    project = read_project()
+    demands = [*project["dependencies"]]
+    for extra in extras:
+        demands += project["optional-dependencies"][extra]
+    return demands
 
 
 def artefact(dist: Path, kind: Kind) -> Path:

@@ -121,11 +121,11 @@ def check_torch(_: Path) -> None:
     """Evaluate tensors."""
     import torch
 
-    from rectitude.torch import RankingMetric
+    from rectitude.torch import Evaluator
 
-    metric = RankingMetric(["mrr"])
-    metric.update(torch.tensor([[0.1, 0.9, 0.5]]), torch.tensor([[0, 0, 1]]))
-    expect(str(metric.compute()), "tensor(0.5000, dtype=torch.float64)", "tensors")
+    evaluator = Evaluator(["mrr"])
+    evaluator.update(torch.tensor([[0.1, 0.9, 0.5]]), torch.tensor([2]))
+    expect(float(evaluator.compute()["mrr"]), 0.5, "tensors")
 
 
 def check_baselines(_: Path) -> None:
