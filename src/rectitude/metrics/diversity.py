@@ -322,8 +322,8 @@ def _entropy_bits(weights: Floats) -> Floats:
 @metric(
     "Topic recall",
     formula="different values of column {by} of items= among the hits in the top {k} / different "
-    "values among all {over} items (relevant, catalogue, or train for those of the training data); an item may "
-    "have several values, and an item without a value adds nothing",
+    "values among all {over} items (relevant, catalogue, or train for those of the training data); "
+    "an item may have several values, and an item without a value adds nothing",
     reading="0.5 means that a list finds half of the topics of its user's relevant items.",
     use="Use it if one good item for each interest is enough; recall asks for all items.",
     cite="zhai2003beyond",
