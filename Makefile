@@ -7,7 +7,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_FLAGS ?= -n auto
+# Tests that share a Java machine or a cluster stay together.
+PYTEST_FLAGS ?= -n auto --dist loadgroup
 
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
