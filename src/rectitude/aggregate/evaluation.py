@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rectitude.aggregate import slices as sliced
-from rectitude.aggregate.stored import Kept, is_zip, keys_of, read, write
+from rectitude.aggregate.stored import WEIGHT, Kept, is_zip, keys_of, read, write
 from rectitude.aggregate.sums import Sums, total_by_user
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
@@ -232,15 +232,8 @@ class Evaluation(Printable, Drawable):
         """Return a table with one row per list and one column per metric, as fractions; null if the
         list does not count."""
         lists = self._require_lists()
-        columns = {"user" if lists.by_user else "list": lists.keys}
-        if not lists.by_user:
-            columns["user"] = lists.users.gather(lists.owners)
-        columns |= {
-            name: pl.Series(name, result.values, nan_to_null=True)
-            for name, result in self.results.items()
-            if result.values is not None
-        }
-        return pl.DataFrame(columns)
+        given = {name: r.values for name, r in self.results.items() if r.values is not None}
+        return tabulate_lists(lists, given)
 
     def per_user(self) -> pl.DataFrame:
         """Return a table with one row per user and one column per metric: the mean over the user's
@@ -275,7 +268,8 @@ class Evaluation(Printable, Drawable):
     def _require_lists(self) -> Keys:
         if self.lists is None:
             raise MissingNeed(
-                "this evaluation comes from a file, batches or a history, without values per list.",
+                "this evaluation comes from a file, batches or a history, without values per list,"
+                " or per_list= wrote them to a file.",
                 "an evaluation with its values per list.",
                 "save it as a zip, which keeps them: evaluation.save('NAME.zip') or `rectitude "
                 "evaluate --output NAME.zip`. For batches, use rt.Evaluator(per_list='kept').",
@@ -352,6 +346,20 @@ class Evaluation(Printable, Drawable):
             yield from self.slices._shown()
 
 
+def tabulate_lists(
+    lists: Keys, values: Mapping[str, Floats], weights: Literal["left out", "added"] = "left out"
+) -> pl.DataFrame:
+    """Return a table with one row per list and one column per metric; null if the list does not
+    count."""
+    columns = {"user" if lists.by_user else "list": lists.keys}
+    if not lists.by_user:
+        columns["user"] = lists.users.gather(lists.owners)
+    columns |= {name: pl.Series(name, given, nan_to_null=True) for name, given in values.items()}
+    if weights == "added" and lists.weights is not None:
+        columns[WEIGHT] = pl.Series(WEIGHT, lists.weights)
+    return pl.DataFrame(columns)
+
+
 def rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
     """Return one row per number, with every column that at least one of them has."""
     with_interval = any(result.interval for result in results.values())
@@ -387,7 +395,7 @@ def from_dict(
         ledger = Ledger.from_dict(stored["ledger"])
         slices = sliced.from_dict(stored["slices"]) if "slices" in stored else None
         evaluation = Evaluation(results, ledger, stored["manifest"], failures, slices=slices)
-        return evaluation if lists is None else _with_lists(evaluation, lists)
+        return evaluation if lists is None else attach_lists(evaluation, lists)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise UnreadableFile(f"{where} is damaged: {error}.", "a complete evaluation.") from error
 
@@ -410,7 +418,8 @@ def _read_result(name: str, facts: Mapping[str, Any]) -> Result:
     )
 
 
-def _with_lists(evaluation: Evaluation, lists: pl.DataFrame) -> Evaluation:
+def attach_lists(evaluation: Evaluation, lists: pl.DataFrame) -> Evaluation:
+    """Return an evaluation with values per list, as `stored` returns them."""
     values = {
         n: lists[n].fill_null(np.nan).to_numpy() for n in evaluation.results if n in lists.columns
     }

@@ -28,8 +28,8 @@ from rectitude.storage import Write, read_stored, write_all
 from rectitude.texts import parse_json
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
-_BELONGS = "rectitude.evaluation"
-_WEIGHT = "weight"
+BELONGS = "rectitude.evaluation"
+WEIGHT = "weight"
 _AGAIN = "evaluate again and save the result."
 _DAMAGED = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
@@ -43,19 +43,23 @@ class Kept:
     weights: Floats | None = None
     """(lists,) the weight of each list; None without weights"""
 
+    def frame(self) -> pl.DataFrame:
+        """Return the values per list as they are stored, with the weights if there are any."""
+        lists = pl.DataFrame() if self.lists is None else self.lists
+        if self.weights is not None:
+            lists = lists.with_columns(pl.Series(WEIGHT, self.weights))
+        return lists
+
     def write_lists(self, where: Path | IO[bytes]) -> None:
         """Write the values per list as Parquet."""
         require_polars()
-        lists = pl.DataFrame() if self.lists is None else self.lists
+        lists = self.frame()
         for name, kind in lists.schema.items():
             if kind == pl.Object:
                 raise BadIds(
                     f"{name} ids are Python objects, which cannot be saved.", "text or numbers."
                 )
-        if self.weights is not None:
-            lists = lists.with_columns(pl.Series(_WEIGHT, self.weights))
-        mark = {_BELONGS: fingerprint(json.loads(self.text))}
-        lists.write_parquet(where, metadata=mark)
+        lists.write_parquet(where, metadata=mark_lists(self.text))
 
 
 def is_zip(path: str | os.PathLike[str]) -> bool:
@@ -66,6 +70,11 @@ def is_zip(path: str | os.PathLike[str]) -> bool:
 def lists_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of the values per list that belong to a stored evaluation."""
     return Path(path).with_suffix(".lists.parquet")
+
+
+def mark_lists(text: str) -> dict[str, str]:
+    """Return the metadata of values per list that belong to an evaluation as JSON text."""
+    return {BELONGS: fingerprint(json.loads(text))}
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
@@ -157,7 +166,7 @@ def keys_of(
     users = owner if owner.n_unique() == len(owner) else owner.unique().sort()
     same = len(users) == len(owner)
     owners = np.arange(len(owner)) if same else users.search_sorted(owner).to_numpy()
-    weights = lists[_WEIGHT].to_numpy() if _WEIGHT in lists.columns else None
+    weights = lists[WEIGHT].to_numpy() if WEIGHT in lists.columns else None
     keys = owner if by_user else lists["list"]
     return keys, owners.astype(np.int64), users, by_user, weights
 
@@ -177,7 +186,7 @@ def _read_lists(file: Path | IO[bytes], document: Any) -> pl.DataFrame | None:
     require_polars()
     where = str(file) if isinstance(file, Path) else LISTS
     try:
-        mark = pl.read_parquet_metadata(file).get(_BELONGS)
+        mark = pl.read_parquet_metadata(file).get(BELONGS)
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
     if not isinstance(document, Mapping) or mark != fingerprint(document):
@@ -193,6 +202,11 @@ def read_values(file: Path | IO[bytes], where: str) -> pl.DataFrame:
         frame = pl.read_parquet(file)
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
+    return require_values_per_list(frame, where)
+
+
+def require_values_per_list(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Return a table with a user and values of metrics in each row, or raise an error."""
     if "user" not in frame.columns:
         raise UnreadableFile(
             f"{where} has the columns {', '.join(frame.columns[:10]) or 'of no table'}.",

@@ -76,7 +76,9 @@ class Method:
         str, value_option("NAME", "t, wilcoxon, mann_whitney, kruskal or sign_flip.")
     ] = "t"
     correct: Annotated[str, value_option("NAME", f"One of {_CORRECTIONS}.")] = "holm"
-    interval: Annotated[str, value_option("NAME", "t, or bootstrap: percentile or bca.")] = "t"
+    interval: Annotated[
+        str, value_option("NAME", "t, or bootstrap: percentile, bca or poisson.")
+    ] = "t"
     alpha: Annotated[float, typer.Option(help="Significance level for corrected p-values.")] = 0.05
     resamples: Annotated[int, typer.Option(help="How many bootstrap resamples or sign flips.")] = (
         10_000
@@ -276,11 +278,16 @@ def _expand_pattern(pattern: str) -> list[str]:
 def _short_name(files: Sequence[str]) -> str:
     """Return the name of a model's folder, or of its first file without extensions."""
     path = Path(split_format(files[0])[1])
-    return path.resolve().name if path.is_dir() else stem(files[0])
+    name = path.resolve().name if path.is_dir() else stem(files[0])
+    return name.removesuffix(".parquet").removesuffix(".lists")
 
 
 def _open_model(file: str) -> Any:
     """Return a file in the form that `compare` takes."""
+    from rectitude.comparison.streamed import is_in_parts
+
+    if is_in_parts(file):
+        return file
     if Path(file).is_dir() or Path(file).suffix.lower() in (".json", ".zip"):
         return file
     return open_lists(file)

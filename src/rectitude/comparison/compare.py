@@ -5,8 +5,10 @@ The notes of a comparison warn about anything that limits how far its results ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
+from operator import add
 from typing import Any, Unpack, get_args
 
 import numpy as np
@@ -17,22 +19,24 @@ from rectitude.comparison.effects import (
     components,
     detectable,
     equivalence,
-    rank_biserial,
     require_margin,
     superiority,
 )
-from rectitude.comparison.opening import ALL, EvaluationSettings, open_runs
+from rectitude.comparison.opening import ALL, EvaluationSettings, is_default, open_runs
 from rectitude.comparison.pairing import (
     Allowed,
     Pair,
+    Paired,
     Runs,
-    cube,
+    Sample,
     find_shared_metrics,
     over_runs,
-    pairs,
+    pair_users,
+    reported_means,
     require_comparable,
-    users_means,
+    require_shared_users,
 )
+from rectitude.comparison.poisson import Resamples, find_steps, hash_ids, resample
 from rectitude.comparison.result import Comparison, Difference
 from rectitude.comparison.significance import (
     ABSENT,
@@ -45,19 +49,26 @@ from rectitude.comparison.significance import (
     Test,
     TestAlias,
     all_flips,
-    constant,
     correct_p,
     interval,
-    require_values,
+    run_t,
     run_test,
     sign_flips,
+    student_interval,
 )
+from rectitude.comparison.streamed import (
+    ListValues,
+    cut_list_values,
+    find_list_values,
+    open_list_values,
+)
+from rectitude.data.ledger import list_warnings
 from rectitude.data.read import collect_rows
 from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue, unknown_name
 from rectitude.evaluation.axes import name_axes, parse_slicing
 from rectitude.evaluation.inputs import Arguments, Progress
 from rectitude.evaluation.plan import answer_keywords
-from rectitude.memory import require_memory
+from rectitude.memory import SETTING, require_memory
 from rectitude.metrics import METRICS, Metric
 from rectitude.metrics.names import Names
 from rectitude.render import number
@@ -97,8 +108,10 @@ class _Subset:
     runs: Runs
     kinds: Mapping[str, Metric]
     pairs: Sequence[Pair]
-    users: Mapping[tuple[str, str], Floats]
+    means: Mapping[tuple[str, str], Sample]
     """by metric and model: the users' values, if the reported number is their mean"""
+    draw: Callable[[Floats, _Method], Resamples]
+    """draws Poisson resamples of the differences and then of the means, rounded to given steps"""
     scales: Mapping[str, float]
     values: Mapping[str, Mapping[str, float]]
     deviations: Mapping[str, Mapping[str, float]]
@@ -132,9 +145,8 @@ def compare(  # noqa: PLR0913  one parameter per choice
     `evaluate` are accepted for this. A list of any of these means several runs (seeds, folds) of
     one model. Each model is compared with the baseline, or every model with every other, on all
     users and, with `by`, on each slice. `correct` corrects the p-values of all these tests
-    together. `margin` additionally tests whether models are equivalent within that difference.
-    Models with different users, truths or conventions raise an error unless `allow` names the
-    difference.
+    together. `margin` also tests whether models are equivalent within that difference. Models with
+    different users, truths or conventions raise an error unless `allow` names the difference.
 
     >>> lists = {"good": {1: ["a"], 2: ["b"]}, "poor": {1: ["x", "a"], 2: ["x", "y", "b"]}}
     >>> compare(lists, {1: ["a"], 2: ["b"]}, "mrr").of("mrr", "poor").better
@@ -143,13 +155,14 @@ def compare(  # noqa: PLR0913  one parameter per choice
     tested, corrected = (ALIASES.get(name, name) for name in (test, correct))
     method = _Method(tested, corrected, interval, alpha, resamples, seed, margin)
     _require_method(method, allow)
+    if truth is None and (in_parts := find_list_values(models)) is not None:
+        _refuse_more({**given, "convention": convention, "cutoffs": cutoffs, "by": by})
+        return _compare_in_parts(open_list_values(in_parts, metrics), baseline, method, allow)
     arguments = {name: collect_rows(value) for name, value in given.items()}
     making = EvaluationSettings(collect_rows(truth), metrics, convention, by, arguments, cutoffs)
-    runs_by_slice, notes = open_runs(models, making)
-    names = runs_by_slice[ALL]
-    if baseline is not None and baseline not in names:
-        raise unknown_name("model", baseline, names, where="this comparison")
-    subsets = _open_subsets(runs_by_slice, notes, baseline, allow)
+    runs, notes = open_runs(models, making)
+    _require_models([*runs[ALL]], baseline)
+    subsets = _open_subsets(runs, notes, baseline, allow)
     return _compare_subsets(subsets, notes, baseline, method, by)
 
 
@@ -195,21 +208,96 @@ def _open_subsets(
 def _open_subset(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Subset:
     """Pair the values of the models, or raise an error if they cannot be compared."""
     names, notes = find_shared_metrics(runs)
-    values = cube(runs, names)
-    notes += require_comparable(values, runs, names, allow)
-    model_pairs = pairs(values, [*runs], names, baseline)
-    for pair in model_pairs:
-        require_values(pair.values, pair.baseline_values)
+    paired = pair_users(runs, names, baseline)
+    notes += require_comparable(paired.other_users, runs, names, allow)
+    return _build_subset(runs, notes, paired, lambda: [paired])
+
+
+def _build_subset(
+    runs: Runs, notes: list[str], paired: Paired, parts: Callable[[], Iterable[Paired]]
+) -> _Subset:
+    """Return what is compared; `parts` are together all users, with their values."""
+    for pair in paired.pairs:
+        require_shared_users(pair)
     first = next(iter(runs.values()))[0].results
+    names = list(dict.fromkeys(pair.metric for pair in paired.pairs))
     scales = {n: 100.0 if first[n].convention.get("scale") == "percent" else 1.0 for n in names}
     numbers = {name: {model: over_runs(runs, model, name) for model in runs} for name in names}
+    means = reported_means(paired.means, numbers, scales)
     return _Subset(
-        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=model_pairs,
-        users=users_means(values, numbers, scales), scales=scales,
+        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=paired.pairs,
+        means=means, draw=partial(_draw, parts, [*means]), scales=scales,
         values={name: {m: pair[0] for m, pair in row.items()} for name, row in numbers.items()},
         deviations={name: {m: pair[1] for m, pair in row.items()} for name, row in numbers.items()},
         notes=notes,
     )  # fmt: skip
+
+
+def _draw(
+    parts: Callable[[], Iterable[Paired]],
+    shown: Sequence[tuple[str, str]],
+    steps: Floats,
+    method: _Method,
+) -> Resamples:
+    """Draw Poisson resamples of the values of every part, and add them up."""
+    drawn = (
+        resample(hash_ids(part.users, method.seed), part.columns(shown), steps, method.resamples)
+        for part in parts()
+        if part.users is not None
+    )
+    return reduce(add, drawn)
+
+
+def _refuse_more(given: Mapping[str, object]) -> None:
+    """Raise an error for arguments that values per list in files cannot follow."""
+    for name, value in given.items():
+        if value is not None and not is_default(name, value):
+            raise BadArgument(
+                f"{name} was given, but values per list are read from files.",
+                f"no {name}, or predictions and truth.",
+            )
+
+
+def _compare_in_parts(
+    tables: Sequence[ListValues],
+    baseline: str | None,
+    method: _Method,
+    allow: Collection[Allowed],
+) -> Comparison:
+    """Compare values per list that are read from files, part by part."""
+    names = [table.name for table in tables]
+    _require_models(names, baseline)
+    with cut_list_values(tables) as streams:
+        if streams.count > 1:
+            _require_sums(method)
+        metrics, notes = find_shared_metrics(streams.runs)
+        paired = streams.add_up(metrics, baseline)
+        notes += require_comparable(paired.other_users, streams.runs, metrics, allow)
+        warnings = list_warnings({name: [runs[0].ledger] for name, runs in streams.runs.items()})
+        subset = _build_subset(
+            streams.with_numbers(metrics), [*notes, *streams.notes], paired,
+            lambda: [paired] if streams.count == 1 else streams.parts(metrics, baseline),
+        )  # fmt: skip
+        return _compare_subsets({ALL: subset}, warnings, baseline, method, None)
+
+
+def _require_models(names: Collection[str], baseline: str | None) -> None:
+    if len(names) < 2:
+        raise NothingToEvaluate(f"models to compare: {len(names)}.", "at least two.")
+    if baseline is not None and baseline not in names:
+        raise unknown_name("model", baseline, names, where="this comparison")
+
+
+def _require_sums(method: _Method) -> None:
+    """Raise an error for a test or interval that needs the values of all users at once."""
+    choices = {"test": (method.test, ("t",)), "interval": (method.interval, ("t", "poisson"))}
+    for option, (chosen, possible) in choices.items():
+        if chosen not in possible:
+            raise BadArgument(
+                f"{option}={chosen!r} needs all values in memory, and they are too many for it.",
+                f"{option}={' or '.join(map(repr, possible))}, which are computed part by part.",
+                f"or allow more memory in the environment: {SETTING}=SIZE.",
+            )
 
 
 def _compare_subsets(
@@ -222,10 +310,9 @@ def _compare_subsets(
     """Compare the models on all users and on each slice; all tests are corrected together."""
     pairs = [pair for subset in subsets.values() for pair in subset.pairs]
     kinds = [subset.kinds[pair.metric] for subset in subsets.values() for pair in subset.pairs]
-    means = [users for subset in subsets.values() for users in subset.users.values()]
-    ends = _compute_intervals([*(pair.difference for pair in pairs), *means], method)
-    differences = iter(_compute_differences(pairs, kinds, ends[: len(pairs)], method))
-    ends_of_means = iter(ends[len(pairs) :])
+    ends = {label: _compute_intervals(subset, method) for label, subset in subsets.items()}
+    of_pairs = [one for label in subsets for one in ends[label][: len(subsets[label].pairs)]]
+    differences = iter(_compute_differences(pairs, kinds, of_pairs, method))
     comparisons: dict[str, Comparison] = {}
     for label, subset in subsets.items():
         cautions = _list_cautions(subset, len(pairs), method)
@@ -236,7 +323,7 @@ def _compare_subsets(
             slice="" if label == ALL else _name_slice(label, by),
             tests=len(pairs),
             notes=tuple(note for note in subset_notes if note not in earlier),
-            intervals=_group_intervals(subset, ends_of_means),
+            intervals=_group_intervals(subset, iter(ends[label][len(subset.pairs) :])),
         )
     whole = comparisons.pop(ALL)
     return replace(whole, slices=comparisons)
@@ -267,7 +354,7 @@ def _group_intervals(
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """Return the confidence intervals of the models' numbers by metric and model."""
     intervals: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in subset.values}
-    for metric, model in subset.users:
+    for metric, model in subset.means:
         low, high = (subset.scales[metric] * float(end) for end in next(ends))
         intervals[metric][model] = low, high
     return intervals
@@ -283,7 +370,7 @@ def _compute_differences(
     differences = [_describe_difference(*row, method.alpha) for row in rows]
     if method.margin is None:
         return differences
-    equivalences = np.array([equivalence(pair.difference, method.margin) for pair in pairs])
+    equivalences = np.array([equivalence(pair.difference.moments, method.margin) for pair in pairs])
     corrected = correct_p(equivalences, method.correct).tolist()
     return [replace(row, equivalence=p) for row, p in zip(differences, corrected, strict=True)]
 
@@ -291,38 +378,48 @@ def _compute_differences(
 def _describe_difference(
     pair: Pair, outcome: Outcome, p: float, ends: Floats, kind: Metric, alpha: float
 ) -> Difference:
-    difference, baseline_mean = pair.difference, float(pair.baseline_values.mean())
-    mean = float(difference.mean())
-    gain = difference if kind.best == "high" else -difference
-    deviation = 0.0 if constant(difference) else float(difference.std(ddof=1))
-    spread = None if np.isnan(pair.by_run).any() else components(pair.by_run)
+    moments, sizes, base = pair.difference.moments, pair.magnitudes, pair.baseline_mean
+    counts = (sizes.gains, sizes.losses)
+    better, worse = counts if kind.best == "high" else counts[::-1]
+    no_runs = pair.by_run is None or np.isnan(pair.by_run).any()
     return Difference(
-        metric=pair.metric, model=pair.model, baseline=pair.baseline, users=len(difference),
+        metric=pair.metric, model=pair.model, baseline=pair.baseline, users=pair.users,
         unit="fraction" if kind.bounds == (0.0, 1.0) else "",
-        difference=mean, low=float(ends[0]), high=float(ends[1]),
-        relative=100 * mean / abs(baseline_mean) if baseline_mean else None,
+        difference=moments.mean, low=float(ends[0]), high=float(ends[1]),
+        relative=100 * moments.mean / abs(base) if base else None,
         statistic=None if np.isnan(outcome.statistic) else outcome.statistic, p=outcome.p,
-        corrected=p, deviation=deviation, effect=cohens_dz(difference),
-        rank_biserial=rank_biserial(difference), superiority=superiority(gain),
-        better=int((gain > 0).sum()), worse=int((gain < 0).sum()),
-        detectable=detectable(deviation, len(difference), alpha),
-        spread=spread,
+        corrected=p, deviation=moments.deviation, effect=cohens_dz(moments),
+        rank_biserial=sizes.rank_biserial, superiority=superiority(better, worse, pair.users),
+        better=better, worse=worse,
+        detectable=detectable(moments.deviation, pair.users, alpha),
+        spread=None if no_runs or pair.by_run is None else components(pair.by_run),
     )  # fmt: skip
 
 
 def _test_pairs(pairs: Sequence[Pair], method: _Method) -> list[Outcome]:
     """Test each pair; sign flips test all pairs with the same number of users at once."""
+    if method.test == "t":
+        return [run_t(pair.difference.moments) for pair in pairs]
     if method.test != "sign_flip":
-        return [run_test(method.test, pair.values, pair.baseline_values) for pair in pairs]
-    columns = [pair.difference for pair in pairs]
+        return [run_test(method.test, *pair.sides) for pair in pairs if pair.sides is not None]
+    columns = [pair.difference.values for pair in pairs]
     p_values = _apply_by_length(columns, lambda d: sign_flips(d, method.resamples, method.seed))
     return [Outcome(np.nan, float(p)) for p in p_values]
 
 
-def _compute_intervals(columns: Sequence[Floats], method: _Method) -> list[Floats]:
+def _compute_intervals(subset: _Subset, method: _Method) -> list[Any]:
+    """Return the confidence intervals of the differences, and then of the means."""
+    samples = [*(pair.difference for pair in subset.pairs), *subset.means.values()]
+    moments = [sample.moments for sample in samples]
+    if method.interval == "t":
+        return [student_interval(one, method.alpha) for one in moments]
+    if method.interval == "poisson":
+        steps = find_steps(moments)
+        return subset.draw(steps, method).intervals(steps, method.alpha)
     how: Any = method.interval
     return _apply_by_length(
-        columns, lambda d: interval(d, how, method.alpha, method.resamples, method.seed)
+        [sample.values for sample in samples],
+        lambda d: interval(d, how, method.alpha, method.resamples, method.seed),
     )
 
 
@@ -351,7 +448,7 @@ def _note_same_models(pairs: Sequence[Pair]) -> list[str]:
     changed: dict[tuple[str, str], bool] = {}
     for pair in pairs:
         names = pair.model, pair.baseline
-        changed[names] = changed.get(names, False) or bool(pair.difference.any())
+        changed[names] = changed.get(names, False) or pair.changed > 0
     return [
         f"{model} and {baseline} have the same values for every user: are they the same model?"
         for (model, baseline), any_changed in changed.items()
@@ -364,8 +461,8 @@ def _note_single_differences(subset: _Subset, test: str) -> list[str]:
     notes = []
     for pair in subset.pairs:
         subject = f"{pair.metric} of {pair.model} and {pair.baseline}"
-        mean = float(pair.difference.mean())
-        if mean and constant(pair.difference):
+        mean = pair.difference.moments.mean
+        if mean and pair.difference.moments.is_constant:
             p = "; t is undefined, so p comes from sign flips" if test == "t" else ""
             notes.append(f"{subject}: the difference is the same for all users{p}.")
         values, scale = subset.values[pair.metric], subset.scales[pair.metric]
@@ -381,7 +478,7 @@ def _note_single_differences(subset: _Subset, test: str) -> list[str]:
 def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[str]:
     """Return notes on too few users or resamples."""
     test, resamples = method.test, method.resamples
-    users = min(len(pair.values) for pair in pairs)
+    users = min(pair.users for pair in pairs)
     notes = (
         [f"with {users} users, only large differences can be significant."] if users < _FEW else []
     )
@@ -391,7 +488,7 @@ def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[st
         )
     smallest = min(_smallest_p(pair, test, resamples) for pair in pairs)
     if smallest >= method.alpha:
-        count = max(_count_changed(pair) for pair in pairs) if test == "wilcoxon" else users
+        count = max(pair.changed for pair in pairs) if test == "wilcoxon" else users
         unit = "users with a difference" if test == "wilcoxon" else "users"
         notes.append(
             f"{test} cannot give a p-value below {smallest:.4f} ({unit}: {count}): no difference "
@@ -408,13 +505,8 @@ def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[st
 def _smallest_p(pair: Pair, test: str, resamples: int) -> float:
     """Return the smallest p-value that the test can give with this many users."""
     if test == "wilcoxon":
-        return min(1.0, 2.0 ** (1 - _count_changed(pair)))
+        return min(1.0, 2.0 ** (1 - pair.changed))
     if test != "sign_flip":
         return 0.0
-    users = len(pair.values)
+    users = pair.users
     return 2.0 ** (1 - users) if all_flips(users, resamples) else 1 / (resamples + 1)
-
-
-def _count_changed(pair: Pair) -> int:
-    """Count the users with a difference."""
-    return int(np.count_nonzero(pair.difference))

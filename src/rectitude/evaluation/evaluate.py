@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from rectitude.aggregate.evaluations import Evaluations
 
 _MOST_GROUPS_SHOWN = 12
+EvaluatePlans = Callable[[Sequence[Plan]], Sequence[Evaluation | RectitudeError]]
+"""Evaluates several plans in one pass; returns an error for a plan that cannot be evaluated."""
 OneConvention = str | PathLike[str] | Convention | Profile | Mapping[str, Any] | None
 
 
@@ -79,6 +82,7 @@ class EvaluateArguments(Arguments, total=False):
     cutoffs: object
     intervals: bool
     slices: object
+    per_list: str | PathLike[str] | None
     memory: str | int | None
     engine: str | None
     progress: Progress | None
@@ -129,6 +133,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     columns: Mapping[str, str] | None = None,
     intervals: bool = False,
     slices: object = None,
+    per_list: str | PathLike[str] | None = None,
     memory: str | int | None = None,
     engine: str | None = None,
     progress: Progress | None = None,
@@ -146,7 +151,9 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     With `candidates`, a table or a `Candidates` value, only these items are ranked. `ranking` is an
     order that replaces the order of the scores. `slices` are attributes to slice by, such as
     "gender" or "activity:4". Files that need more than `memory`, such as "8GB" (by default a
-    quarter of the machine's memory), are evaluated part by part. DataFrames of Spark are evaluated
+    quarter of the machine's memory), are evaluated part by part. With `per_list`, the values of
+    every list are written to that .parquet or .csv file, or to a folder of Parquet files, and are
+    not held in memory; their rows are in no particular order. DataFrames of Spark are evaluated
     by its workers; `engine="spark"` lets Spark read paths. `progress=True` shows a bar; a function
     is called with the number of rows that are done and the total.
 
@@ -158,13 +165,17 @@ def evaluate(  # noqa: PLR0913  one parameter per input
         "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
-    ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
+    target = None if per_list is None else _require_target(per_list, convention)
+    ask = partial(
+        plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs, per_list=target
+    )
     evaluate_given = partial(_evaluate_under, convention, metrics, ask)
     if engine is not None or reads_alone(predictions):
         from rectitude.evaluation.engines import find_engine, open_engine  # noqa: PLC0415  (for engines only)
 
         if (moved_by := find_engine(given, engine)) is not None:
-            return evaluate_given(given, open_engine(moved_by, given, parse_slices(slices)))
+            with open_engine(moved_by, given, parse_slices(slices)) as evaluate_plans:
+                return evaluate_given(given, evaluate_plans)
     return _evaluate_within(memory, slices, given, evaluate_given)
 
 
@@ -180,7 +191,7 @@ def _evaluate_within(
     from rectitude.evaluation.partitions import cut_tables  # noqa: PLC0415  (for large files only)
 
     with cut_tables(given, memory_for(memory), slices) as parts:
-        return evaluate_given(given, None if parts is None else parts.evaluate)
+        return evaluate_given(given, None if parts is None else parts.evaluate_plans)
 
 
 def _evaluate_under(
@@ -188,20 +199,40 @@ def _evaluate_under(
     metrics: Names | None,
     ask: Callable[..., Plan],
     given: RawInputs,
-    evaluate_plan: Callable[[Plan], Evaluation] | None = None,
+    evaluate_plans: EvaluatePlans | None = None,
 ) -> Evaluation | Evaluations:
-    """Evaluate under one convention or several; `evaluate_plan` evaluates a plan in its own way,
+    """Evaluate under one convention or several; `evaluate_plans` evaluates plans in its own way,
     without opening the inputs here."""
     if isinstance(convention, list | tuple):
         from rectitude.evaluation.conventions import evaluate_conventions  # noqa: PLC0415  (several)
 
-        return evaluate_conventions(convention, metrics, given, ask, evaluate_plan)
+        return evaluate_conventions(convention, metrics, given, ask, evaluate_plans)
     plan = ask(metrics, convention)
-    if evaluate_plan is not None:
-        return evaluate_plan(plan)
+    if plan.per_list is not None:
+        from rectitude.evaluation.written import evaluate_to_file  # noqa: PLC0415  (for files only)
+
+        return evaluate_to_file(plan, partial(_evaluate_plan, given, evaluate_plans))
+    return _evaluate_plan(given, evaluate_plans, plan)
+
+
+def _evaluate_plan(
+    given: RawInputs, evaluate_plans: EvaluatePlans | None, plan: Plan
+) -> Evaluation:
+    if evaluate_plans is not None:
+        (found,) = evaluate_plans([plan])
+        if isinstance(found, RectitudeError):
+            raise found
+        return found
     inputs = open_for(plan, given)
     require_slices(plan, inputs)
     return evaluate_aligned(plan, align_inputs(inputs, plan.exact_items))
+
+
+def _require_target(per_list: object, convention: object) -> Path:
+    """Return where values per list are to be written."""
+    from rectitude.evaluation.written import require_target  # noqa: PLC0415  (for files only)
+
+    return require_target(per_list, convention)
 
 
 def open_for(plan: Plan, given: RawInputs) -> Inputs:
@@ -219,12 +250,13 @@ def plan_of(
     intervals: bool = False,
     slices: object = None,
     cutoffs: object = None,
+    per_list: Path | None = None,
 ) -> Plan:
     """Return the plan for metrics, or for the default metrics of such predictions."""
     profile, slicings = profile_of(convention), parse_slices(slices)
     defaults = TARGET_METRICS if isinstance(predictions, Logits) else DEFAULT_METRICS
     asked = resolve(metrics, profile, defaults, cutoffs)
-    return Plan.of(asked, profile, intervals, slicings)
+    return replace(Plan.of(asked, profile, intervals, slicings), per_list=per_list)
 
 
 def parse_slices(slices: object) -> Slicings:
