@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -35,7 +35,7 @@ from rectitude.torch.counted import (
 )
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
-from rectitude.torch.kernels import count_logits, count_products, count_ranks
+from rectitude.torch.kernels import choice, count_logits, count_products, count_ranks
 from rectitude.torch.scored import (
     DeviceProducts,
     Predictions,
@@ -151,8 +151,10 @@ def count_on_device(
             inputs["train"] = HostCells.of(arrays, "train", masks).cells(*shape, "train")
         targets = _read_truth(renamed, arrays, layout, shape) if table is None else table
         known = _read_counts(arrays, plan, shape, layout, isinstance(renamed, Logits))
-        return _wrap_dense(renamed, replace(dense, known=known)), targets, inputs
+        dense = replace(dense, known=known, counted_by=counted_by)
+        return _wrap_dense(renamed, dense), targets, inputs
 
+    counted_by = _name_kernels(scored.scores.device)
     plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
     logits = isinstance(predictions, Logits)
     tensors |= facts_of(wanted, train, columns) if plain and not logits else {}
@@ -160,11 +162,16 @@ def count_on_device(
     def counted(arrays: Arrays) -> CountedBatch | None:
         if not plain:
             return None
-        if logits:
-            return read_counted_logits(arrays, shape, scored.words)
-        return read_counted(arrays, shape, scored.words, plan.depth)
+        read = read_counted_logits if logits else partial(read_counted, depth=plan.depth)
+        found = read(arrays, shape, scored.words)
+        return found and replace(found, counted_by=counted_by)
 
     return Job(tensors, batch, counted)
+
+
+def _name_kernels(device: torch.device) -> str | None:
+    """Return what counts on a device, for manifests; None on the CPU, where arrays are alike."""
+    return None if device.type == "cpu" else f"{choice(device)} on {device.type}"
 
 
 def _tensors_of_ids(predictions: Predictions, more: Mapping[str, Any]) -> dict[str, Tensor]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,8 +18,10 @@ CASES = [
     *((kind, dtype) for kind in ("tied", "tiny", "huge") for dtype in TYPES[1:]),
 ]
 """Every kind, and in every type those that a type could change."""
+DEVICE = os.environ.get("RECTITUDE_TEST_DEVICE", "cpu")
+"""Where the kernels count (see `test_other_ways.py`)."""
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-"""Whether Triton's interpreter runs the kernels in this process (see `test_interpreted.py`). It
+"""Whether Triton's interpreter runs the kernels in this process (see `test_other_ways.py`). It
 reads bfloat16 below the normal numbers wrongly, and multiplies the bits of bfloat16."""
 
 
@@ -45,6 +48,19 @@ def make_scores(kind: str, shape: tuple[int, ...], dtype: torch.dtype, seed: int
     elif kind == "zeros":  # zeros of both signs are equal
         scores = torch.where(some < 0.5, -0.0, 0.0).double()
     return scores.to(dtype)
+
+
+def on_device(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that takes tensors on the CPU, counts on the device, and returns them."""
+
+    def move(value: Any) -> Any:
+        return value.to(DEVICE) if isinstance(value, Tensor) else value
+
+    def count(*tensors: Any, **more: Any) -> Any:
+        found = kernel(*map(move, tensors), **{name: move(value) for name, value in more.items()})
+        return type(found)(*(tensor.cpu() for tensor in found))
+
+    return count
 
 
 class Listed(NamedTuple):

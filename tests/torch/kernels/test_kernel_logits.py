@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from kernel_cases import CASES, make_scores
+from kernel_cases import CASES, make_scores, on_device
 from oracles import logits_by_hand
 
-from rectitude.torch.kernels import LogitCounts, count_logits
+from rectitude.torch import kernels
+from rectitude.torch.kernels import LogitCounts
+
+count_logits = on_device(kernels.count_logits)
 
 
 def targets_of(rows: int, columns: int) -> torch.Tensor:

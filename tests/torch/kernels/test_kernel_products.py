@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_cases import INTERPRETED, Listed, in_order, list_columns
+from kernel_cases import INTERPRETED, Listed, in_order, list_columns, on_device
 from oracles import ranks_by_hand, top_by_hand
 
-from rectitude.torch.kernels import RankCounts, count_products, products_among, top_products
+from rectitude.torch import kernels
+from rectitude.torch.kernels import RankCounts
+
+count_products = on_device(kernels.count_products)
+products_among = on_device(kernels.products_among)
+top_products = on_device(kernels.top_products)
 
 TYPES = (torch.float16, torch.float32, torch.float64, *([] if INTERPRETED else [torch.bfloat16]))
 METRICS = ("dot", "cosine")

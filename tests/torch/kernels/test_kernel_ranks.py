@@ -7,10 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernel_cases import CASES, TYPES, Listed, in_order, list_columns, make_scores, merge_by_hand
+from kernel_cases import (
+    CASES,
+    TYPES,
+    Listed,
+    in_order,
+    list_columns,
+    make_scores,
+    merge_by_hand,
+    on_device,
+)
 from oracles import ranks_by_hand
 
-from rectitude.torch.kernels import RankCounts, count_among, count_ranks
+from rectitude.torch import kernels
+from rectitude.torch.kernels import RankCounts
+
+count_among = on_device(kernels.count_among)
+count_ranks = on_device(kernels.count_ranks)
 
 WIDE = 300
 """One whole tile of the kernel and a part of another."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from kernel_cases import CASES, Listed, list_columns, make_scores, merge_by_hand
+from kernel_cases import CASES, Listed, list_columns, make_scores, merge_by_hand, on_device
 from oracles import top_by_hand
 
-from rectitude.torch.kernels import Top, top_columns
+from rectitude.torch import kernels
+from rectitude.torch.kernels import Top
+
+top_columns = on_device(kernels.top_columns)
 
 NOTHING = Listed([[]] * 99, torch.empty(0), None)
 
