@@ -124,10 +124,7 @@ def count_on_device(
     predictions: Predictions, truth: object, more: Mapping[str, Any], plan: DevicePlan
 ) -> Job:
     """Count ranks in the scores of a batch, on their device."""
-    positive = any(key.hit_scores == "positive" for key in plan.keys)
-    paddings = (plan.padding, getattr(predictions, "padding", None))
-    stored = positive or any(padding is not None for padding in paddings)
-    scored = score_predictions(predictions, stored)
+    scored = score_predictions(predictions, _needs_scores(predictions, plan))
     rows, columns = scored.scores.shape
     shape, names = (rows, columns), _tensors_of_ids(predictions, more)
     wanted = _find_truth_cells(predictions, truth, more, scored)
@@ -138,7 +135,9 @@ def count_on_device(
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
     tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding)
+    # what follows runs when the counts have arrived, and must not hold the scores until then
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
+    words, counted_by = scored.words, _name_kernels(scored.scores.device)
     plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
     masks = train.layout if train is not None and isinstance(more["train"], Tensor) else None
@@ -154,7 +153,6 @@ def count_on_device(
         dense = replace(dense, known=known, counted_by=counted_by)
         return _wrap_dense(renamed, dense), targets, inputs
 
-    counted_by = _name_kernels(scored.scores.device)
     plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
     logits = isinstance(predictions, Logits)
     tensors |= facts_of(wanted, train, columns) if plain and not logits else {}
@@ -163,10 +161,17 @@ def count_on_device(
         if not plain:
             return None
         read = read_counted_logits if logits else partial(read_counted, depth=plan.depth)
-        found = read(arrays, shape, scored.words)
+        found = read(arrays, shape, words)
         return found and replace(found, counted_by=counted_by)
 
     return Job(tensors, batch, counted)
+
+
+def _needs_scores(predictions: Predictions, plan: DevicePlan) -> bool:
+    """Return whether the scores are needed themselves, and not only ranks."""
+    positive = any(key.hit_scores == "positive" for key in plan.keys)
+    paddings = (plan.padding, getattr(predictions, "padding", None))
+    return positive or any(padding is not None for padding in paddings)
 
 
 def _name_kernels(device: torch.device) -> str | None:
