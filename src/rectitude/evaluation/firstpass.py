@@ -79,7 +79,7 @@ def require_few_values(slicings: Slicings, slices: Mapping[str, SlicedStates]) -
             many = len({key[number] for key in sliced.states})
             if sliced.orders[number] is None and many > MOST_VALUES:
                 raise BadArgument(
-                    f"{axis.name!r} has {many:,} different values.",
+                    f"{axis.name!r} has at least {many:,} different values.",
                     f"at most {MOST_VALUES}.",
                     f"if they are numbers, cut them into groups: {axis.name}:4 or"
                     f" {axis.name}:10,50,100.",
