@@ -264,7 +264,7 @@ def test_too_many_values_to_slice_by_are_counted_over_all_parts(files: Path) -> 
     lists = people.select("user", item=1, score=1.0)
     lists.write_parquet("lists.parquet")
     lists.select("user", "item").write_parquet("truth.parquet")
-    with pytest.raises(BadArgument, match="'city' has at least 5[1-9] different values"):
+    with pytest.raises(BadArgument, match=r"'city' has at least 5[1-9] different values"):
         rt.evaluate(
             "lists.parquet", "truth.parquet", "mrr", users="users.parquet", slices="city",
             memory=900,
