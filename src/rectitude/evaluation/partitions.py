@@ -29,7 +29,7 @@ from rectitude.evaluation.firstpass import require_few_values, settle_slices
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.parts import (
     ROW_BYTES,
-    Known,
+    KnownItems,
     PartState,
     Side,
     evaluate_part,
@@ -140,7 +140,9 @@ class Partitions:
         self._progress.finish()
         return evaluation
 
-    def _settle_slices(self, plan: Plan, whole: Mapping[str, Table], known: Known | None) -> Plan:
+    def _settle_slices(
+        self, plan: Plan, whole: Mapping[str, Table], known: KnownItems | None
+    ) -> Plan:
         """Return the plan with the edges of slices that depend on all parts."""
         if not plan.slicings:
             return plan
@@ -157,7 +159,7 @@ class Partitions:
         return settle_slices(plan, open_tables({}), load, whole)
 
     def _evaluate_part(
-        self, plan: Plan, part: int, whole: Mapping[str, Table], known: Known | None
+        self, plan: Plan, part: int, whole: Mapping[str, Table], known: KnownItems | None
     ) -> PartState | None:
         """Return the state of a part, which a killed run may have left; None if it has no rows."""
         name = identify_plan(plan)
@@ -289,14 +291,14 @@ class Partitions:
         self._progress.add(table.frame.height)
 
     @cached_property
-    def _known(self) -> Known | None:
+    def _known(self) -> KnownItems | None:
         """All items of the training data, each once, and how many rows have it."""
         _ = self._templates
         pieces = self.scratch.read(_KNOWN, 0)
         if not pieces:
             return None
         items = pl.concat(pieces, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
-        return Known(items["item"], items["rows"].to_numpy().astype(np.int64))
+        return KnownItems(items["item"], items["rows"].to_numpy().astype(np.int64))
 
     def _load(self, part: int, sides: Collection[str] | None = None) -> dict[str, Table]:
         """Return the tables of a part, or some of them."""

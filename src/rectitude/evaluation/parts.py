@@ -77,14 +77,14 @@ class PartState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownItems:
     """The items of all training data, and how many of its rows have each of them."""
 
     items: pl.Series
     rows: Integers | None = None
 
 
-def evaluate_part(plan: Plan, given: RawInputs, known: Known | pl.Series | None) -> PartState:
+def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> PartState:
     """Return the state of one part, whose tables are in `given.ready`."""
     inputs = open_part(plan, given, known)
     require_slices(plan, inputs)
@@ -100,9 +100,9 @@ def evaluate_part(plan: Plan, given: RawInputs, known: Known | pl.Series | None)
     )
 
 
-def open_part(plan: Plan, given: RawInputs, known: Known | pl.Series | None) -> Inputs:
+def open_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> Inputs:
     """Open the inputs of one part, with what is known of all training data."""
-    known = Known(known) if isinstance(known, pl.Series) else known
+    known = KnownItems(known) if isinstance(known, pl.Series) else known
     inputs = replace(open_for(plan, given), left="part")
     if known is None:
         return inputs
