@@ -4,11 +4,11 @@
                                  [--only NAME ...] [--folder benchmarks/_data/engines]
 
 PY is the Python of an environment: ours has rectitude[spark,ray], that of the peers is made by
-`python benchmarks/peers.py install spark`. Lists of 100 items a user and 10 truth items, in
-Parquet; from the paths to four metrics at 10. Every contestant has a process and a session of its own,
-`local[2]`, and evaluates a hundredth of the users first; sessions, workers and compilers are warm
-then. Rounds take turns. Exits 1 if ours is not three times as fast as the fastest peer, or if a
-value differs from MLlib's.
+`python benchmarks/peers.py install spark-evaluators`. Lists of 100 items a user in random order and
+10 truth items, in Parquet; from the paths to four metrics at 10. Every contestant has a process and
+a session of its own, `local[2]`, and evaluates a hundredth of the users first: sessions, workers
+and compiled code are warm then. Rounds take turns. Exits 1 if ours is not three times as fast as
+the fastest peer, or if a value differs from MLlib's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ from limits import Limit
 K = 10
 TIMES_FASTER = 3.0
 Values = dict[str, float]
-OURS = ("rectitude on Spark", "rectitude on Ray", "rectitude alone")
+OURS = ("rectitude on Spark", "rectitude on Spark, rows", "rectitude on Ray", "rectitude alone")
+"""rows: of a DataFrame that is more than its files, so that Spark hands them over one by one"""
 
 
 def _session() -> Any:
@@ -53,12 +54,11 @@ def _read(session: Any, folder: Path) -> tuple[Any, Any]:
     return session.read.parquet(lists), session.read.parquet(truth)
 
 
-def rectitude_on(engine: str) -> Callable[[Path], Values]:
+def rectitude_on(engine: str, given: str = "paths") -> Callable[[Path], Values]:
     """Evaluate with rectitude, under MLlib's convention."""
     import rectitude as rt
 
-    if engine == "spark":
-        _session()
+    session = _session() if engine == "spark" else None
     if engine == "ray":
         import ray
 
@@ -66,8 +66,12 @@ def rectitude_on(engine: str) -> Callable[[Path], Values]:
     names = [f"{name}@{K}" for name in ("ndcg", "recall", "precision", "map")]
 
     def evaluate(folder: Path) -> Values:
-        paths = [str(folder / f"{name}.parquet") for name in ("shuffled", "truth")]
-        found = rt.evaluate(*paths, names, "spark-mllib", engine=engine, memory="64GB")
+        lists, truth = (str(folder / f"{name}.parquet") for name in ("shuffled", "truth"))
+        if given == "rows":
+            rows, wanted = (table.filter("user >= 0") for table in _read(session, folder))
+            found = rt.evaluate(rows, wanted, names, "spark-mllib")
+        else:
+            found = rt.evaluate(lists, truth, names, "spark-mllib", engine=engine, memory="64GB")
         return {name.partition("@")[0]: value for name, value in found.values().items()}
 
     return evaluate
@@ -147,6 +151,7 @@ def replay() -> Callable[[Path], Values]:
 
 CONTESTANTS: Mapping[str, Callable[[], Callable[[Path], Values]]] = {
     "rectitude on Spark": lambda: rectitude_on("spark"),
+    "rectitude on Spark, rows": lambda: rectitude_on("spark", "rows"),
     "rectitude on Ray": lambda: rectitude_on("ray"),
     "rectitude alone": lambda: rectitude_on("local"),
     "MLlib": mllib,
@@ -221,6 +226,12 @@ def main() -> int:
     return report(found)
 
 
+def _values(found: Mapping[str, list[dict[str, Any]]], name: str) -> Values:
+    """The values of a contestant; none if it did not run."""
+    values: Iterator[Values] = (one["values"] for one in found.get(name, []))
+    return next(filter(None, values), {})
+
+
 def report(found: Mapping[str, list[dict[str, Any]]]) -> int:
     """Print the medians and the limits; return 1 if one is missed."""
     medians = {}
@@ -228,14 +239,15 @@ def report(found: Mapping[str, list[dict[str, Any]]]) -> int:
         seconds = [one["seconds"] for one in rounds if one["seconds"] is not None]
         if seconds:
             medians[name] = statistics.median(seconds)
-            print(f"{name}: {medians[name]:.1f} s ({min(seconds):.1f} to {max(seconds):.1f})")
+            cpu = statistics.median(one["cpu"] for one in rounds if one["seconds"] is not None)
+            spread = f"{min(seconds):.1f} to {max(seconds):.1f}"
+            print(f"{name}: {medians[name]:.1f} s ({spread}), {cpu:.1f} s of the processors")
     peers = [seconds for name, seconds in medians.items() if name not in OURS]
     limits = []
     if peers and OURS[0] in medians:
         ratio = min(peers) / medians[OURS[0]]
         limits.append(Limit("fastest peer over Spark", ratio, TIMES_FASTER, True, "x"))
-    theirs = next((one["values"] for one in found.get("MLlib", []) if one["values"]), {})
-    ours = next((one["values"] for one in found.get(OURS[0], []) if one["values"]), {})
+    theirs, ours = _values(found, "MLlib"), _values(found, OURS[0])
     if theirs and ours:
         off = max(abs(ours[name] - theirs[name]) for name in theirs)
         limits.append(Limit("largest difference from MLlib's values", off, 1e-9))

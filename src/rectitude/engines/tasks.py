@@ -38,20 +38,20 @@ from rectitude.evaluation.written import write_tables
 
 HEAD = 1000
 """how many rows of each table are looked at before any are moved"""
-Outcome: TypeAlias = "Part | RectitudeError"
+Outcome: TypeAlias = "PartSum | RectitudeError"
 Outcomes: TypeAlias = Sequence[Outcome]
 """what became of a part under each plan"""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartSum:
     """The state of one part, or of several, and the files with their values per list."""
 
     state: PartState
     files: tuple[Path, ...] = ()
 
-    def __add__(self, other: Part) -> Part:
-        return Part(self.state + other.state, self.files + other.files)
+    def __add__(self, other: PartSum) -> PartSum:
+        return PartSum(self.state + other.state, self.files + other.files)
 
 
 class MovedTables(CutTables, Protocol):
@@ -127,9 +127,9 @@ class PartTask:
         except RectitudeError as error:
             return error
         if self.folder is None:
-            return Part(state)
+            return PartSum(state)
         files = write_values(plan, state.state.kept, self.folder)
-        return Part(replace(state, state=replace(state.state, kept=KeptValues())), files)
+        return PartSum(replace(state, state=replace(state.state, kept=KeptValues())), files)
 
     def _build(self, side: Side, frame: pl.DataFrame) -> Table:
         """Return the rows of one side as a table; what all rows tell is known from its head."""
@@ -175,7 +175,7 @@ def evaluate_moved(plans: Sequence[Plan], tables: MovedTables) -> list[Evaluatio
     )
     failed = task.try_heads()
     left = {n: plan for n, plan in enumerate(plans) if n not in failed}
-    states: dict[int, Part | RectitudeError | None] = {**failed}
+    states: dict[int, PartSum | RectitudeError | None] = {**failed}
     finishing = _Finishing(given, whole, _Seen(tables, heads))
     with open_folder(plans) as folder:
         if left:
@@ -197,7 +197,7 @@ class _Finishing:
     seen: _Seen
 
     def finish(
-        self, plan: Plan, total: Part | RectitudeError | None
+        self, plan: Plan, total: PartSum | RectitudeError | None
     ) -> Evaluation | RectitudeError:
         if isinstance(total, RectitudeError):
             return total
