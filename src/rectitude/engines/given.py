@@ -21,6 +21,13 @@ def unwrap(table: object) -> object:
             "rt.Lists without users=.",
             "add a row with a list for each user, or use engine='local'.",
         )
+    form = getattr(table, "format", None)
+    if form is not None:
+        raise BadArgument(
+            f"the format {form!r} is named for {table.source!r}, which is read by an engine.",
+            "Parquet, or another format that the engine recognises by the ending of the path.",
+            "convert the file (rectitude convert), or use engine='local'.",
+        )
     return table.source
 
 

@@ -67,6 +67,14 @@ def started() -> Iterator[None]:
         ray.shutdown()
 
 
+def cluster_resources() -> Mapping[str, float]:
+    """Return how many CPUs and GPUs the cluster has."""
+    import ray
+
+    resources: Mapping[str, float] = ray.cluster_resources()
+    return resources
+
+
 def _find_dataset(source: object, name: str) -> Any:
     """Return an input as a dataset; None if it is read here and handed to every part."""
     if engine_of(source) == "ray":
