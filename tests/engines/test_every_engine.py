@@ -16,7 +16,7 @@ from engines.conftest import Move
 from rectitude.candidate_sets.value import Candidates
 from rectitude.cli import main
 from rectitude.engines.given import unwrap
-from rectitude.errors import BadArgument, BadIds, BadTable, MissingExtra
+from rectitude.errors import BadArgument, BadIds, BadTable, MissingExtra, UnreadableFile
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -122,6 +122,14 @@ def test_the_command_line_names_the_engine(
     expected = capsys.readouterr().out
     assert main([*command, "--csv", "--engine", engine]) == 0
     assert capsys.readouterr().out == expected
+
+
+def test_a_path_that_cannot_be_read_is_named(engine: str, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"no such format")
+    for path in (tmp_path / "missing.parquet", damaged):
+        with pytest.raises(UnreadableFile, match=path.name):
+            rt.evaluate(path, path, "mrr", engine=engine)
 
 
 def test_a_format_cannot_be_named_for_an_engine() -> None:

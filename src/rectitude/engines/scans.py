@@ -49,7 +49,10 @@ class Scans:
 
     def _have(self, empty: pl.DataFrame) -> bool:
         """Return whether all files have these columns in these types."""
-        schemas = [_scan(file).collect_schema() for file in self.files]
+        try:
+            schemas = [_scan(file).collect_schema() for file in self.files]
+        except (pl.exceptions.PolarsError, OSError):  # damaged or encrypted: Spark says so
+            return False
         return all(
             schema.get(name) == dtype for schema in schemas for name, dtype in empty.schema.items()
         )

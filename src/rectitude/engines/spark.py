@@ -26,7 +26,7 @@ from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
 from rectitude.data.table import Source, Table
 from rectitude.engines.cut import Cut, plan_cuts
-from rectitude.engines.given import refuse_other, unwrap, wrap
+from rectitude.engines.given import refuse_other, refuse_unreadable, unwrap, wrap
 from rectitude.engines.scans import FIELDS, Scans, find_scans, read_spans
 from rectitude.engines.tasks import Outcomes, PartTask, evaluate_moved
 from rectitude.errors import MissingExtra
@@ -244,7 +244,12 @@ def _read(path: str, session: Any) -> Any:
     if "/" not in path and session.catalog.tableExists(path):
         return session.table(path)
     options = dict(_FORMATS.get(PurePath(path).suffix, {"format": "parquet"}))
-    return session.read.load(path, **options)
+    try:
+        frame = session.read.load(path, **options)
+        frame.columns  # Spark Connect looks at files only now  # noqa: B018
+    except Exception as error:  # of Spark, or of Java
+        raise refuse_unreadable(path, "Spark", error) from error
+    return frame
 
 
 def _label(source: object) -> str:
