@@ -112,7 +112,9 @@ _OF_LISTS = {
     "judged_only", "container", "catalogue", "list_items", "min_list_length", "candidates",
     "empty_target", "weights",
 }  # fmt: skip
-_OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}
+_OF_SCORES = {
+    "mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef", "rows",
+}  # fmt: skip
 _HANDLED = {
     "lists": {*_EVERYWHERE, *_OF_LISTS},
     "scores": {*_EVERYWHERE, *_OF_SCORES},
