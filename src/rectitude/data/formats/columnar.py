@@ -15,6 +15,7 @@ import polars as pl
 
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import ARROW, PARQUET, STREAM, File, FileContent
+from rectitude.data.formats.footer import require_modest
 from rectitude.data.frames import rename_columns
 from rectitude.data.table import Source, SourceParts
 from rectitude.errors import BadTable, UnreadableFile
@@ -81,6 +82,8 @@ def scan_parquet(path: Path, pieces: Sequence[Path]) -> Source:
     def take(rows: pl.LazyFrame, chosen: Mapping[str, str]) -> pl.DataFrame:
         try:
             _require_rows(rows, len(chosen), path, pieces)
+            for piece in pieces:
+                require_modest(piece, str(piece), {*chosen.values()})
             return rename_columns(rows.select(chosen.values()).collect(), chosen)
         except DAMAGED as error:
             raise _unreadable(path, error, "Parquet", len(pieces)) from error
