@@ -1,13 +1,21 @@
-"""What all tests share: how hypothesis runs, both kinds of kernels, and where outside data lies."""
+"""What all tests share: how hypothesis runs, both kinds of kernels, where outside data lies, and a
+browser, because two in one process fail."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
+    "--disable-component-update", "--no-first-run", "--disable-quic",
+]  # fmt: skip
 
 settings.register_profile(
     "usual",
@@ -62,3 +70,16 @@ def golden() -> Path:
 def real_data() -> Path:
     """The folder of public data sets."""
     return _folder("RECTITUDE_DATA", "the folder of public data sets")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """The system's Chromium."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("missing: chromium (apt-get install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        yield opened
+        opened.close()

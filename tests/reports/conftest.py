@@ -1,8 +1,7 @@
-"""A report with every section, and a real browser that opens it from disk."""
+"""A report with every section, opened from disk in a real browser."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +20,6 @@ from rectitude.reports.content import Content, ReportStage, Slice, Window, conte
 from rectitude.reports.page import write
 
 HOSTILE = "<script>alert(1)</script>"
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
-    "--disable-component-update", "--no-first-run", "--disable-quic",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -86,19 +81,6 @@ def content() -> Content:
 def path(content: Content, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report as a file."""
     return write(content, tmp_path_factory.mktemp("report") / "report.html")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """The system's Chromium."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("missing: chromium (apt-get install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 class Opened:
