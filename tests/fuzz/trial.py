@@ -225,11 +225,10 @@ def _wait(child: int, seconds: float) -> tuple[int, resource.struct_rusage, floa
 
 def _queued(process: int) -> float:
     """The seconds that a process waited for a processor: the most of all its threads."""
-    waits = [0]
-    with suppress(OSError, IndexError):
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            waits.append(int((thread / "schedstat").read_text().split()[1]))
-    return max(waits) / 1e9
+    with suppress(OSError, IndexError, ValueError):
+        stats = Path(f"/proc/{process}/task").glob("*/schedstat")
+        return max(int(stat.read_text().split()[1]) for stat in stats) / 1e9
+    return 0.0
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ Fields = dict[int, Any]
 
 
 def require_modest(file: Path | bytes, label: str, columns: Collection[str] | None = None) -> None:
-    """Raise an error if these columns of a Parquet file, by default all of them, would take absurdly
-    much memory for its size. Damaged files pass: reading them says what is wrong."""
+    """Raise an error if these columns of a Parquet file, by default all, would take absurdly much
+    memory for its size. Damaged files pass: reading them says what is wrong."""
     size = len(file) if isinstance(file, bytes) else file.stat().st_size
     if size >= LARGE:
         return
@@ -123,10 +123,8 @@ def _read_struct(data: bytes, at: int, depth: int) -> tuple[Fields, int]:
 def _read_value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind in (_TRUE, _FALSE):  # the type is the value
         return kind == _TRUE, at
-    if kind == _BYTE:
-        return data[at], at + 1
-    if kind == _DOUBLE:
-        return None, at + 8
+    if kind in (_BYTE, _DOUBLE):  # no size
+        return None, at + (1 if kind == _BYTE else 8)
     if kind == _BINARY:
         length, at = _read_varint(data, at)
         return data[at : at + length], at + length
