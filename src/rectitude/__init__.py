@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rectitude.evaluation.stream import Evaluator
     from rectitude.experiment.results import Run
     from rectitude.experiment.run import run
+    from rectitude.experiment.verification import Verification, verify
     from rectitude.explanation.diagnose import diagnose
     from rectitude.explanation.diagnose.result import Diagnosis
     from rectitude.explanation.explain import explain
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from rectitude.predictions.scores import Embeddings, Scores
     from rectitude.preparing import prepare
     from rectitude.profiles import PROFILES
+    from rectitude.reports.board import board
     from rectitude.reports.history import History
     from rectitude.reports.page import report
     from rectitude.splits.run import split
@@ -76,8 +78,10 @@ __all__ = [
     "Slices",
     "Split",
     "Trace",
+    "Verification",
     "__version__",
     "audit",
+    "board",
     "candidates",
     "compare",
     "diagnose",
@@ -93,6 +97,7 @@ __all__ = [
     "sample",
     "split",
     "trace",
+    "verify",
 ]
 
 _MODULES = {
@@ -122,7 +127,9 @@ _MODULES = {
     "Slices": "rectitude.aggregate.slices",
     "Split": "rectitude.splits.split",
     "Trace": "rectitude.explanation.trace.result",
+    "Verification": "rectitude.experiment.verification",
     "audit": "rectitude.auditing",
+    "board": "rectitude.reports.board",
     "candidates": "rectitude.candidate_sets.protocols",
     "compare": "rectitude.comparison.compare",
     "diagnose": "rectitude.explanation.diagnose",
@@ -138,6 +145,7 @@ _MODULES = {
     "sample": "rectitude.data.sample",
     "split": "rectitude.splits.run",
     "trace": "rectitude.explanation.trace",
+    "verify": "rectitude.experiment.verification",
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name

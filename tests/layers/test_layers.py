@@ -57,8 +57,10 @@ PUBLIC = [
     "Slices",
     "Split",
     "Trace",
+    "Verification",
     "__version__",
     "audit",
+    "board",
     "candidates",
     "compare",
     "diagnose",
@@ -74,6 +76,7 @@ PUBLIC = [
     "sample",
     "split",
     "trace",
+    "verify",
 ]
 
 

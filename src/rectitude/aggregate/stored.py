@@ -29,7 +29,7 @@ from rectitude.storage import Write, read_stored, write_all
 from rectitude.texts import parse_json, require_regular
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
-_BELONGS = "rectitude.evaluation"
+BELONGS = "rectitude.evaluation"
 WEIGHT = "weight"
 _AGAIN = "evaluate again and save the result."
 _DAMAGED = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -44,17 +44,22 @@ class Kept:
     weights: Floats | None = None
     """(lists,) the weight of each list; None without weights"""
 
+    def frame(self) -> pl.DataFrame:
+        """Return the values per list as they are stored, with the weights if there are any."""
+        lists = pl.DataFrame() if self.lists is None else self.lists
+        if self.weights is not None:
+            lists = lists.with_columns(pl.Series(WEIGHT, self.weights))
+        return lists
+
     def write_lists(self, where: Path | IO[bytes]) -> None:
         """Write the values per list as Parquet."""
         require_polars()
-        lists = pl.DataFrame() if self.lists is None else self.lists
+        lists = self.frame()
         for name, kind in lists.schema.items():
             if kind == pl.Object:
                 raise BadIds(
                     f"{name} ids are Python objects, which cannot be saved.", "text or numbers."
                 )
-        if self.weights is not None:
-            lists = lists.with_columns(pl.Series(WEIGHT, self.weights))
         lists.write_parquet(where, metadata=mark_lists(self.text))
 
 
@@ -70,7 +75,7 @@ def lists_path(path: str | os.PathLike[str]) -> Path:
 
 def mark_lists(text: str) -> dict[str, str]:
     """Return the metadata of values per list that belong to an evaluation as JSON text."""
-    return {_BELONGS: fingerprint(json.loads(text))}
+    return {BELONGS: fingerprint(json.loads(text))}
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
@@ -124,7 +129,7 @@ def read(path: str | os.PathLike[str], expected: str) -> tuple[Any, pl.DataFrame
     document, file = read_stored(path, "evaluation", expected), lists_path(path)
     if not require_regular(file).is_file():
         return document, None
-    return document, _read_lists(file.read_bytes(), str(file), document)
+    return document, _read_lists(file, str(file), document)
 
 
 def read_zip(
@@ -179,28 +184,37 @@ def _read_member(archive: ZipFile, folder: str) -> tuple[Any, pl.DataFrame | Non
     return document, _read_lists(read_member(archive, lists), LISTS, document)
 
 
-def _read_lists(data: bytes, where: str, document: Any) -> pl.DataFrame | None:
+def _open(file: Path | bytes) -> Path | IO[bytes]:
+    return io.BytesIO(file) if isinstance(file, bytes) else require_regular(file)
+
+
+def _read_lists(file: Path | bytes, where: str, document: Any) -> pl.DataFrame | None:
     """Read the values per list if they belong to the document."""
     require_polars()
     try:
-        mark = pl.read_parquet_metadata(io.BytesIO(data)).get(_BELONGS)
+        mark = pl.read_parquet_metadata(_open(file)).get(BELONGS)
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
     if not isinstance(document, Mapping) or mark != fingerprint(document):
         return None
-    return read_values(data, where)
+    return read_values(file, where)
 
 
 def read_values(file: Path | bytes, where: str) -> pl.DataFrame:
     """Read a Parquet file with a user and values of metrics in each row."""
     try:
-        data = file if isinstance(file, bytes) else require_regular(file).read_bytes()
-        require_modest(data, where)
-        frame = pl.read_parquet(io.BytesIO(data))
+        opened = _open(file)
+        require_modest(file, where)
+        frame = pl.read_parquet(opened, glob=False)
     except RectitudeError:
         raise
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
+    return require_values_per_list(frame, where)
+
+
+def require_values_per_list(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Return a table with a user and values of metrics in each row, or raise an error."""
     if "user" not in frame.columns:
         raise UnreadableFile(
             f"{where} has the columns {', '.join(frame.columns[:10]) or 'of no table'}.",

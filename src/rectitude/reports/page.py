@@ -33,6 +33,7 @@ SECTIONS = {
     "explorer": "Other conventions",
     "explain": "Why numbers differ",
     "conventions": "Definitions",
+    "resources": "Time and memory",
     "details": "Run details",
 }
 """The sections of the page and their headings, in order."""
@@ -85,7 +86,7 @@ def write(content: Content, path: str | PathLike[str]) -> Path:
 def page(content: Content) -> str:
     """Return the report as HTML."""
     drawn = figures(content)
-    html: str = _template().render(
+    html: str = page_template("page.html").render(
         content=content,
         version=__version__,
         headings=_choose_sections(content, drawn),
@@ -97,11 +98,11 @@ def page(content: Content) -> str:
         notes=notes(content),
         failures=_failures(content),
         ledger=_ledgers(content),
-        style=_read_file("page.css"),
+        style=read_asset("page.css"),
         palette=SERIES,
-        script=_read_file("page.js"),
-        data=_embed_json(content.as_dict()),
-        figure_data=_embed_json({f.name: f.data for group in drawn.values() for f in group}),
+        script=read_asset("page.js"),
+        data=embed_json(content.as_dict()),
+        figure_data=embed_json({f.name: f.data for group in drawn.values() for f in group}),
     )
     return html
 
@@ -114,6 +115,7 @@ def _choose_sections(content: Content, drawn: Mapping[str, Any]) -> dict[str, st
         "explorer": content.robustness is not None,
         "flow": bool(content.flow or content.ledgers),
         "conventions": bool(content.definitions),
+        "resources": bool(content.resources),
         "details": bool(content.details or content.reproduce or content.failures),
     }
     titles = SECTIONS if in_time(content) else SECTIONS | {"windows": "By split"}
@@ -155,7 +157,7 @@ def _ledgers(content: Content) -> list[tuple[str, list[dict[str, Any]]]]:
     ]  # fmt: skip
 
 
-def _embed_json(value: object) -> str:
+def embed_json(value: object) -> str:
     """Return JSON that is safe inside a script element, for any text in it."""
     text = json.dumps(_replace_nonfinite(value), allow_nan=False, default=str)
     for sign in "<>&\u2028\u2029":
@@ -174,12 +176,14 @@ def _replace_nonfinite(value: Any) -> Any:
     return value
 
 
-def _read_file(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return the text of a file that belongs to the pages."""
     return (_FILES / name).read_text("utf-8")
 
 
 @cache
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """Return a page to fill in; everything that is filled in is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -188,7 +192,10 @@ def _template() -> Any:
     )  # fmt: skip
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["digits"] = _format_value
-    return environment.get_template("page.html")
+    environment.filters["seconds"] = format_seconds
+    environment.filters["bytes"] = format_bytes
+    environment.filters["energy"] = format_energy
+    return environment.get_template(name)
 
 
 def _format_value(value: object) -> str:
@@ -198,3 +205,29 @@ def _format_value(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else str(value)
     return digits(value)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a time for readers."""
+    if seconds < 100:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return (
+        f"{minutes // 60} h {minutes % 60:02} min"
+        if minutes >= 60
+        else f"{minutes} min {rest:02} s"
+    )
+
+
+def format_bytes(size: int | None) -> str:
+    """Format an amount of memory for readers."""
+    if size is None:
+        return "–"
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def format_energy(energy: float | None) -> str:
+    """Format an amount of energy in kWh for readers."""
+    if energy is None:
+        return "–"
+    return f"{energy:.3f} kWh" if energy >= 0.1 else f"{1000 * energy:.3g} Wh"
