@@ -49,11 +49,11 @@ def test_kernels_are_tried_not_assumed(run: Run, monkeypatch: pytest.MonkeyPatch
 
 def test_what_counts_tensors_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="missing: torch (pip install 'rectitude[torch]')")
+    monkeypatch.setenv("RECTITUDE_TORCH_KERNELS", "torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert doctor._describe_counting(torch) == "on the processor, as arrays"
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    assert doctor._describe_counting(torch) == f"torch {torch.__version__} on mps"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert doctor._describe_counting(torch) == f"torch {torch.__version__} on cuda"
 
 
 def test_a_missing_numba_and_torch_are_no_errors(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,8 +148,6 @@ def _describe_counting(torch: Any) -> str:
 
     if torch.cuda.is_available():
         return f"{choice(torch.device('cuda'))} on cuda"
-    if torch.backends.mps.is_available():
-        return f"{choice(torch.device('mps'))} on mps"
     return "on the processor, as arrays"
 
 

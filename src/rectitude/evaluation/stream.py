@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
+from itertools import pairwise
 from operator import add
 from os import PathLike
 from typing import Any, Literal
@@ -31,6 +32,7 @@ from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch
 from rectitude.evaluation.state import KeptValues, State, average_users, require_same_classes
 from rectitude.metrics.names import Names
 from rectitude.metrics.registry import Facts
+from rectitude.parallel import run_tasks, thread_count
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Kind, Scores
 from rectitude.profiles import Asked, Profile, profile_of
@@ -40,6 +42,8 @@ BLOCK_BYTES = 16 << 20
 much"""
 _PIECE_BYTES = 1 << 14
 """what a batch takes besides its arrays: ledger, manifest and objects"""
+_LISTS_PER_SHARE = 1 << 14
+"""with fewer lists, a thread saves less time than it takes to add its sums"""
 
 
 class Evaluator:
@@ -313,7 +317,7 @@ class Evaluator:
     def _measure_apart(self, pieces: Sequence[_Pending]) -> tuple[list[State], list[_Failed]]:
         """Return the state of several pieces together; if a metric fails, the state of each piece
         without a failure."""
-        state = self._measure(pieces)
+        state = self._measure_shares(_share_out(pieces))
         if not self._failures(state.failures):
             return [replace(state, failures={})], []
         states: list[State] = []
@@ -326,6 +330,16 @@ class Evaluator:
             else:
                 states.append(replace(state, failures={}))
         return states, failed
+
+    def _measure_shares(self, shares: Sequence[Sequence[_Pending]]) -> State:
+        """Return the state of all pieces; every share is judged and measured by one thread."""
+        states: dict[int, State] = {}
+
+        def work(number: int) -> None:
+            states[number] = self._measure(shares[number])
+
+        run_tasks([partial(work, number) for number in range(len(shares))])
+        return reduce(add, [states[number] for number in range(len(shares))])
 
     def _measure(self, pieces: Sequence[_Pending]) -> State:
         """Return the state of the lists of several similar pieces."""
@@ -447,6 +461,20 @@ def _take_joinable(pieces: Sequence[_Pending]) -> list[_Pending]:
             break
         run.append(piece)
     return run
+
+
+def _share_out(pieces: Sequence[_Pending]) -> list[Sequence[_Pending]]:
+    """Divide counted batches among the threads, in order; leave other pieces together.
+
+    Judging counted batches, unlike measuring them, is the work of one thread.
+    """
+    counted = [piece for piece in pieces if isinstance(piece, CountedBatch)]
+    lists = sum(piece.shape[0] for piece in counted)
+    shares = min(thread_count(), len(pieces), lists // _LISTS_PER_SHARE)
+    if len(counted) < len(pieces) or shares < 2:
+        return [pieces]
+    ends = [len(pieces) * number // shares for number in range(shares + 1)]
+    return [pieces[first:last] for first, last in pairwise(ends)]
 
 
 def _error_of_failed(failed: Sequence[_Failed]) -> RectitudeError:
