@@ -48,7 +48,7 @@ Examples:
   rectitude evaluate trec:bm25.txt --truth elliot:test.tsv
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate bm25.run --truth qrels.txt --format trec_eval -q -m all_trec"""
-_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory", "per_list")
+_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory", "per_list", "unreadable")
 
 
 class EvaluateForm(StrEnum):
@@ -111,6 +111,7 @@ def run(  # noqa: PLR0913  one parameter per option
     users: inputs.Users = None,
     weights: inputs.Weights = None,
     memory: inputs.Memory = None,
+    unreadable: inputs.Unreadable = None,
     list_key: inputs.ListKey = "user",
     columns: inputs.Columns = None,
     slices: Annotated[
@@ -201,6 +202,7 @@ def run(  # noqa: PLR0913  one parameter per option
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
         **({} if memory is None else {"memory": memory}),
+        **({} if unreadable is None else {"unreadable": unreadable}),
         **_write_unheld(per_list, output, output_form, input_files, convention or ()),
     }  # fmt: skip
     options = trec.Options(
