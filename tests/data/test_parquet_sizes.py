@@ -10,7 +10,7 @@ import pytest
 
 import rectitude as rt
 from rectitude import memory
-from rectitude.data.formats.footer import LARGE, require_modest
+from rectitude.data.formats.page_sizes import LARGE, require_modest
 from rectitude.errors import TooLarge, UnreadableFile
 
 TRUTH = {1: ["a"], 2: ["b"]}

@@ -22,7 +22,7 @@ import polars as pl
 
 from rectitude.archives import open_archive, read_member, require_members
 from rectitude.arrays import Floats, Integers
-from rectitude.data.formats.footer import require_modest
+from rectitude.data.formats.page_sizes import require_modest
 from rectitude.errors import BadIds, RectitudeError, UnreadableFile
 from rectitude.parallel import require_polars
 from rectitude.storage import Write, read_stored, write_all

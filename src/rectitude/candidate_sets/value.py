@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from rectitude.data.formats.footer import require_modest
+from rectitude.data.formats.page_sizes import require_modest
 from rectitude.data.ledger import Ledger
 from rectitude.errors import RectitudeError, UnreadableFile, UnwritableFile
 from rectitude.render import Printable

@@ -48,7 +48,9 @@ Examples:
   rectitude evaluate trec:bm25.txt --truth elliot:test.tsv
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate bm25.run --truth qrels.txt --format trec_eval -q -m all_trec"""
-_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory", "engine", "per_list")
+_NOT_ESTIMATED = (
+    "metrics", "cutoffs", "intervals", "slices", "memory", "engine", "per_list", "unreadable",
+)  # fmt: skip
 
 
 class EvaluateForm(StrEnum):
@@ -112,6 +114,7 @@ def run(  # noqa: PLR0913  one parameter per option
     weights: inputs.Weights = None,
     memory: inputs.Memory = None,
     engine: inputs.Engine = None,
+    unreadable: inputs.Unreadable = None,
     list_key: inputs.ListKey = "user",
     columns: inputs.Columns = None,
     slices: Annotated[
@@ -203,6 +206,7 @@ def run(  # noqa: PLR0913  one parameter per option
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
         **({} if memory is None else {"memory": memory}),
         **({} if engine is None else {"engine": str(engine)}),
+        **({} if unreadable is None else {"unreadable": unreadable}),
         **_write_unheld(per_list, output, output_form, input_files, convention or ()),
     }  # fmt: skip
     options = trec.Options(

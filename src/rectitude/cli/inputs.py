@@ -71,6 +71,12 @@ Memory = Annotated[
         "SIZE", "Evaluate files that need more memory than this, such as 8GB, part by part."
     ),
 ]
+Unreadable = Annotated[
+    str | None,
+    value_option(
+        "left_out", "Leave out damaged or missing files of a table in many files, and count them."
+    ),
+]
 
 
 class EngineName(StrEnum):

@@ -17,7 +17,8 @@ import polars as pl
 
 from rectitude.data.columns import WantedColumns
 from rectitude.data.formats.file import ARROW, PARQUET, STREAM, File, FileContent
-from rectitude.data.formats.footer import require_modest
+from rectitude.data.formats.footer import CONTRADICTION, rows_by_group
+from rectitude.data.formats.page_sizes import require_modest
 from rectitude.data.frames import rename_columns
 from rectitude.data.table import Source, SourceParts
 from rectitude.errors import BadTable, UnreadableFile
@@ -129,7 +130,8 @@ def scan_parquet(path: Path, pieces: Sequence[Path]) -> Source:
                 require_modest(piece, str(piece), {*chosen.values()})
             return rename_columns(rows.select(chosen.values()).collect(), chosen)
         except DAMAGED as error:
-            raise _unreadable(path, error, "Parquet", len(pieces)) from error
+            piece, group = _find_damage(pieces, [*chosen.values()])
+            raise _unreadable(piece or path, error, "Parquet", len(pieces), group) from error
 
     try:
         names = lazy.collect_schema().names()
@@ -153,7 +155,27 @@ def _require_rows(lazy: pl.LazyFrame, columns: int, path: Path, pieces: Sequence
     require_growth(8 * rows * columns, size, str(path))
 
 
-def _unreadable(path: Path, error: BaseException, kind: str, pieces: int = 1) -> UnreadableFile:
+def _find_damage(pieces: Sequence[Path], columns: Sequence[str]) -> tuple[Path | None, str]:
+    """Return the first of some files that has a damaged row group, and the group in words; None if
+    all groups can be read one by one."""
+    for piece in pieces:
+        first, rows = 0, pl.scan_parquet(piece, glob=False, hive_partitioning=False)
+        try:
+            groups = rows_by_group(piece)
+        except (OSError, *CONTRADICTION, KeyError):  # the footer is damaged, too
+            return piece, ""
+        for number, size in enumerate(groups):
+            try:
+                rows.slice(first, size).select(columns).collect()
+            except DAMAGED:
+                return piece, f", row group {number + 1} of {len(groups)},"
+            first += size
+    return None, ""
+
+
+def _unreadable(
+    path: Path, error: BaseException, kind: str, pieces: int = 1, group: str = ""
+) -> UnreadableFile:
     size = path.stat().st_size
     message = (str(error).splitlines() or [type(error).__name__])[0]
     if pieces > 1 and isinstance(
@@ -171,7 +193,7 @@ def _unreadable(path: Path, error: BaseException, kind: str, pieces: int = 1) ->
             "end other programs, or raise the limit of this process (ulimit -v).",
         )
     return UnreadableFile(
-        f"{path} is truncated or damaged ({size} bytes): {message}.",
+        f"{path}{group} is truncated or damaged ({size} bytes): {message}.",
         f"a complete {kind} file.",
         "copy or write it again.",
     )
