@@ -25,9 +25,10 @@ Examples:
   rectitude doctor
   rectitude doctor --json"""
 SETTINGS = (
-    "RECTITUDE_KERNELS", "RECTITUDE_THREADS", "RECTITUDE_MEMORY", "RECTITUDE_SCRATCH",
+    "RECTITUDE_KERNELS", "RECTITUDE_TORCH_KERNELS", "RECTITUDE_THREADS", "RECTITUDE_MEMORY",
+    "RECTITUDE_SCRATCH",
     "RECTITUDE_PLUGINS", "RECTITUDE_ENERGY", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT",
-    "POLARS_MAX_THREADS", "CUDA_VISIBLE_DEVICES", "RECTITUDE_TORCH_KERNELS", "TRITON_INTERPRET",
+    "POLARS_MAX_THREADS", "CUDA_VISIBLE_DEVICES", "TRITON_INTERPRET",
     "TRITON_CACHE_DIR", "JAVA_HOME",
 )  # fmt: skip
 """environment variables that change how rectitude works"""
@@ -150,6 +151,7 @@ def _examine_gpu() -> dict[str, str]:
         "torch": torch.__version__,
         "CUDA": _describe_cuda(torch),
         "Triton": _describe_triton(torch),
+        "counting": _describe_counting(torch),
     }
 
 
@@ -164,6 +166,17 @@ def _describe_triton(torch: Any) -> str:
         return f"{found}, not used without a GPU"
     cache = os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache"
     return f"{found}, cache {cache}"
+
+
+def _describe_counting(torch: Any) -> str:
+    """Return what counts the ranks of tensors, as `manifest["kernels"]` names it."""
+    from rectitude.torch.kernels import choice
+
+    if torch.cuda.is_available():
+        return f"{choice(torch.device('cuda'))} on cuda"
+    if torch.backends.mps.is_available():
+        return f"{choice(torch.device('mps'))} on mps"
+    return "on the processor, as arrays"
 
 
 def _describe_cuda(torch: Any) -> str:
