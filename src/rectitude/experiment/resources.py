@@ -104,7 +104,7 @@ class _EnergyMeter:
         log = logging.getLogger("codecarbon")
         log.disabled = True  # it reports its own start before it knows its level
         with suppress(Exception):
-            from codecarbon import OfflineEmissionsTracker  # noqa: PLC0415  (optional, and slow)
+            from codecarbon import OfflineEmissionsTracker
 
             self._tracker = OfflineEmissionsTracker(
                 country_iso_code="USA", output_methods=[], log_level="critical",
