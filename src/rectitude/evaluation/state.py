@@ -261,9 +261,9 @@ def _merge_inputs(
         merged["source"] = f"{one['source'].removesuffix(', ...')}, ..."
     if "hash" in one:
         merged["hash"] = f"{one['hash'].removesuffix(', ...')}, ..."
-    if "grades" in one and "grades" in other:
-        (low, high), (other_low, other_high) = one["grades"], other["grades"]
-        merged["grades"] = [min(low, other_low), max(high, other_high)]
+    grades = [side["grades"] for side in (one, other) if "grades" in side]
+    if grades:
+        merged["grades"] = [min(low for low, _ in grades), max(high for _, high in grades)]
     if "fingerprint" in one:
         merged["fingerprint"] = _add_fingerprints(one["fingerprint"], other["fingerprint"])
     return merged
