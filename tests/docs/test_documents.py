@@ -25,6 +25,7 @@ WITH_BLOCKS = [
     DOCS / "attributes.md",
     DOCS / "auc.md",
     DOCS / "audit.md",
+    DOCS / "board.md",
     DOCS / "candidates.md",
     DOCS / "comirec.md",
     DOCS / "compare.md",
