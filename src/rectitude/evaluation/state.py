@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -231,7 +232,14 @@ def merge_manifests(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping
         side: _merge_inputs(one["inputs"].get(side), other["inputs"].get(side))
         for side in dict.fromkeys([*one["inputs"], *other["inputs"]])
     }
-    return {**one, "inputs": inputs, "lists": one["lists"] + other["lists"]}
+    lists = one["lists"] + other["lists"]
+    return {**one, **_join_kernels(one, other), "inputs": inputs, "lists": lists}
+
+
+def _join_kernels(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, str]:
+    """Return what counted on devices in either; nothing if all was counted on the processor."""
+    names = [manifest["kernels"].split(", ") for manifest in (one, other) if "kernels" in manifest]
+    return {"kernels": ", ".join(sorted({*chain.from_iterable(names)}))} if names else {}
 
 
 def require_same_classes(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
