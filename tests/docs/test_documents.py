@@ -26,6 +26,7 @@ WITH_BLOCKS = [
     DOCS / "auc.md",
     DOCS / "audit.md",
     DOCS / "board.md",
+    DOCS / "verify.md",
     DOCS / "candidates.md",
     DOCS / "comirec.md",
     DOCS / "compare.md",
