@@ -25,6 +25,8 @@ WITH_BLOCKS = [
     DOCS / "attributes.md",
     DOCS / "auc.md",
     DOCS / "audit.md",
+    DOCS / "board.md",
+    DOCS / "verify.md",
     DOCS / "candidates.md",
     DOCS / "comirec.md",
     DOCS / "compare.md",
@@ -75,7 +77,7 @@ def test_blocks_run_and_print_what_the_document_says(path: Path) -> None:
 
 
 def test_every_document_with_code_is_run() -> None:
-    for path in DOCUMENTS:
+    for path in set(DOCUMENTS) - {*(DOCS / "notebooks").glob("*.md")}:  # run as notebooks
         if re.search(r"^```(python|console)$", path.read_text("utf-8"), re.MULTILINE):
             assert path in WITH_BLOCKS, f"{path.name} has code that nothing runs"
 
