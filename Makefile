@@ -1,7 +1,8 @@
 # make demo    see it work             make test    everything CI runs
 # make quick   an answer in a minute   make check   style, types, layers, generated pages
 # make fuzz    search on, new seeds    make docs    regenerate pages, printed outputs and the picture
-# make bench   speed beside the peers  make clean   remove what was made
+# make bench   speed beside the peers  make site    the documentation, in build/site
+# make clean   remove what was made
 #
 # Each sets up what it needs in .venv, and again only when pyproject.toml or constraints.txt changed.
 
@@ -21,9 +22,9 @@ ifeq ($(CI),true)
 STRICT := -p strict_skips
 endif
 
-.PHONY: help demo test quick fuzz check bench docs clean
+.PHONY: help demo test quick fuzz check bench docs site clean
 help:
-	@sed -n '1,4s/^# //p' Makefile
+	@sed -n '1,5s/^# //p' Makefile
 
 demo: $(VENV)/.runtime
 	@$(BIN)/rectitude demo
@@ -70,6 +71,9 @@ docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/blocks.py --write $(DOCUMENTS)
 	$(BIN)/python docs/images/make_screenshot.py
+
+site: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

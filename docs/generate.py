@@ -1,8 +1,9 @@
 """The reference pages, made from the metrics, the switches, the profiles and the messages in the
-source; and the schema of an experiment's file.
+source; the contents of the home page; and the schema of an experiment's file.
 
 python docs/generate.py            writes docs/metrics.md, docs/conventions.md, docs/profiles.md,
-                                   docs/messages.md and docs/experiment.schema.json
+                                   docs/messages.md, docs/README.md from mkdocs.yml, and
+                                   docs/experiment.schema.json
 python docs/generate.py --check    exits 1 if a page is not what would be written
 """
 
@@ -21,6 +22,7 @@ os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from contents import home_page
 from messages import Message, error_messages, ledger_messages
 from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 
@@ -313,6 +315,7 @@ def page(title: str, source: str, lead: str, index: list[str], parts: Iterable[s
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "README.md": home_page,
     "metrics.md": metrics_page,
     "conventions.md": conventions_page,
     "profiles.md": profiles_page,
