@@ -123,7 +123,7 @@ def drawn_scores(rows: int, columns: int, dtype: torch.dtype, kind: str) -> torc
 def check(kernels: Any, name: str) -> None:
     """Compare one kernel with plain torch in 64 bits."""
     from kernels import logits, ranks, top  # type: ignore[import-not-found]
-    from kernels.lists import Lists, sort_lists  # type: ignore[import-not-found]
+    from kernels.lists import ListedColumns, sort_lists  # type: ignore[import-not-found]
 
     compared = 0
     kinds = ("random", "tied", "holes", "masked", "tiny")
@@ -136,13 +136,13 @@ def check(kernels: Any, name: str) -> None:
                 wide = scores.double()
                 targets = torch.randint(-1, columns, (rows, 13), device=DEVICE)
                 seen = torch.randint(-1, columns, (rows, 70), device=DEVICE)
-                lists = sort_lists(Lists(seen, None), columns)
+                lists = sort_lists(ListedColumns(seen, None), columns)
                 if name == "ranks":
                     ours = kernels.count_ranks(scores, targets, seen)
-                    ref = ranks.count_plain(wide, Lists(targets, None), lists, None)
+                    ref = ranks.count_plain(wide, ListedColumns(targets, None), lists, None)
                     same(ours, ref, f"ranks {kind} {dtype} {rows}x{columns}")
                     ours = kernels.count_among(scores, targets, seen)
-                    ref = ranks.among_plain(wide, Lists(targets, None), lists)
+                    ref = ranks.among_plain(wide, ListedColumns(targets, None), lists)
                     same(ours, ref, f"among {kind} {dtype} {rows}x{columns}")
                     compared += 2
                 if name == "top" and dtype != torch.float64:
@@ -168,7 +168,7 @@ def check(kernels: Any, name: str) -> None:
 def check_products(kernels: Any) -> None:
     """Compare products with sums in 64 bits, for vectors whose products are exact."""
     from kernels import ranks, top
-    from kernels.lists import Lists, sort_lists
+    from kernels.lists import ListedColumns, sort_lists
 
     compared = 0
     for dtype in (torch.bfloat16, torch.float32):
@@ -178,7 +178,10 @@ def check_products(kernels: Any) -> None:
             items[columns // 2 :] = items[: columns - columns // 2].clone()  # equal items
             targets = torch.randint(-1, columns, (rows, 10), device=DEVICE)
             seen = torch.randint(-1, columns, (rows, 100), device=DEVICE)
-            lists, wanted = sort_lists(Lists(seen, None), columns), Lists(targets, None)
+            lists, wanted = (
+                sort_lists(ListedColumns(seen, None), columns),
+                ListedColumns(targets, None),
+            )
             exact = users.double() @ items.double().T
             where = f"products {dtype} {rows}x{columns}"
             ours = kernels.count_products(users, items, targets, seen)
@@ -194,7 +197,7 @@ def check_products(kernels: Any) -> None:
     ours = kernels.count_products(users, items, targets).counts
     assert bool((ours[1] >= 0).all()), "a target does not equal itself"
     exact = users.double() @ items.double().T
-    reference = ranks.count_plain(exact, Lists(targets, None), None, None).counts
+    reference = ranks.count_plain(exact, ListedColumns(targets, None), None, None).counts
     gap = (ours[0] - reference[0]).abs().float()
     print(
         f"checked products: {compared} inputs; on random bf16 vectors, ranks differ from those in "

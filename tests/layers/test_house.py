@@ -23,6 +23,10 @@ METRIC_LINES = 16
 FUNCTION_LINES = 45
 LONGER_FUNCTIONS = {
     ("judge/match.py", "match_kernel"),  # one compiled pass
+    ("torch/kernels/logits_triton.py", "count_rows"),  # compiled passes over a row, like it
+    ("torch/kernels/products_triton.py", "top_tiled"),
+    ("torch/kernels/ranks_triton.py", "count_rows"),
+    ("torch/kernels/ranks_triton.py", "count_listed"),
     ("cli/evaluate.py", "run"),  # one parameter per option
     ("cli/split.py", "run"),
     ("evaluation/evaluate.py", "evaluate"),  # one parameter per input

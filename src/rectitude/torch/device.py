@@ -37,8 +37,8 @@ from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_o
 from rectitude.torch.host import Batch, require_targets
 from rectitude.torch.kernels import count_logits, count_products, count_ranks
 from rectitude.torch.scored import (
+    DeviceProducts,
     Predictions,
-    Products,
     Scored,
     find_holes,
     own_scores,
@@ -137,11 +137,7 @@ def count_on_device(
         train = _find_train_cells(predictions, more, scored)
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
-    for number, key in enumerate(plan.keys):
-        if isinstance(predictions, Logits):
-            tensors |= _count_logits(number, key, cast("Tensor", scored.scores), wanted, plan.loss)
-        else:
-            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
+    tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding)
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
     plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
@@ -239,10 +235,28 @@ def _move(cells: TensorCells, device: torch.device) -> TensorCells:
     )
 
 
+def _count_readings(
+    predictions: Predictions,
+    plan: DevicePlan,
+    scored: Scored,
+    sides: tuple[TensorCells, TensorCells | None],
+    padding: int | None,
+) -> dict[str, Tensor]:
+    """Count the ranks of the truth, without the training data, for every way to read the scores."""
+    tensors: dict[str, Tensor] = {}
+    wanted, train = sides
+    for number, key in enumerate(plan.keys):
+        if isinstance(predictions, Logits):
+            tensors |= _count_logits(number, key, cast("Tensor", scored.scores), wanted, plan.loss)
+        else:
+            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
+    return tensors
+
+
 def _count_reading(
     number: int,
     key: ReadingKey,
-    scores: Tensor | Products,
+    scores: Tensor | DeviceProducts,
     wanted: TensorCells,
     train: TensorCells | None,
     padding: int | None,
@@ -254,7 +268,7 @@ def _count_reading(
         "target_offsets": wanted.offsets,
         "seen_offsets": None if seen is None else seen.offsets,
     }
-    if isinstance(scores, Products):  # of 32 bits in any precision
+    if isinstance(scores, DeviceProducts):  # of 32 bits in any precision
         ranks = count_products(scores.users, scores.items, metric=scores.similarity, **lists)
         return {f"{number}/counts": ranks.counts, f"{number}/rows": ranks.rows}
     compared = scores.float() if key.precision == "float32" else scores

@@ -254,10 +254,10 @@ class Evaluator:
         job = count_on_device(cast("Predictions", predictions), truth, more, self._plan)
         tensors = {**job.tensors, **({"ids": ids} if isinstance(ids, Tensor) else {})}
         names = None if isinstance(ids, Tensor) else ids
+        kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
 
-        def take(arrays: Arrays) -> None:
-            waits = ids is None and self._may_wait(predictions)
-            counted = job.counted(arrays) if waits else None
+        def take(arrays: Arrays) -> None:  # must not hold the scores, which fill the device
+            counted = job.counted(arrays) if ids is None and self._may_wait(kind) else None
             if counted is not None:
                 self.sums.add_counted(counted)
                 return
@@ -266,10 +266,9 @@ class Evaluator:
 
         self._queue.put(self._updates - 1, Copies.of(tensors), take)
 
-    def _may_wait(self, predictions: object) -> bool:
+    def _may_wait(self, kind: Kind) -> bool:
         """Return whether batches can be judged together: no list is compared with earlier ones."""
         once = self.repeats == "once" or (self.repeats is None and is_distributed())
-        kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
         return not once and self.sums.judges_later(kind)
 
     def _put_lists(self, ranked: Ranked, truth: object, more: Mapping[str, Any]) -> None:

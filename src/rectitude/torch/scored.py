@@ -43,7 +43,7 @@ STEP = 1 << 25
 """How many scores are compared at a time; the comparisons take about as many bytes."""
 
 
-class Products(NamedTuple):
+class DeviceProducts(NamedTuple):
     """Vectors whose products are counted on a device without being stored."""
 
     users: Tensor
@@ -64,7 +64,7 @@ class Products(NamedTuple):
 class Scored(NamedTuple):
     """Scores on their device that can be compared, and what the host needs to know about them."""
 
-    scores: Tensor | Products
+    scores: Tensor | DeviceProducts
     checks: dict[str, Tensor]
     """tensors that show whether the scores are valid"""
     words: str
@@ -98,7 +98,7 @@ def _multiply(predictions: Embeddings, stored: bool) -> Scored:
     opened = partial(open_dense, shape=shape, words=words, blocks=raise_not_kept)
     if uses_triton(users, items) and not stored:
         checks["large"] = _may_overflow(users, items)
-        return Scored(Products(users, items, similarity), checks, words, opened)
+        return Scored(DeviceProducts(users, items, similarity), checks, words, opened)
     left, right = _widen(users), _widen(items)
     kind = torch.promote_types(left.dtype, right.dtype)
     with torch.autocast(left.device.type, enabled=False):

@@ -240,17 +240,25 @@ def cells_of_padded(
     `padded` is (rows, any), with -1 for empty positions. `order` "given" keeps the order of the
     indices; "any" lets them be sorted.
     """
-    lowest, highest = padded.min(initial=0), padded.max(initial=0)
+    if not padded.size:
+        return Cells(_filled_positions(padded, 0), None, (len(padded), columns))
+    ascending = padded if _rows_ascend(padded) else np.sort(padded, axis=1)
+    lowest, highest = ascending[:, 0].min(), ascending[:, -1].max()
     if lowest < EMPTY or highest >= columns:
         return None
     if order == "any":
-        cells = _filled_positions(padded, lowest)
-        cells = cells if cells.ascends() else _filled_positions(np.sort(padded, axis=1), lowest)
-        return Cells(cells, None, (len(padded), columns))
-    ascending = np.sort(padded, axis=1)
+        return Cells(_filled_positions(ascending, lowest), None, (len(padded), columns))
     repeated = (ascending[:, 1:] == ascending[:, :-1]) & (ascending[:, 1:] != EMPTY)
     distinct = not repeated.any()
     return Cells(_filled_positions(padded, lowest), None, (len(padded), columns), distinct)
+
+
+def _rows_ascend(matrix: NDArray[Any]) -> bool:
+    """Whether the values of every row strictly ascend."""
+    values, width = matrix.reshape(-1), matrix.shape[1]
+    falls = values[1:] <= values[:-1]
+    falls[width - 1 :: width] = False
+    return not falls.any()
 
 
 def _filled_positions(padded: NDArray[Any], lowest: int) -> Ragged:

@@ -7,12 +7,12 @@ This folder needs torch alone, so that it can be loaded without the rest of the 
 from .choice import choice, choose
 from .logits import LogitCounts, count_logits
 from .products import count_products, products_among, top_products
-from .ranks import Ranks, count_among, count_ranks
+from .ranks import RankCounts, count_among, count_ranks
 from .top import Top, top_columns
 
 __all__ = [
     "LogitCounts",
-    "Ranks",
+    "RankCounts",
     "Top",
     "choice",
     "choose",

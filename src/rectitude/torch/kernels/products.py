@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from .choice import choose
-from .lists import Lists, open_lists, sort_lists
-from .ranks import STEP, Ranks, among_block, count_block
+from .lists import ListedColumns, open_lists, sort_lists
+from .ranks import STEP, RankCounts, among_block, count_block
 from .top import MOST, Ties, Top, require_k, top_block
 
 Metric = Literal["dot", "cosine"]
@@ -32,7 +32,7 @@ def count_products(
     seen_offsets: Tensor | None = None,
     valid_columns: Tensor | None = None,
     seen_sorted: bool = False,
-) -> Ranks:
+) -> RankCounts:
     """Count, for each target, the items whose product with the user is higher, and the same.
 
     `users` is (rows, length), or (rows, interests, length), whose products are merged by maximum;
@@ -76,7 +76,7 @@ def products_among(
     target_offsets: Tensor | None = None,
     candidate_offsets: Tensor | None = None,
     candidates_sorted: bool = False,
-) -> Ranks:
+) -> RankCounts:
     """Count, for each target, the candidates whose product is higher and the same.
 
     As `count_among`, from vectors: only products with targets and candidates are computed.
@@ -174,8 +174,8 @@ def _blocks(
         yield scores, (first, last)
 
 
-def join(blocks: list[Ranks], wanted: Lists) -> Ranks:
+def join(blocks: list[RankCounts], wanted: ListedColumns) -> RankCounts:
     """Return the ranks of blocks of rows as one."""
     counts = torch.cat([block.counts.reshape(3, -1) for block in blocks], dim=1)
     rows = torch.cat([block.rows for block in blocks], dim=1)
-    return Ranks(counts.view(3, *wanted.columns.shape), rows)
+    return RankCounts(counts.view(3, *wanted.columns.shape), rows)

@@ -14,9 +14,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from .lists import Lists
+from .lists import ListedColumns
 from .products import Metric, inverse_lengths
-from .ranks import Ranks
+from .ranks import RankCounts
 from .ranks_triton import CHUNKS, count_listed, span_of
 from .top import Ties, Top
 from .top_triton import find_best, finish, pack
@@ -348,11 +348,11 @@ def redo_rows(
 def count_tiled(
     users: Tensor,
     items: Tensor,
-    wanted: Lists,
-    hidden: Lists | None,
+    wanted: ListedColumns,
+    hidden: ListedColumns | None,
     valid_columns: Tensor | None,
     metric: Metric,
-) -> Ranks:
+) -> RankCounts:
     """Count ranks of products on the device."""
     inputs, options = _inputs(users, items, metric)
     ranks, own = _begin(inputs, options, wanted, valid_columns)
@@ -377,8 +377,8 @@ def count_tiled(
 
 
 def count_pairs(
-    users: Tensor, items: Tensor, wanted: Lists, listed: Lists, metric: Metric
-) -> Ranks:
+    users: Tensor, items: Tensor, wanted: ListedColumns, listed: ListedColumns, metric: Metric
+) -> RankCounts:
     """Count candidates by their products with users, on the device."""
     inputs, options = _inputs(users, items, metric)
     ranks, own = _begin(inputs, options, wanted, None)
@@ -392,7 +392,7 @@ def top_tiled(
     users: Tensor,
     items: Tensor,
     k: int,
-    hidden: Lists | None,
+    hidden: ListedColumns | None,
     valid_columns: Tensor | None,
     ties: Ties,
     metric: Metric,
@@ -470,9 +470,9 @@ def _inputs(
 def _begin(
     inputs: tuple[Tensor, Tensor, Tensor, Tensor],
     options: dict[str, object],
-    wanted: Lists,
+    wanted: ListedColumns,
     valid_columns: Tensor | None,
-) -> tuple[Ranks, Tensor]:
+) -> tuple[RankCounts, Tensor]:
     """Return room for ranks, with what the targets' own tiles say, and the targets' scores."""
     users, items = inputs[:2]
     rows, size, device = len(users), wanted.columns.numel(), users.device
@@ -485,13 +485,13 @@ def _begin(
             CSR=wanted.offsets is not None, VALID=valid_columns is not None,
             num_warps=WARPS, num_stages=1, **options,
         )  # fmt: skip
-    return Ranks(counts, both[3 * size :].view(5, rows)), own
+    return RankCounts(counts, both[3 * size :].view(5, rows)), own
 
 
 def _score(
     inputs: tuple[Tensor, Tensor, Tensor, Tensor],
     options: dict[str, object],
-    lists: Lists,
+    lists: ListedColumns,
     columns: int,
 ) -> Tensor:
     """Return the score of each listed column, in its position."""
@@ -507,10 +507,10 @@ def _score(
 def _count_ready(
     users: Tensor,
     columns: int,
-    wanted: Lists,
-    listed: Lists,
+    wanted: ListedColumns,
+    listed: ListedColumns,
     valid_columns: Tensor | None,
-    ranks: Ranks,
+    ranks: RankCounts,
     own: Tensor,
     scores: Tensor,
     among: bool,
@@ -523,7 +523,7 @@ def _count_ready(
     )  # fmt: skip
 
 
-def _places(lists: Lists) -> tuple[Tensor, Tensor, int]:
+def _places(lists: ListedColumns) -> tuple[Tensor, Tensor, int]:
     offsets = lists.columns if lists.offsets is None else lists.offsets
     return lists.columns, offsets, lists.width()
 
@@ -532,7 +532,7 @@ def _valid(valid_columns: Tensor | None, other: Tensor) -> Tensor:
     return other if valid_columns is None else valid_columns.contiguous()
 
 
-def _chunk(wanted: Lists) -> int:
+def _chunk(wanted: ListedColumns) -> int:
     """Return how many targets share a pass over the items."""
     return next((chunk for chunk in CHUNKS if chunk >= wanted.width() or chunk >= 10), 10)
 

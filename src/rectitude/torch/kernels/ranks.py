@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .choice import choose
-from .lists import Lists, open_lists, sort_lists
+from .lists import ListedColumns, open_lists, sort_lists
 
 MISSING = -1
 """`above` of an empty position and of a column that does not exist."""
@@ -16,7 +16,7 @@ HIDDEN = -2
 """`above` of a target that is seen, or not a valid column."""
 
 
-class Ranks(NamedTuple):
+class RankCounts(NamedTuple):
     """Counts as 32-bit integers on the device of the scores.
 
     `counts` is (3, *targets): other columns that score higher, that score the same, and that
@@ -41,7 +41,7 @@ def count_ranks(
     seen_offsets: Tensor | None = None,
     valid_columns: Tensor | None = None,
     seen_sorted: bool = False,
-) -> Ranks:
+) -> RankCounts:
     """Count, for each target, the columns of its row that score higher and the same.
 
     `scores` is (rows, columns), or (rows, interests, columns), merged by maximum. `targets` and
@@ -60,8 +60,11 @@ def count_ranks(
 
 
 def count_block(
-    scores: Tensor, wanted: Lists, hidden: Lists | None, valid_columns: Tensor | None
-) -> Ranks:
+    scores: Tensor,
+    wanted: ListedColumns,
+    hidden: ListedColumns | None,
+    valid_columns: Tensor | None,
+) -> RankCounts:
     """Count ranks in scores of (rows, interests, columns)."""
     if choose(scores.device) == "triton":
         from .ranks_triton import count_dense  # noqa: PLC0415  (imports triton)
@@ -78,7 +81,7 @@ def count_among(
     target_offsets: Tensor | None = None,
     candidate_offsets: Tensor | None = None,
     candidates_sorted: bool = False,
-) -> Ranks:
+) -> RankCounts:
     """Count, for each target, the candidates of its row that score higher and the same.
 
     A target counts no column of its own number, and need not be a candidate. A candidate listed
@@ -92,7 +95,7 @@ def count_among(
     return among_block(scores, wanted, listed)
 
 
-def among_block(scores: Tensor, wanted: Lists, listed: Lists) -> Ranks:
+def among_block(scores: Tensor, wanted: ListedColumns, listed: ListedColumns) -> RankCounts:
     """Count candidates in scores of (rows, interests, columns)."""
     if choose(scores.device) == "triton":
         from .ranks_triton import count_candidates  # noqa: PLC0415  (imports triton)
@@ -125,8 +128,11 @@ STEP = 1 << 25
 
 
 def count_plain(
-    scores: Tensor, wanted: Lists, hidden: Lists | None, valid_columns: Tensor | None
-) -> Ranks:
+    scores: Tensor,
+    wanted: ListedColumns,
+    hidden: ListedColumns | None,
+    valid_columns: Tensor | None,
+) -> RankCounts:
     """Count ranks in plain torch."""
     rows, columns = scores.shape
     kept = scores.new_ones((rows, columns + 1), dtype=torch.bool)
@@ -143,7 +149,7 @@ def count_plain(
     facts = [missing.sum(dim=1), first_of(missing), (kept & scores.isfinite()).sum(dim=1)]
     facts += [(kept & (scores == float("-inf"))).sum(dim=1), distinct]
     counts = count_cells(scores.masked_fill(~kept, float("nan")), wanted, scores)
-    return Ranks(_mark(counts, wanted, kept), torch.stack(facts).to(torch.int32))
+    return RankCounts(_mark(counts, wanted, kept), torch.stack(facts).to(torch.int32))
 
 
 def first_of(marked: Tensor) -> Tensor:
@@ -153,7 +159,7 @@ def first_of(marked: Tensor) -> Tensor:
     return torch.where(marked.any(dim=1), marked.to(torch.int8).argmax(dim=1), -1)
 
 
-def _mark(counts: Tensor, wanted: Lists, kept: Tensor) -> Tensor:
+def _mark(counts: Tensor, wanted: ListedColumns, kept: Tensor) -> Tensor:
     """Return the counts with -1 for targets that do not exist and -2 for targets not kept."""
     inside = (wanted.columns >= 0) & (wanted.columns < kept.shape[1])
     if not kept.shape[1]:
@@ -165,7 +171,7 @@ def _mark(counts: Tensor, wanted: Lists, kept: Tensor) -> Tensor:
     return counts
 
 
-def count_cells(lines: Tensor, wanted: Lists, scores: Tensor) -> Tensor:
+def count_cells(lines: Tensor, wanted: ListedColumns, scores: Tensor) -> Tensor:
     """Count the columns of `lines` above and level with the score of each target in `scores`."""
     columns = lines.shape[1]
     row, column = wanted.rows().reshape(-1), wanted.columns.reshape(-1).long()
@@ -184,7 +190,7 @@ def count_cells(lines: Tensor, wanted: Lists, scores: Tensor) -> Tensor:
     return counts.view(3, *wanted.columns.shape)
 
 
-def among_plain(scores: Tensor, wanted: Lists, listed: Lists) -> Ranks:
+def among_plain(scores: Tensor, wanted: ListedColumns, listed: ListedColumns) -> RankCounts:
     """Count candidates in plain torch: every column that is no candidate is hidden."""
     rows, columns = scores.shape
     chosen = scores.new_zeros((rows, columns + 1), dtype=torch.bool)
@@ -196,4 +202,4 @@ def among_plain(scores: Tensor, wanted: Lists, listed: Lists) -> Ranks:
     facts += [(chosen & (scores == float("-inf"))).sum(dim=1), chosen.sum(dim=1)]
     counts = count_cells(lines, wanted, scores)
     everything = torch.ones_like(scores, dtype=torch.bool)
-    return Ranks(_mark(counts, wanted, everything), torch.stack(facts).to(torch.int32))
+    return RankCounts(_mark(counts, wanted, everything), torch.stack(facts).to(torch.int32))

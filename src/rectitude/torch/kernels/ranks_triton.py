@@ -12,8 +12,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from .lists import Lists
-from .ranks import Ranks
+from .lists import ListedColumns
+from .ranks import RankCounts
 
 LANES, STEPS, WARPS = 32, 8, 1
 """Columns side by side, loads of these in a tile, and warps of a program."""
@@ -376,8 +376,11 @@ def count_listed(
 
 
 def count_dense(
-    scores: Tensor, wanted: Lists, hidden: Lists | None, valid_columns: Tensor | None
-) -> Ranks:
+    scores: Tensor,
+    wanted: ListedColumns,
+    hidden: ListedColumns | None,
+    valid_columns: Tensor | None,
+) -> RankCounts:
     """Count ranks on the device."""
     rows, _, columns = scores.shape
     tile = LANES * STEPS
@@ -404,7 +407,7 @@ def count_dense(
     return results
 
 
-def count_candidates(scores: Tensor, wanted: Lists, listed: Lists) -> Ranks:
+def count_candidates(scores: Tensor, wanted: ListedColumns, listed: ListedColumns) -> RankCounts:
     """Count candidates on the device."""
     results = _allocate(scores, wanted, zeros=False)
     if len(scores):
@@ -414,10 +417,10 @@ def count_candidates(scores: Tensor, wanted: Lists, listed: Lists) -> Ranks:
 
 def _launch_listed(
     scores: Tensor,
-    wanted: Lists,
-    listed: Lists,
+    wanted: ListedColumns,
+    listed: ListedColumns,
     valid_columns: Tensor | None,
-    results: Ranks,
+    results: RankCounts,
     among: bool,
 ) -> None:
     rows, _, columns = scores.shape
@@ -431,21 +434,23 @@ def _launch_listed(
     )  # fmt: skip
 
 
-def _allocate(scores: Tensor, wanted: Lists, zeros: bool) -> Ranks:
+def _allocate(scores: Tensor, wanted: ListedColumns, zeros: bool) -> RankCounts:
     """Return room for the results; both are parts of one tensor."""
     make = torch.zeros if zeros else torch.empty
     rows, size = len(scores), wanted.columns.numel()
     both = make(3 * size + 5 * rows, dtype=torch.int32, device=scores.device)
     counts = both[: 3 * size].view(3, *wanted.columns.shape)
-    return Ranks(counts, both[3 * size :].view(5, rows))
+    return RankCounts(counts, both[3 * size :].view(5, rows))
 
 
-def _places(scores: Tensor, wanted: Lists) -> tuple[Tensor, Tensor, int, int]:
+def _places(scores: Tensor, wanted: ListedColumns) -> tuple[Tensor, Tensor, int, int]:
     offsets = wanted.columns if wanted.offsets is None else wanted.offsets
     return wanted.columns, offsets, wanted.width(), wanted.columns.numel()
 
 
-def _options(scores: Tensor, wanted: Lists, valid_columns: Tensor | None) -> dict[str, object]:
+def _options(
+    scores: Tensor, wanted: ListedColumns, valid_columns: Tensor | None
+) -> dict[str, object]:
     width = wanted.width()
     return {
         "CSR": wanted.offsets is not None,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .choice import choose
-from .lists import Lists, open_lists, sort_lists
+from .lists import ListedColumns, open_lists, sort_lists
 from .ranks import merge, open_scores
 
 Ties = Literal["lowest column", "highest column"]
@@ -48,7 +48,7 @@ def top_columns(
 
 
 def top_block(
-    scores: Tensor, k: int, hidden: Lists | None, valid_columns: Tensor | None, ties: Ties
+    scores: Tensor, k: int, hidden: ListedColumns | None, valid_columns: Tensor | None, ties: Ties
 ) -> Top:
     """Return the best columns of scores of (rows, interests, columns)."""
     if choose(scores.device) == "triton" and k <= MOST and scores.dtype != torch.float64:
@@ -65,7 +65,7 @@ def require_k(k: int) -> None:
 
 
 def top_plain(
-    scores: Tensor, k: int, hidden: Lists | None, valid_columns: Tensor | None, ties: Ties
+    scores: Tensor, k: int, hidden: ListedColumns | None, valid_columns: Tensor | None, ties: Ties
 ) -> Top:
     """Return the best columns in plain torch, by a stable sort of each row."""
     rows, columns = scores.shape

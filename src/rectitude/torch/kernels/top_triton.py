@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from .lists import Lists
+from .lists import ListedColumns
 from .ranks_triton import load_valid, span_of
 from .top import Ties, Top
 
@@ -247,7 +247,7 @@ def top_rows(
 
 
 def top_dense(
-    scores: Tensor, k: int, hidden: Lists | None, valid_columns: Tensor | None, ties: Ties
+    scores: Tensor, k: int, hidden: ListedColumns | None, valid_columns: Tensor | None, ties: Ties
 ) -> Top:
     """Return the best columns on the device."""
     rows, interests, columns = scores.shape
