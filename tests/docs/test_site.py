@@ -105,7 +105,7 @@ def test_no_page_is_wider_than_a_phone(phone: Any, address: str, site: Path) -> 
     wide = []
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
-        phone.goto(f"{address}/{name}", wait_until="domcontentloaded")
+        phone.goto(f"{address}/{name}")
         width = phone.evaluate("document.querySelector('.md-container').scrollWidth")
         wide += [f"{name}: {width}"] * (width > 390)
     assert wide == []
