@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import rectitude as rt
+from rectitude import kernels
+from rectitude.errors import MissingExtra
 from rectitude.kernels import without_gc
 
 
@@ -94,3 +96,40 @@ def test_nothing_is_compiled_if_numba_may_not_compile(monkeypatch: pytest.Monkey
     monkeypatch.setenv("RECTITUDE_KERNELS", "numba")
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert rt.evaluate(scores, truth, ["ndcg@5", "mrr"]).values() == expected
+
+
+@pytest.fixture
+def without_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An environment where `import numba` fails, as in an installation without `speed`."""
+    monkeypatch.delenv("RECTITUDE_KERNELS", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for function in (kernels._numba, kernels._warn_of_slowness):
+        function.cache_clear()
+    yield
+    for function in (kernels._numba, kernels._warn_of_slowness):
+        function.cache_clear()
+
+
+@pytest.mark.usefixtures("without_numba")
+def test_a_large_input_without_numba_names_the_extra_once() -> None:
+    with pytest.warns(RuntimeWarning, match=r"several times as long\. pip install 'rectitude\[s"):
+        assert not kernels.should_compile(kernels.REPAYS_FROM_ROWS)
+    assert not kernels.should_compile(kernels.REPAYS_FROM_ROWS)  # a second warning would raise
+
+
+@pytest.mark.usefixtures("without_numba")
+def test_a_small_input_without_numba_and_a_chosen_numpy_are_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not kernels.should_compile(1000)
+    monkeypatch.setenv("RECTITUDE_KERNELS", "numpy")
+    assert not kernels.should_compile(kernels.REPAYS_FROM_ROWS)
+
+
+@pytest.mark.usefixtures("without_numba")
+def test_kernels_that_are_demanded_without_numba_are_an_error_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RECTITUDE_KERNELS", "numba")
+    with pytest.raises(MissingExtra, match=r"pip install 'rectitude\[speed\]'"):
+        rt.evaluate({"ann": ["tea"]}, {"ann": ["tea"]}, "mrr")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rectitude.errors import MissingExtra
 
 REPAYS_FROM_ROWS = 2_000_000
 REPAYS_ONCE_LOADED = 50_000
@@ -28,22 +31,45 @@ def should_compile(rows: int) -> bool:
     """Whether kernels pay off: the input is large, or numba is loaded and the input is not small.
 
     The environment variable `RECTITUDE_KERNELS=numpy` or `=numba` overrides this. Nothing is
-    compiled if numba's own `NUMBA_DISABLE_JIT` is set.
+    compiled if numba's own `NUMBA_DISABLE_JIT` is set. A large input without numba is worth one
+    warning in a process.
     """
     setting = os.environ.get("RECTITUDE_KERNELS", "")
     if setting in ("numpy", "numba"):
-        return setting == "numba" and _may_compile()
+        return setting == "numba" and _must_compile()
     loaded = "numba" in sys.modules and kernel.cache_info().currsize > 0
     if rows < (REPAYS_ONCE_LOADED if loaded else REPAYS_FROM_ROWS):
         return False
     try:
         return _may_compile()
-    except ImportError:
+    except ImportError as error:
+        _warn_of_slowness(str(error))
         return False
 
 
 def _may_compile() -> bool:
     return not _numba().config.DISABLE_JIT
+
+
+def _must_compile() -> bool:
+    try:
+        return _may_compile()
+    except ImportError as error:
+        raise MissingExtra(
+            f"RECTITUDE_KERNELS=numba asks for compiled kernels, but: {error}.",
+            advice="pip install 'rectitude[speed]'",
+        ) from error
+
+
+@cache
+def _warn_of_slowness(reason: str) -> None:
+    warnings.warn(
+        f"This input is large, and kernels cannot be compiled: {reason}. NumPy gives the same "
+        "results, but takes several times as long. pip install 'rectitude[speed]' installs numba; "
+        "RECTITUDE_KERNELS=numpy hides this message.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 @cache

@@ -15,6 +15,7 @@ from scipy import stats
 from rectitude.arrays import Floats
 from rectitude.comparison import effects
 from rectitude.comparison.effects import components
+from rectitude.comparison.moments import Moments
 from rectitude.comparison.significance import TESTS, correct_p, interval, sign_flips
 
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
@@ -118,10 +119,13 @@ def test_bca_misses_a_skewed_mean_on_both_sides_more_evenly_than_percentiles() -
 
 def test_models_that_differ_by_the_margin_are_called_equivalent_as_rarely_as_alpha_says() -> None:
     one, other, apart = models(300, 800, 9, 0.1)
-    p = [effects.equivalence(difference, apart) for difference in (one - other).T]
+    p = [effects.equivalence(Moments.of(difference), apart) for difference in (one - other).T]
     assert within_band(int((np.array(p) < 0.05).sum()), 800, 0.05)
     same, again, _ = models(2000, 50, 10)
-    assert max(effects.equivalence(difference, 0.1) for difference in (same - again).T) < 0.05
+    assert (
+        max(effects.equivalence(Moments.of(difference), 0.1) for difference in (same - again).T)
+        < 0.05
+    )
 
 
 def test_a_detectable_difference_is_found_with_a_power_of_80_percent() -> None:

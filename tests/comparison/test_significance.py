@@ -12,6 +12,7 @@ from scipy import stats
 import rectitude as rt
 from rectitude.arrays import Floats
 from rectitude.comparison import effects
+from rectitude.comparison.moments import Magnitudes, Moments
 from rectitude.comparison.significance import (
     CORRECTIONS,
     TESTS,
@@ -253,12 +254,13 @@ def test_student_interval_is_that_of_scipy() -> None:
 
 def test_effects_agree_with_values_worked_out_by_hand() -> None:
     difference = np.array([0.0, 1.0, 2.0, -1.0, 3.0])
-    assert effects.cohens_dz(difference) == pytest.approx(1 / 2.5**0.5)
-    assert effects.rank_biserial(difference) == pytest.approx((1.5 + 3 + 4 - 1.5) / 10)
-    assert effects.superiority(difference) == pytest.approx((3 + 0.5) / 5)
+    sizes = Magnitudes.of(difference)
+    assert effects.cohens_dz(Moments.of(difference)) == pytest.approx(1 / 2.5**0.5)
+    assert sizes.rank_biserial == pytest.approx((1.5 + 3 + 4 - 1.5) / 10)
+    assert effects.superiority(sizes.gains, sizes.losses, 5) == pytest.approx((3 + 0.5) / 5)
     nothing = np.zeros(3)
-    assert effects.cohens_dz(nothing) == effects.rank_biserial(nothing) == 0.0
-    assert effects.superiority(nothing) == 0.5
+    assert effects.cohens_dz(Moments.of(nothing)) == Magnitudes.of(nothing).rank_biserial == 0.0
+    assert effects.superiority(0, 0, 3) == 0.5
 
 
 def test_power_is_the_one_in_tables() -> None:
@@ -293,9 +295,9 @@ def test_equivalence_is_the_larger_of_two_one_sided_tests() -> None:
         stats.ttest_1samp(difference, bound, alternative=side).pvalue
         for bound, side in ((-0.05, "greater"), (0.05, "less"))
     ]
-    assert effects.equivalence(difference, 0.05) == pytest.approx(max(sides), rel=1e-9)
-    assert effects.equivalence(np.zeros(5), 0.05) == 1 / 32
-    assert effects.equivalence(np.full(5, 0.1), 0.05) == 1.0
+    assert effects.equivalence(Moments.of(difference), 0.05) == pytest.approx(max(sides), rel=1e-9)
+    assert effects.equivalence(Moments.of(np.zeros(5)), 0.05) == 1 / 32
+    assert effects.equivalence(Moments.of(np.full(5, 0.1)), 0.05) == 1.0
 
 
 PUBLISHED = np.array(
@@ -366,7 +368,7 @@ def test_bad_samples_raise_errors_that_say_what_is_wrong() -> None:
     with pytest.raises(UndefinedValue, match="a p-value is undefined"):
         correct_p(np.array([0.1, np.nan]), "holm")
     with pytest.raises(BadArgument, match="the margin is 0"):
-        effects.equivalence(np.arange(3.0), 0)
+        effects.equivalence(Moments.of(np.arange(3.0)), 0)
     with pytest.raises(BadArgument, match="the number of users is 1"):
         effects.power(0.5, 1)
     with pytest.raises(BadArgument, match="the power is 1"):

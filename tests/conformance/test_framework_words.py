@@ -345,3 +345,50 @@ def test_folds_of_replay_have_one_strategy() -> None:
     assert resolve("replay", {"method": "KFolds", "n_folds": 2, "strategy": "query"})
     with pytest.raises(BadArgument, match="strategy is 'item'"):
         resolve("replay", {"method": "KFolds", "n_folds": 2, "strategy": "item"})
+
+
+@pytest.mark.parametrize(
+    ("spelled", "method"),
+    [
+        ({"RS": [0.8, 0.2, 0.0]}, "RS_820_user"),
+        ({"RS": [0.8, 0.2, 0.0], "group_by": "user"}, "RS_820_user"),
+        ({"RS": [7, 0, 3], "group_by": "none"}, "RS_703_none"),
+        ({"split": {"RS": [0.6, 0.2, 0.2]}, "group_by": "None", "mode": "full"}, "RS_622_none"),
+        ({"LS": "valid_only", "group_by": "user"}, "LS_valid_only"),
+        ({"split": {"TS": [0.5, 0.5, 0]}}, "TS_550"),
+    ],
+)
+@pytest.mark.parametrize("order", ["TO", "RO"])
+def test_recbole_is_spelled_as_in_its_configuration(
+    spelled: dict[str, Any], method: str, order: str
+) -> None:
+    assert single("recbole", **spelled, order=order) == single(
+        "recbole", method=method, order=order
+    )
+
+
+def test_shares_of_recbole_that_are_spelled_out_are_divided_by_their_sum_once() -> None:
+    assert CONVERTERS["ratios"]("TS_0.7_0.2_0.1")[0] == 0.7 / 0.9999999999999999
+    assert CONVERTERS["ratios"]("RS_8.0_1.0_1.0_user") == [0.8, 0.1, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "found"),
+    [
+        ({"RS": [0.8, 0.2]}, r"RS is \[0.8, 0.2\]"),
+        ({"RS": [0.8, True, 0.1]}, "three shares"),
+        ({"TS": "8:1:1"}, "three shares"),
+        ({"RS": [1, 0, 0]}, "above 0 for train"),
+        ({"LS": "both"}, "valid_and_test"),
+        ({"split": {"RS": [0.8, 0.1, 0.1], "LS": "test_only"}}, "one of RS, TS, LS"),
+        ({"RS": [0.8, 0.1, 0.1], "LS": "test_only"}, "RS and LS were given together"),
+        ({"RS": [0.8, 0.1, 0.1], "method": "RS_811_user"}, "RS and method were given together"),
+        ({"RS": [0.8, 0.1, 0.1], "group_by": "item"}, "group_by is 'item'"),
+        ({"RS": [0.8, 0.1, 0.1], "mode": "uni100"}, "rt.candidates"),
+    ],
+)
+def test_settings_that_recbole_would_not_take_are_refused(
+    spelled: dict[str, Any], found: str
+) -> None:
+    with pytest.raises(BadArgument, match=found):
+        rt.split(LOG, protocol="recbole", **spelled)

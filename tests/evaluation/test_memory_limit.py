@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from rectitude.errors import (
 )
 from rectitude.evaluation import inputs
 from rectitude.evaluation.partitions import Hashes, Partitions, Ranges
+from rectitude.evaluation.scratch import Scratch, open_scratch
 
 
 @pytest.fixture
@@ -62,15 +64,117 @@ def test_nothing_is_left_behind(files: Path) -> None:
     assert list((files / "scratch").iterdir()) == []
 
 
+KILLED = """
+import os, signal, sys
+import rectitude as rt
+from rectitude.evaluation import inputs
+
+inputs.LEAST_MEMORY = 1
+calls = []
+
+def count(done, of):
+    calls.append(done)
+    if len(calls) == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+rt.evaluate(sys.argv[1], "truth.parquet", "mrr", memory=400, progress=count)
+"""
+
+
+def kill_after(steps: int, lists: str) -> None:
+    """Evaluate in a process that is killed after so many pieces and parts."""
+    killed = subprocess.run([sys.executable, "-c", KILLED, lists, str(steps)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(Path("scratch").iterdir())) == 2  # the folder and its lock
+
+
+@pytest.mark.parametrize("steps", [1, 4, 7])
+@pytest.mark.parametrize("lists", ["lists.parquet", "shuffled.parquet", "lists.csv"])
+def test_a_killed_run_goes_on_with_what_it_finished(
+    lists: str, steps: int, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pl.read_parquet("lists.parquet").write_csv("lists.csv")
+    in_memory = rt.evaluate(lists, "truth.parquet", "mrr")
+    kill_after(steps, lists)
+    finished = note_finished(monkeypatch)
+    resumed = rt.evaluate(lists, "truth.parquet", "mrr", memory=400)
+    left = len(finished)
+    assert resumed == in_memory
+    assert resumed.per_list().equals(in_memory.per_list())
+    assert list(Path("scratch").iterdir()) == []
+    assert rt.evaluate(lists, "truth.parquet", "mrr", memory=400) == in_memory
+    assert len(finished) - left == left + steps
+
+
+def note_finished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows with every piece and part that is finished from now on."""
+    finished: list[str] = []
+
+    def note(name: str) -> None:
+        finish = getattr(Scratch, name)
+
+        def finish_and_note(*given: object) -> None:
+            finished.append(name)
+            finish(*given)
+
+        monkeypatch.setattr(Scratch, name, finish_and_note)
+
+    note("finish_piece")
+    note("keep_state")
+    return finished
+
+
+@pytest.mark.parametrize("changed", ["predictions", "truth", "memory", "metrics"])
+def test_nothing_is_reused_that_may_have_changed(changed: str, files: Path) -> None:
+    kill_after(9, "shuffled.parquet")
+    if changed == "predictions":
+        pl.read_parquet("lists.parquet")[:27].write_parquet("shuffled.parquet")
+    if changed == "truth":
+        pl.DataFrame({"user": range(9), "item": [2] * 9}).write_parquet("truth.parquet")
+    metric = "recall@1" if changed == "metrics" else "mrr"
+    given = "shuffled.parquet", "truth.parquet", metric
+    limit = 500 if changed == "memory" else 400
+    assert rt.evaluate(*given, memory=limit) == rt.evaluate(*given)
+    assert list(Path("scratch").iterdir()) == []
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next_one(files: Path) -> None:
-    kill = (
-        "import os, signal, rectitude.evaluation.scratch as s\n"
-        "with s.open_scratch() as scratch: os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    subprocess.run([sys.executable, "-c", kill], check=False)
-    assert len(list((files / "scratch").iterdir())) == 1
+    kill_after(3, "lists.parquet")
     rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
-    assert list((files / "scratch").iterdir()) == []
+    assert list(Path("scratch").iterdir()) == []
+
+
+def test_two_runs_never_share_a_folder(files: Path) -> None:
+    with open_scratch("same") as one, open_scratch("same") as other:
+        assert one.folder != other.folder
+        assert all(scratch.folder.is_dir() for scratch in (one, other))
+    assert list(Path("scratch").iterdir()) == []
+
+
+def test_a_folder_that_others_can_write_into_is_not_used(files: Path) -> None:
+    planted = Path("scratch/rectitude-parts-same")
+    planted.mkdir()
+    planted.chmod(0o777)
+    with open_scratch("same") as scratch:
+        assert scratch.folder.name != planted.name
+
+
+def test_a_disk_that_fills_up_is_named_and_nothing_is_left(files: Path) -> None:
+    """A limit on the size of files makes the system refuse to write, as on a full disk."""
+    pl.DataFrame({"user": range(5000), "item": [1] * 5000}).write_parquet("truth.parquet")
+    command = (
+        "import resource, rectitude as rt\n"
+        "from rectitude.evaluation import inputs\n"
+        "inputs.LEAST_MEMORY = 1\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+        "rt.evaluate('shuffled.parquet', 'truth.parquet', 'mrr', memory=100_000)"
+    )
+    full = subprocess.run(
+        [sys.executable, "-c", command], check=False, capture_output=True, text=True
+    )
+    assert "UnwritableFile" in full.stderr
+    assert "cannot be written: File too large" in full.stderr
+    assert list(Path("scratch").iterdir()) == []
 
 
 def test_a_missing_folder_for_temporary_files_is_named(
@@ -81,13 +185,21 @@ def test_a_missing_folder_for_temporary_files_is_named(
         rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
 
 
-def test_progress_counts_parts(files: Path) -> None:
+@pytest.mark.parametrize("lists", ["lists.parquet", "shuffled.parquet", "lists.csv"])
+def test_progress_counts_rows(lists: str, files: Path) -> None:
+    pl.read_parquet("lists.parquet").write_csv("lists.csv")
     calls: list[tuple[int, int]] = []
     rt.evaluate(
-        "lists.parquet", "truth.parquet", "mrr", memory=400,
+        lists, "truth.parquet", "mrr", memory=400,
         progress=lambda done, of: calls.append((done, of)),
     )  # fmt: skip
-    assert [done for done, _ in calls] == list(range(1, calls[0][1] + 1))
+    done = [rows for rows, _ in calls]
+    assert done == sorted(done)
+    assert len({of for _, of in calls}) == 1
+    moved = 10 if lists == "lists.parquet" else 40  # the truth, and lists that are not sorted
+    if lists != "lists.csv":  # how many rows a text has is an estimate
+        assert calls[-1] == (moved + 40, moved + 40)
+    assert done[-1] == calls[-1][1]
 
 
 def test_a_damaged_line_is_named_by_its_number_in_the_whole_file(files: Path) -> None:

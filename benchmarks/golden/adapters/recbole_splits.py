@@ -1,7 +1,8 @@
 """RecBole: `Dataset.build` and `SequentialDataset.build`, with their orders and shares.
 
 Shuffled rows are recorded as RecBole shuffled them. Sequential data has a row for each item but a
-user's first, with the items before it; the first rows are found in these lists.
+user's first, with the items before it, which are recorded; the first rows are found in these
+lists.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from golden.fixtures import Case, Fixture  # noqa: E402
 
 FRAMEWORK = "RecBole"
 SHARES = ((8, 1, 1), (8, 2, 0), (8, 0, 2), (6, 2, 2))
+SPELLED = ((0.8, 0.2, 0.0), (0.7, 0.2, 0.1), (7, 0, 2), (0.65, 0.15, 0.15))
 COLUMNS = {"user_id": "user", "item_id": "item", "row": "row", "timestamp": "timestamp"}
 
 
@@ -45,9 +47,17 @@ def cases(fixture: Fixture) -> Iterator[Case]:
 
 
 def _methods() -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield the name of a method in our cases, and RecBole's settings `split` and `group_by`."""
+    """Yield the name of a method in our cases, and RecBole's settings `split` and `group_by`.
+
+    Names with a point are those of shares as RecBole spells them.
+    """
     for mode in ("valid_and_test", "valid_only", "test_only"):
         yield f"LS_{mode}", {"LS": mode}, "user"
+    for spelled in SPELLED:
+        name = "".join(f"{share:g}-" for share in spelled)
+        for group in ("user", "none"):
+            yield f"RS.{name}{group}", {"RS": [*spelled]}, group
+        yield f"TS.{name}", {"TS": [*spelled]}, "user"
     for shares in SHARES:
         digits, ratios = "".join(map(str, shares)), [share / 10 for share in shares]
         yield f"RS_{digits}_user", {"RS": ratios}, "user"
@@ -76,7 +86,7 @@ def _split(
     fixture: Fixture, folder: str, method: str, split: dict[str, Any], group: str, order: str
 ) -> Case:
     dataset = Dataset(_settings(folder, split, group, order, "Pop"))
-    operation: dict[str, Any] = {"name": "split", "method": method, "order": order}
+    operation: dict[str, Any] = {"name": "split", **_spell(method, split, group), "order": order}
     shuffle = dataset.shuffle
 
     def record() -> None:
@@ -98,8 +108,29 @@ def _split_sequences(
         parts[0] += _numbers(part.inter_feat["row_list"][short][:, 0])
     listed = {row for part in parts for row in part}
     alone = [row for (row,) in fixture.rows("interactions", "row") if row not in listed]
-    operation = {"name": "split", "method": method, "order": "TO", "model_type": "sequential"}
-    return _case(fixture, f"sequential-{method}", operation, [parts[0] + alone, *parts[1:]])
+    words = _spell(method, split, group)
+    operation = {"name": "split", **words, "order": "TO", "model_type": "sequential"}
+    case = _case(fixture, f"sequential-{method}", operation, [parts[0] + alone, *parts[1:]])
+    items = dict(fixture.rows("interactions", "row", "item"))
+    for name, part in zip(("train", "valid", "test"), built, strict=True):
+        case.data[f"expected_{name}_sequences"] = dict(_sequences(part.inter_feat, items))
+    return case
+
+
+def _spell(method: str, split: dict[str, Any], group: str) -> dict[str, Any]:
+    """Return the parameters of our protocol: a method, or RecBole's own settings."""
+    if "." not in method:
+        return {"method": method}
+    return {**split, "group_by": group} if "RS" in split else {"split": split}
+
+
+def _sequences(targets: Any, items: dict[int, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each row of a part with the items before it."""
+    lengths = _numbers(targets["item_length"])
+    for row, length, rows in zip(
+        _numbers(targets["row"]), lengths, targets["row_list"], strict=True
+    ):
+        yield str(row), [items[number] for number in _numbers(rows[:length])]
 
 
 def _numbers(rows: Any) -> list[int]:

@@ -76,7 +76,9 @@ class Method:
         str, value_option("NAME", "t, wilcoxon, mann_whitney, kruskal or sign_flip.")
     ] = "t"
     correct: Annotated[str, value_option("NAME", f"One of {_CORRECTIONS}.")] = "holm"
-    interval: Annotated[str, value_option("NAME", "t, or bootstrap: percentile or bca.")] = "t"
+    interval: Annotated[
+        str, value_option("NAME", "t, or bootstrap: percentile, bca or poisson.")
+    ] = "t"
     alpha: Annotated[float, typer.Option(help="Significance level for corrected p-values.")] = 0.05
     resamples: Annotated[int, typer.Option(help="How many bootstrap resamples or sign flips.")] = (
         10_000

@@ -28,6 +28,8 @@ SETTINGS = (
     "CUDA_VISIBLE_DEVICES", "JAVA_HOME",
 )  # fmt: skip
 """environment variables that change how rectitude works"""
+BUNDLES = ("all", "dev")
+"""extras that only put others together"""
 _REQUIREMENT = re.compile(r"^([\w.-]+)")
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
 
@@ -79,7 +81,7 @@ def _examine_extras(requirements: Sequence[str]) -> dict[str, dict[str, str | No
     return {
         extra: {name: _find_version(name) for name in _packages_of(requirements, extra)}
         for extra in extras
-        if extra != "dev"
+        if extra not in BUNDLES
     }
 
 
@@ -102,7 +104,8 @@ def _examine_kernels() -> dict[str, str]:
     A small kernel is compiled to find out: an import alone would not notice a broken numba.
     """
     if find_spec("numba") is None:
-        return {"compiled": "no: numba is not installed; NumPy is used, which is slower"}
+        advice = "NumPy is used, which is slower: pip install 'rectitude[speed]'"
+        return {"compiled": f"no: numba is not installed; {advice}"}
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return {"compiled": "no: NUMBA_DISABLE_JIT is set; NumPy is used, which is slower"}
     try:

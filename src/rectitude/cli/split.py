@@ -71,7 +71,8 @@ def run(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="File format: parquet (default), csv, recbole, elliot, warprec or recpack.",
+            help="File format: parquet (default), csv, recbole, recbole-sequences, elliot, "
+            "warprec or recpack.",
         ),
     ] = None,
     as_json: Json = False,

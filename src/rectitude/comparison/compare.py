@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Unpack, get_args
 
 import numpy as np
+import polars as pl
 
 from rectitude.arrays import Floats
 from rectitude.comparison.effects import (
@@ -17,7 +19,6 @@ from rectitude.comparison.effects import (
     components,
     detectable,
     equivalence,
-    rank_biserial,
     require_margin,
     superiority,
 )
@@ -26,13 +27,18 @@ from rectitude.comparison.pairing import (
     Allowed,
     Pair,
     Runs,
+    Sample,
+    count_other_users,
     cube,
     find_shared_metrics,
     over_runs,
     pairs,
+    reported_means,
     require_comparable,
+    require_shared_users,
     users_means,
 )
+from rectitude.comparison.poisson import Resamples, find_steps, hash_ids, resample
 from rectitude.comparison.result import Comparison, Difference
 from rectitude.comparison.significance import (
     ABSENT,
@@ -45,12 +51,12 @@ from rectitude.comparison.significance import (
     Test,
     TestAlias,
     all_flips,
-    constant,
     correct_p,
     interval,
-    require_values,
+    run_t,
     run_test,
     sign_flips,
+    student_interval,
 )
 from rectitude.data.read import collect_rows
 from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue, unknown_name
@@ -97,8 +103,10 @@ class _Subset:
     runs: Runs
     kinds: Mapping[str, Metric]
     pairs: Sequence[Pair]
-    users: Mapping[tuple[str, str], Floats]
+    means: Mapping[tuple[str, str], Sample]
     """by metric and model: the users' values, if the reported number is their mean"""
+    draw: Callable[[Floats, _Method], Resamples]
+    """draws Poisson resamples of the differences and then of the means, rounded to given steps"""
     scales: Mapping[str, float]
     values: Mapping[str, Mapping[str, float]]
     deviations: Mapping[str, Mapping[str, float]]
@@ -195,21 +203,39 @@ def _open_subsets(
 def _open_subset(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Subset:
     """Pair the values of the models, or raise an error if they cannot be compared."""
     names, notes = find_shared_metrics(runs)
-    values = cube(runs, names)
-    notes += require_comparable(values, runs, names, allow)
-    model_pairs = pairs(values, [*runs], names, baseline)
-    for pair in model_pairs:
-        require_values(pair.values, pair.baseline_values)
+    users, values = cube(runs, names)
+    notes += require_comparable(count_other_users(values), runs, names, allow)
+    found_pairs = pairs(values, [*runs], names, baseline)
+    means = users_means(values, [*runs], names)
+    return _build_subset(runs, notes, found_pairs, means, users)
+
+
+def _build_subset(
+    runs: Runs, notes: list[str], found_pairs: Sequence[Pair],
+    means: Mapping[tuple[str, str], Sample], users: pl.Series,
+) -> _Subset:  # fmt: skip
+    """Return what is compared, given the values of the users of all models."""
+    for pair in found_pairs:
+        require_shared_users(pair)
     first = next(iter(runs.values()))[0].results
+    names = list(dict.fromkeys(pair.metric for pair in found_pairs))
     scales = {n: 100.0 if first[n].convention.get("scale") == "percent" else 1.0 for n in names}
     numbers = {name: {model: over_runs(runs, model, name) for model in runs} for name in names}
+    shown = reported_means(means, numbers, scales)
+    samples = [*(pair.difference for pair in found_pairs), *shown.values()]
     return _Subset(
-        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=model_pairs,
-        users=users_means(values, numbers, scales), scales=scales,
+        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=found_pairs,
+        means=shown, draw=partial(_draw, users, samples), scales=scales,
         values={name: {m: pair[0] for m, pair in row.items()} for name, row in numbers.items()},
         deviations={name: {m: pair[1] for m, pair in row.items()} for name, row in numbers.items()},
         notes=notes,
     )  # fmt: skip
+
+
+def _draw(users: pl.Series, samples: Sequence[Sample], steps: Floats, method: _Method) -> Resamples:
+    """Draw resamples of samples in memory."""
+    columns = np.array([sample.column for sample in samples])
+    return resample(hash_ids(users, method.seed), columns, steps, method.resamples)
 
 
 def _compare_subsets(
@@ -222,10 +248,9 @@ def _compare_subsets(
     """Compare the models on all users and on each slice; all tests are corrected together."""
     pairs = [pair for subset in subsets.values() for pair in subset.pairs]
     kinds = [subset.kinds[pair.metric] for subset in subsets.values() for pair in subset.pairs]
-    means = [users for subset in subsets.values() for users in subset.users.values()]
-    ends = _compute_intervals([*(pair.difference for pair in pairs), *means], method)
-    differences = iter(_compute_differences(pairs, kinds, ends[: len(pairs)], method))
-    ends_of_means = iter(ends[len(pairs) :])
+    ends = {label: _compute_intervals(subset, method) for label, subset in subsets.items()}
+    of_pairs = [one for label in subsets for one in ends[label][: len(subsets[label].pairs)]]
+    differences = iter(_compute_differences(pairs, kinds, of_pairs, method))
     comparisons: dict[str, Comparison] = {}
     for label, subset in subsets.items():
         cautions = _list_cautions(subset, len(pairs), method)
@@ -236,7 +261,7 @@ def _compare_subsets(
             slice="" if label == ALL else _name_slice(label, by),
             tests=len(pairs),
             notes=tuple(note for note in subset_notes if note not in earlier),
-            intervals=_group_intervals(subset, ends_of_means),
+            intervals=_group_intervals(subset, iter(ends[label][len(subset.pairs) :])),
         )
     whole = comparisons.pop(ALL)
     return replace(whole, slices=comparisons)
@@ -267,7 +292,7 @@ def _group_intervals(
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """Return the confidence intervals of the models' numbers by metric and model."""
     intervals: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in subset.values}
-    for metric, model in subset.users:
+    for metric, model in subset.means:
         low, high = (subset.scales[metric] * float(end) for end in next(ends))
         intervals[metric][model] = low, high
     return intervals
@@ -283,7 +308,7 @@ def _compute_differences(
     differences = [_describe_difference(*row, method.alpha) for row in rows]
     if method.margin is None:
         return differences
-    equivalences = np.array([equivalence(pair.difference, method.margin) for pair in pairs])
+    equivalences = np.array([equivalence(pair.difference.moments, method.margin) for pair in pairs])
     corrected = correct_p(equivalences, method.correct).tolist()
     return [replace(row, equivalence=p) for row, p in zip(differences, corrected, strict=True)]
 
@@ -291,38 +316,48 @@ def _compute_differences(
 def _describe_difference(
     pair: Pair, outcome: Outcome, p: float, ends: Floats, kind: Metric, alpha: float
 ) -> Difference:
-    difference, baseline_mean = pair.difference, float(pair.baseline_values.mean())
-    mean = float(difference.mean())
-    gain = difference if kind.best == "high" else -difference
-    deviation = 0.0 if constant(difference) else float(difference.std(ddof=1))
-    spread = None if np.isnan(pair.by_run).any() else components(pair.by_run)
+    moments, sizes, base = pair.difference.moments, pair.magnitudes, pair.baseline_mean
+    counts = (sizes.gains, sizes.losses)
+    better, worse = counts if kind.best == "high" else counts[::-1]
+    no_runs = pair.by_run is None or np.isnan(pair.by_run).any()
     return Difference(
-        metric=pair.metric, model=pair.model, baseline=pair.baseline, users=len(difference),
+        metric=pair.metric, model=pair.model, baseline=pair.baseline, users=pair.users,
         unit="fraction" if kind.bounds == (0.0, 1.0) else "",
-        difference=mean, low=float(ends[0]), high=float(ends[1]),
-        relative=100 * mean / abs(baseline_mean) if baseline_mean else None,
+        difference=moments.mean, low=float(ends[0]), high=float(ends[1]),
+        relative=100 * moments.mean / abs(base) if base else None,
         statistic=None if np.isnan(outcome.statistic) else outcome.statistic, p=outcome.p,
-        corrected=p, deviation=deviation, effect=cohens_dz(difference),
-        rank_biserial=rank_biserial(difference), superiority=superiority(gain),
-        better=int((gain > 0).sum()), worse=int((gain < 0).sum()),
-        detectable=detectable(deviation, len(difference), alpha),
-        spread=spread,
+        corrected=p, deviation=moments.deviation, effect=cohens_dz(moments),
+        rank_biserial=sizes.rank_biserial, superiority=superiority(better, worse, pair.users),
+        better=better, worse=worse,
+        detectable=detectable(moments.deviation, pair.users, alpha),
+        spread=None if no_runs or pair.by_run is None else components(pair.by_run),
     )  # fmt: skip
 
 
 def _test_pairs(pairs: Sequence[Pair], method: _Method) -> list[Outcome]:
     """Test each pair; sign flips test all pairs with the same number of users at once."""
+    if method.test == "t":
+        return [run_t(pair.difference.moments) for pair in pairs]
     if method.test != "sign_flip":
-        return [run_test(method.test, pair.values, pair.baseline_values) for pair in pairs]
-    columns = [pair.difference for pair in pairs]
+        return [run_test(method.test, *pair.sides) for pair in pairs if pair.sides is not None]
+    columns = [pair.difference.values for pair in pairs]
     p_values = _apply_by_length(columns, lambda d: sign_flips(d, method.resamples, method.seed))
     return [Outcome(np.nan, float(p)) for p in p_values]
 
 
-def _compute_intervals(columns: Sequence[Floats], method: _Method) -> list[Floats]:
+def _compute_intervals(subset: _Subset, method: _Method) -> list[Any]:
+    """Return the confidence intervals of the differences, and then of the means."""
+    samples = [*(pair.difference for pair in subset.pairs), *subset.means.values()]
+    moments = [sample.moments for sample in samples]
+    if method.interval == "t":
+        return [student_interval(one, method.alpha) for one in moments]
+    if method.interval == "poisson":
+        steps = find_steps(moments)
+        return subset.draw(steps, method).intervals(steps, method.alpha)
     how: Any = method.interval
     return _apply_by_length(
-        columns, lambda d: interval(d, how, method.alpha, method.resamples, method.seed)
+        [sample.values for sample in samples],
+        lambda d: interval(d, how, method.alpha, method.resamples, method.seed),
     )
 
 
@@ -351,7 +386,7 @@ def _note_same_models(pairs: Sequence[Pair]) -> list[str]:
     changed: dict[tuple[str, str], bool] = {}
     for pair in pairs:
         names = pair.model, pair.baseline
-        changed[names] = changed.get(names, False) or bool(pair.difference.any())
+        changed[names] = changed.get(names, False) or pair.changed > 0
     return [
         f"{model} and {baseline} have the same values for every user: are they the same model?"
         for (model, baseline), any_changed in changed.items()
@@ -364,8 +399,8 @@ def _note_single_differences(subset: _Subset, test: str) -> list[str]:
     notes = []
     for pair in subset.pairs:
         subject = f"{pair.metric} of {pair.model} and {pair.baseline}"
-        mean = float(pair.difference.mean())
-        if mean and constant(pair.difference):
+        mean = pair.difference.moments.mean
+        if mean and pair.difference.moments.is_constant:
             p = "; t is undefined, so p comes from sign flips" if test == "t" else ""
             notes.append(f"{subject}: the difference is the same for all users{p}.")
         values, scale = subset.values[pair.metric], subset.scales[pair.metric]
@@ -381,7 +416,7 @@ def _note_single_differences(subset: _Subset, test: str) -> list[str]:
 def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[str]:
     """Return notes on too few users or resamples."""
     test, resamples = method.test, method.resamples
-    users = min(len(pair.values) for pair in pairs)
+    users = min(pair.users for pair in pairs)
     notes = (
         [f"with {users} users, only large differences can be significant."] if users < _FEW else []
     )
@@ -391,7 +426,7 @@ def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[st
         )
     smallest = min(_smallest_p(pair, test, resamples) for pair in pairs)
     if smallest >= method.alpha:
-        count = max(_count_changed(pair) for pair in pairs) if test == "wilcoxon" else users
+        count = max(pair.changed for pair in pairs) if test == "wilcoxon" else users
         unit = "users with a difference" if test == "wilcoxon" else "users"
         notes.append(
             f"{test} cannot give a p-value below {smallest:.4f} ({unit}: {count}): no difference "
@@ -408,13 +443,8 @@ def _note_too_few(pairs: Sequence[Pair], tests: int, method: _Method) -> list[st
 def _smallest_p(pair: Pair, test: str, resamples: int) -> float:
     """Return the smallest p-value that the test can give with this many users."""
     if test == "wilcoxon":
-        return min(1.0, 2.0 ** (1 - _count_changed(pair)))
+        return min(1.0, 2.0 ** (1 - pair.changed))
     if test != "sign_flip":
         return 0.0
-    users = len(pair.values)
+    users = pair.users
     return 2.0 ** (1 - users) if all_flips(users, resamples) else 1 / (resamples + 1)
-
-
-def _count_changed(pair: Pair) -> int:
-    """Count the users with a difference."""
-    return int(np.count_nonzero(pair.difference))

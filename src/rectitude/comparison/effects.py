@@ -10,36 +10,22 @@ from functools import lru_cache
 import numpy as np
 
 from rectitude.arrays import Floats
-from rectitude.comparison.significance import constant, require_values
+from rectitude.comparison.moments import Moments
 from rectitude.errors import BadArgument, BadTable
 
 
-def cohens_dz(difference: Floats) -> float:
+def cohens_dz(differences: Moments) -> float:
     """Return the mean difference in standard deviations of the differences; infinite if all
     differences are the same but not 0."""
-    require_values(difference)
-    mean = float(difference.mean())
-    if constant(difference):
+    mean = differences.mean
+    if differences.is_constant:
         return math.copysign(math.inf, mean) if mean else 0.0
-    return mean / float(difference.std(ddof=1))
+    return mean / differences.deviation
 
 
-def rank_biserial(difference: Floats) -> float:
-    """Return the share of positive signed ranks minus the share of negative ones, without zeros."""
-    require_values(difference)
-    changed = difference[difference != 0]
-    if not len(changed):
-        return 0.0
-    from scipy.stats import rankdata
-
-    ranks = rankdata(np.abs(changed))
-    return float(ranks @ np.sign(changed) / ranks.sum())
-
-
-def superiority(difference: Floats) -> float:
-    """Return the share of users with a difference above 0; a difference of 0 counts half."""
-    require_values(difference)
-    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+def superiority(better: int, worse: int, users: int) -> float:
+    """Return the share of users who are better; users without a difference count half."""
+    return (better + 0.5 * (users - better - worse)) / users
 
 
 def power(effect: float, users: int, alpha: float = 0.05) -> float:
@@ -94,19 +80,17 @@ def _require_power(alpha: float, target_power: float) -> None:
         )
 
 
-def equivalence(difference: Floats, margin: float) -> float:
+def equivalence(differences: Moments, margin: float) -> float:
     """Return the p-value of two one-sided t-tests (TOST): small if the mean lies within plus or
     minus the margin. If all differences are the same, t is undefined; the p-value then comes from
     one-sided sign flips."""
-    require_values(difference)
     require_margin(margin)
-    users, mean = len(difference), float(difference.mean())
-    if constant(difference):
+    users, mean = differences.users, differences.mean
+    if differences.is_constant:
         return 0.5**users if abs(mean) < margin else 1.0
     from scipy.special import stdtr
 
-    error = float(difference.std(ddof=1)) / math.sqrt(users)
-    return float(stdtr(users - 1, (abs(mean) - margin) / error))
+    return float(stdtr(users - 1, (abs(mean) - margin) / differences.error))
 
 
 def require_margin(margin: float | None) -> None:

@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
-from rectitude.arrays import Floats
+from rectitude.arrays import Floats, Integers
 from rectitude.comparison.improvement import find_differences, has_other_truth
+from rectitude.comparison.moments import Magnitudes, Moments
 from rectitude.data.ids import kind_of
 from rectitude.errors import BadIds, MissingNeed, NotComparable, NothingToEvaluate, UndefinedValue
+from rectitude.exact import UNIT_BITS, quotient, total
 from rectitude.parallel import require_polars
 
 Runs = Mapping[str, Sequence[Evaluation]]
@@ -28,24 +30,69 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Numbers of users: their sums, and the numbers themselves if they are in memory."""
+
+    moments: Moments
+    column: Floats | None = None
+    """(users,) by user, of all users in any model; NaN if a user has none"""
+
+    @staticmethod
+    def of(column: Floats) -> Sample:
+        """Return the sample of a column."""
+        return Sample(Moments.of(column[~np.isnan(column)]), column)
+
+    def __add__(self, other: Sample) -> Sample:
+        """Return the sums over both."""
+        return Sample(self.moments + other.moments)
+
+    @property
+    def values(self) -> Floats:
+        """The numbers of the users who have one."""
+        if self.column is None:
+            raise ValueError("these numbers were added up and not kept")
+        return self.column[~np.isnan(self.column)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Pair:
     """The values of one metric for the users that two models share, as means over runs."""
 
     metric: str
     model: str
     baseline: str
-    values: Floats
-    """(users,) the values of the model"""
-    baseline_values: Floats
-    """(users,) the values of the baseline"""
-    by_run: Floats
+    difference: Sample
+    magnitudes: Magnitudes
+    """the differences by their size"""
+    baseline_total: int
+    """the exact sum of the baseline's values"""
+    sides: tuple[Floats, Floats] | None = None
+    """(users,) the values of the model, and of the baseline; None if only sums were kept"""
+    by_run: Floats | None = None
     """(users, runs) the differences; NaN if a user is not in a run"""
 
+    def __add__(self, other: Pair) -> Pair:
+        """Return the sums over the users of both."""
+        return Pair(
+            self.metric, self.model, self.baseline, self.difference + other.difference,
+            self.magnitudes + other.magnitudes, self.baseline_total + other.baseline_total,
+        )  # fmt: skip
+
     @property
-    def difference(self) -> Floats:
-        """(users,) the difference of each user."""
-        return self.values - self.baseline_values
+    def users(self) -> int:
+        """How many users both models share."""
+        return self.difference.moments.users
+
+    @property
+    def baseline_mean(self) -> float:
+        """The mean of the baseline over these users."""
+        return quotient(self.baseline_total, self.users << UNIT_BITS)
+
+    @property
+    def changed(self) -> int:
+        """How many users have a difference."""
+        return self.magnitudes.gains + self.magnitudes.losses
 
 
 def find_shared_metrics(runs: Runs) -> tuple[list[str], list[str]]:
@@ -108,14 +155,14 @@ def _require_values(runs: Runs) -> None:
 
 
 def require_comparable(
-    values: Floats, runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]
+    other_users: Integers, runs: Runs, metrics: Sequence[str], allow: Collection[Allowed]
 ) -> list[str]:
     """Return notes on differing definitions, truths and users, or raise an error if `allow` does
     not permit one of these differences."""
     differences: dict[Allowed, list[str]] = {
         "convention": [*_find_other_definitions(runs, metrics)],
         "truth": [*_find_other_truths(runs)],
-        "users": [*_find_other_users(values, runs, metrics)],
+        "users": [*_find_other_users(other_users, [*runs], metrics)],
     }
     refused = [kind for kind, lines in differences.items() if lines and kind not in allow]
     if refused:
@@ -160,8 +207,9 @@ def _find_other_truths(runs: Runs) -> Iterator[str]:
             yield f"{first} and {model} have different truths{where}"
 
 
-def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
-    """Return the values by model, run, user and metric; NaN if a user is not counted."""
+def cube(runs: Runs, metrics: Sequence[str]) -> tuple[pl.Series, Floats]:
+    """Return the users, and the values by model, run, user and metric; NaN if a user is not
+    counted."""
     require_polars()
     per_user = [evaluation.per_user() for group in runs.values() for evaluation in group]
     tables, seeds = _unify_ids(runs, per_user), len(next(iter(runs.values())))
@@ -172,7 +220,7 @@ def cube(runs: Runs, metrics: Sequence[str]) -> Floats:
         for run, frame in enumerate(model_frames):
             values[model, run] = _align_values(users, frame, metrics)
     _require_finite(values, runs, metrics)
-    return values
+    return users, values
 
 
 def _require_finite(values: Floats, runs: Runs, metrics: Sequence[str]) -> None:
@@ -209,21 +257,28 @@ def _align_values(users: pl.Series, frame: pl.DataFrame, metrics: Sequence[str])
     return np.column_stack([frame[name].fill_null(np.nan).to_numpy() for name in metrics])
 
 
-def _find_other_users(values: Floats, runs: Runs, metrics: Sequence[str]) -> Iterator[str]:
-    """Yield how the users of each model differ from those of the first."""
+def count_other_users(values: Floats) -> Integers:
+    """Return for each model but the first and each metric how many users count only in the first
+    model, and how many only in this one: (models, 2, metrics)."""
     present = ~np.isnan(values)
-    first, *rest = runs
-    for number, model in enumerate(rest, 1):
-        only = (
-            (present[0] & ~present[number]).any(axis=0),
-            (present[number] & ~present[0]).any(axis=0),
-        )
-        missing, extra = (side.sum(axis=0) for side in only)
+    counts = [
+        [(present[0] & ~one).any(axis=0).sum(axis=0), (one & ~present[0]).any(axis=0).sum(axis=0)]
+        for one in present[1:]
+    ]
+    return np.array(counts)
+
+
+def _find_other_users(
+    counts: Integers, models: Sequence[str], metrics: Sequence[str]
+) -> Iterator[str]:
+    """Yield how the users of each model differ from those of the first."""
+    first, *rest = models
+    for model, (missing, extra) in zip(rest, counts, strict=True):
         for column in np.flatnonzero(missing + extra).tolist():
             only_first, only_model = missing[column], extra[column]
             unit = "user" if only_first == 1 else "users"
-            counts = f"{only_first:,} {unit} only in {first}, {only_model:,} only in {model}"
-            yield f"{metrics[column]} has {counts}"
+            words = f"{only_first:,} {unit} only in {first}, {only_model:,} only in {model}"
+            yield f"{metrics[column]} has {words}"
 
 
 def over_runs(runs: Runs, model: str, metric: str) -> tuple[float, float]:
@@ -234,28 +289,38 @@ def over_runs(runs: Runs, model: str, metric: str) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
 
 
-def users_means(
-    values: Floats,
+def reported_means(
+    samples: Mapping[tuple[str, str], Sample],
     numbers: Mapping[str, Mapping[str, tuple[float, float]]],
     scales: Mapping[str, float],
-) -> dict[tuple[str, str], Floats]:
-    """Return the users' means over runs, by metric and model, if the reported number is their
-    mean."""
+) -> dict[tuple[str, str], Sample]:
+    """Return the samples, by metric and model, whose mean is the reported number."""
     result = {}
-    for column, (metric, by_model) in enumerate(numbers.items()):
-        for position, (model, (number, _)) in enumerate(by_model.items()):
-            means = _average_runs(values[position, :, :, column])
-            gap = len(means) > 1 and abs(scales[metric] * means.mean() - number)
-            if len(means) > 1 and gap <= 1e-6 * scales[metric]:
-                result[metric, model] = means
+    for (metric, model), sample in samples.items():
+        moments, (number, _) = sample.moments, numbers[metric][model]
+        gap = moments.users > 1 and abs(scales[metric] * moments.mean - number)
+        if moments.users > 1 and gap <= 1e-6 * scales[metric]:
+            result[metric, model] = sample
     return result
 
 
+def users_means(
+    values: Floats, models: Sequence[str], metrics: Sequence[str]
+) -> dict[tuple[str, str], Sample]:
+    """Return the users' means over runs, by metric and model."""
+    return {
+        (metric, model): Sample.of(_average_runs(values[position, :, :, column]))
+        for column, metric in enumerate(metrics)
+        for position, model in enumerate(models)
+    }
+
+
 def _average_runs(values: Floats) -> Floats:
-    """Average (runs, users) over the runs that each user is in; drop users who are in none."""
+    """Average (runs, users) over the runs that each user is in; NaN for users who are in none."""
     present = ~np.isnan(values)
-    kept = present.any(axis=0)
-    means: Floats = np.where(present, values, 0.0).sum(axis=0)[kept] / present.sum(axis=0)[kept]
+    times = present.sum(axis=0)
+    sums = np.where(present, values, 0.0).sum(axis=0)
+    means: Floats = np.where(times > 0, sums / np.maximum(times, 1), np.nan)
     return means
 
 
@@ -279,18 +344,24 @@ def _build_pair(values: Floats, models: Sequence[str], names: tuple[str, str, st
     first, second = values[models.index(model)], values[models.index(baseline)]
     shared = ~(np.isnan(first) | np.isnan(second))
     kept = shared.any(axis=0)
-    if not kept.any():
-        raise NothingToEvaluate(
-            f"{model} and {baseline} have no user in common for {metric}.",
-            "at least two users in both models.",
-        )
-    if kept.sum() < 2:
-        raise NothingToEvaluate(
-            f"{model} and {baseline} have one user in common for {metric}.",
-            "at least two users in both models.",
-        )
-    runs = shared.sum(axis=0)[kept]
-    means, base = (np.where(shared, side, 0.0).sum(axis=0)[kept] / runs for side in (first, second))
+    runs = np.maximum(shared.sum(axis=0), 1)
+    means, base = (np.where(shared, side, 0.0).sum(axis=0) / runs for side in (first, second))
     equal = np.abs(means - base) <= 1e-12 * np.abs(means)  # means over runs have rounding errors
+    means = np.where(equal, base, means)
+    difference = np.where(kept, means - base, np.nan)
+    sides = means[kept], base[kept]
     by_run = np.where(shared, first - second, np.nan)[:, kept].T
-    return Pair(metric, model, baseline, means, np.where(equal, means, base), by_run)
+    return Pair(
+        metric, model, baseline, Sample.of(difference), Magnitudes.of(difference[kept]),
+        total(sides[1]), sides, by_run,
+    )  # fmt: skip
+
+
+def require_shared_users(pair: Pair) -> None:
+    """Raise an error if two models share fewer than two users."""
+    if pair.users < 2:
+        count = "one user" if pair.users else "no user"
+        raise NothingToEvaluate(
+            f"{pair.model} and {pair.baseline} have {count} in common for {pair.metric}.",
+            "at least two users in both models.",
+        )

@@ -20,12 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectitude.arrays import Floats
+from rectitude.comparison.moments import EQUAL, Moments
 from rectitude.errors import BadTable, NothingToEvaluate, UndefinedValue, unknown_name
 from rectitude.parallel import run_tasks
 
 Test = Literal["t", "wilcoxon", "mann_whitney", "kruskal", "sign_flip"]
 Correction = Literal["none", "bonferroni", "holm", "benjamini_hochberg", "benjamini_yekutieli"]
-Interval = Literal["t", "percentile", "bca"]
+ValueInterval = Literal["t", "percentile", "bca"]
+"""How confidence intervals are computed from values alone."""
+Interval = Literal[ValueInterval, "poisson"]
+"""How confidence intervals are computed; "poisson" also takes ids, see `comparison.poisson`."""
 TestAlias = Literal["student", "fisher"]
 CorrectionAlias = Literal["fdr_bh", "fdr_by"]
 ALIASES: Mapping[str, str] = {
@@ -52,8 +56,6 @@ BLOCK = 500_000
 """how many weights a thread keeps in memory at a time"""
 _STREAM = 2**16
 """how many weights come from one random stream; at least one row"""
-_EQUAL = 1e-12
-"""a difference of sums this small, relative to the sum of absolute values, is rounding error"""
 Drawn = NDArray[np.signedinteger] | NDArray[np.unsignedinteger]
 Weights = Callable[[int, int, int], Drawn]
 """Returns the weights (rows, users), given the number of users, the first row and the number of
@@ -68,24 +70,34 @@ class Outcome(NamedTuple):
 
 
 def run_test(name: str, first: Floats, second: Floats) -> Outcome:
-    """Run a test by name. If the difference is the same for all users, t is infinite and SciPy's p
-    is 0, even for very few users. The p-value then comes from sign flips: two are as extreme."""
-    outcome = TESTS[name](first, second)
-    if name == "t" and outcome.p == 0 and constant(differences(first, second)):
-        return outcome._replace(p=0.5 ** (len(first) - 1))
+    """Run a test by name."""
+    if name == "t":
+        return run_t(Moments.of(differences(first, second)))
+    return TESTS[name](first, second)
+
+
+def run_t(moments: Moments) -> Outcome:
+    """Run a paired t-test. If the difference is the same for all users, t is infinite and p would
+    be 0, even for very few users; p then comes from sign flips: two are as extreme."""
+    outcome = _student_test(moments)
+    if outcome.p == 0 and moments.is_constant:
+        return outcome._replace(p=0.5 ** (moments.users - 1))
     return outcome
 
 
 def paired_t(first: Floats, second: Floats) -> Outcome:
     """Run a paired t-test; t is infinite, with p = 0, if all differences are the same but not 0."""
-    difference = differences(first, second)
-    if constant(difference):
-        mean = float(difference.mean())
-        return Outcome(float(np.copysign(np.inf, mean)), 0.0) if mean else Outcome(0.0, 1.0)
-    from scipy.stats import ttest_1samp
+    return _student_test(Moments.of(differences(first, second)))
 
-    result = ttest_1samp(difference, 0.0)
-    return Outcome(float(result.statistic), float(result.pvalue))
+
+def _student_test(moments: Moments) -> Outcome:
+    mean = moments.mean
+    if moments.is_constant:
+        return Outcome(math.copysign(math.inf, mean), 0.0) if mean else Outcome(0.0, 1.0)
+    from scipy.special import stdtr
+
+    statistic = mean / moments.error
+    return Outcome(statistic, 2 * float(stdtr(moments.users - 1, -abs(statistic))))
 
 
 def wilcoxon(first: Floats, second: Floats) -> Outcome:
@@ -144,7 +156,7 @@ def sign_flips(
     total = 2**users if exhaustive else flips
     sums = 2 * sum_weighted(values, total, every_sign if exhaustive else random_signs(seed), block)
     observed = values.sum(axis=0)
-    limit = np.abs(observed) - _EQUAL * np.abs(values).sum(axis=0) - slack(difference)
+    limit = np.abs(observed) - EQUAL * np.abs(values).sum(axis=0) - slack(difference)
     extreme = (np.abs(sums - observed) >= limit).sum(axis=0)
     p: Floats = extreme / total if exhaustive else (extreme + 1) / (total + 1)
     return p
@@ -168,7 +180,7 @@ def differences(first: Floats, second: Floats) -> Floats:
 
 def constant(values: Floats) -> bool:
     """Return whether all values are equal up to rounding errors."""
-    return bool(np.ptp(values) <= _EQUAL * np.abs(values).max())
+    return bool(np.ptp(values) <= EQUAL * np.abs(values).max())
 
 
 def require_values(*samples: Floats) -> None:
@@ -229,7 +241,7 @@ CORRECTIONS: Mapping[str, Callable[[Floats], Floats]] = {
 
 def interval(
     difference: Floats,
-    how: Interval = "t",
+    how: ValueInterval = "t",
     alpha: float = 0.05,
     resamples: int = 10_000,
     seed: int = 0,
@@ -238,7 +250,7 @@ def interval(
     differences (users, columns)."""
     require_values(*difference.T)
     if how == "t":
-        return _student_interval(difference, alpha)
+        return np.array([student_interval(Moments.of(values), alpha) for values in difference.T])
     means = bootstrap(difference, resamples, seed)
     ends = np.empty((difference.shape[1], 2))
     for column, values in enumerate(difference.T):
@@ -258,13 +270,12 @@ def bootstrap(difference: Floats, resamples: int, seed: int, block: int = BLOCK)
     return sums / len(difference)
 
 
-def _student_interval(difference: Floats, alpha: float) -> Floats:
+def student_interval(moments: Moments, alpha: float) -> tuple[float, float]:
+    """Return the ends of the confidence interval of a mean by Student's t."""
     from scipy.special import stdtrit
 
-    users, mean = len(difference), difference.mean(axis=0)
-    error = difference.std(axis=0, ddof=1) / math.sqrt(users)
-    margin = float(stdtrit(users - 1, 1 - alpha / 2)) * error
-    return np.column_stack([mean - margin, mean + margin])
+    margin = float(stdtrit(moments.users - 1, 1 - alpha / 2)) * moments.error
+    return moments.mean - margin, moments.mean + margin
 
 
 def _adjust_shares(values: Floats, means: Floats, shares: Floats) -> Floats:

@@ -51,7 +51,12 @@ CORRECTIONS = {
     "benjamini_hochberg": "Benjamini-Hochberg-corrected",
     "benjamini_yekutieli": "Benjamini-Yekutieli-corrected",
 }
-INTERVALS = {"t": "Student's t", "percentile": "percentile bootstrap", "bca": "BCa bootstrap"}
+INTERVALS = {
+    "t": "Student's t",
+    "percentile": "percentile bootstrap",
+    "bca": "BCa bootstrap",
+    "poisson": "Poisson bootstrap",
+}
 METHODS = {"test": TESTS, "correction": CORRECTIONS, "interval": INTERVALS}
 """What the choices of a comparison are called in text."""
 _SYMBOLS = {"p": "$p$", "corrected p": "corrected $p$", "dz": "$d_z$"}

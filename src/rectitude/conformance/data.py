@@ -23,8 +23,9 @@ from rectitude.conformance.cases import Case
 from rectitude.data.log import ROW, Log
 from rectitude.errors import BadArgument, BadSetting, NothingToEvaluate, UnknownName
 from rectitude.preparing import prepare
-from rectitude.splits.protocols import protocol, protocols, resolve, steps
+from rectitude.splits.protocols import protocol, protocols, read_words, resolve, steps
 from rectitude.splits.run import carry_out
+from rectitude.splits.sequences import HISTORY, sequences_of
 from rectitude.splits.split import Split
 
 Parts = dict[str, pl.DataFrame]
@@ -113,7 +114,10 @@ def is_declared(case: Case) -> bool:
 def _list_expectations(stored: Mapping[str, Any]) -> Iterator[tuple[str, Wrong]]:
     """Yield the name of each expectation with the function that counts the differences."""
     for key, rows in stored.items():
-        if key.startswith("expected_") and key.endswith("rows"):
+        if key.startswith("expected_") and key.endswith("_sequences"):
+            part = key.removeprefix("expected_").removesuffix("_sequences")
+            yield key, _compare_sequences(part, rows)
+        elif key.startswith("expected_") and key.endswith("rows"):
             part = key.removeprefix("expected_").removesuffix("rows").strip("_")
             yield key, _compare_rows(part, rows)
     for name, count in stored.get("expected_counts", {}).items():
@@ -131,6 +135,23 @@ def _compare_rows(part: str, rows: list[int]) -> Wrong:
         if part in parts:
             return len(set(parts[part][ID]) ^ set(rows))
         return len(rows) if rows else 0
+
+    return wrong
+
+
+def _compare_sequences(part: str, sequences: Mapping[str, list[object]]) -> Wrong:
+    """Compare the items before each row of a part, by the number of the row."""
+
+    def wrong(outcome: DataOutcome) -> int | None:
+        ((_, split),) = outcome.splits
+        known = set(outcome.rows(part)[ID])
+        found: dict[str, list[object]] = {
+            str(number): items
+            for targets in sequences_of(split).values()
+            for number, items in targets.select(ID, HISTORY).iter_rows()
+            if number in known
+        }
+        return sum(found.get(row) != sequences.get(row) for row in {*found, *sequences})
 
     return wrong
 
@@ -217,7 +238,7 @@ def _filter(log: Log, name: str, words: Mapping[str, Any], profile: str) -> Log:
 
 
 def _split(log: Log, words: Mapping[str, Any], profile: str) -> DataOutcome:
-    stored, plan = protocol(profile), resolve(profile, words)
+    stored, plan, words = protocol(profile), resolve(profile, words), read_words(profile, words)
     before = carry_out(log, replace(plan, unknown={}), empty="kept")
     after = carry_out(log, plan, empty="kept")
     splits = after if isinstance(after, list) else [after]
@@ -250,7 +271,7 @@ def _name_parts(split: Split, train: str, words: Mapping[str, Any]) -> Parts:
 
 def _tests_nothing(method: str) -> bool:
     """Return whether a framework calls the held-out rows validation: it tests on a share of 0."""
-    no_share = re.fullmatch(r"[RT]S_(\d\d0|\d+_\d+_0+)(_\w+)?", method)
+    no_share = re.fullmatch(r"[RT]S_(\d\d0|[\d.]+_[\d.]+_0+)(_\w+)?", method)
     return no_share is not None or method.endswith("_valid_only")
 
 

@@ -124,9 +124,13 @@ class TableReader:
 
     def each(self, rows: int) -> Iterator[Table]:
         """Yield the table in consecutive parts of about this many rows."""
-        parts = self.source.parts
-        for part in [self.source] if parts is None else parts.each(rows):
+        for part in self.parts(rows):
             yield self.build(part)
+
+    def parts(self, rows: int) -> Iterator[Source]:
+        """Yield consecutive parts of about this many rows, which `build` reads."""
+        parts = self.source.parts
+        yield from [self.source] if parts is None else parts.each(rows)
 
     def build(self, part: Source) -> Table:
         """Return a part of the source as a table that names the whole source."""
@@ -141,8 +145,8 @@ class TableReader:
 
     def ids(self, role: str, rows: int) -> Iterator[pl.Series]:
         """Yield one column only, in parts of about this many rows."""
-        chosen, parts = {role: self.columns[role]}, self.source.parts
-        for part in [self.source] if parts is None else parts.each(rows):
+        chosen = {role: self.columns[role]}
+        for part in self.parts(rows):
             yield part.take(chosen)[role]
 
 

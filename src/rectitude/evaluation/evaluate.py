@@ -148,7 +148,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     "gender" or "activity:4". Files that need more than `memory`, such as "8GB" (by default a
     quarter of the machine's memory), are evaluated part by part. DataFrames of Spark are evaluated
     by its workers; `engine="spark"` lets Spark read paths. `progress=True` shows a bar; a function
-    is called with the number of rows or parts that are done and the total.
+    is called with the number of rows that are done and the total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5

@@ -3,14 +3,15 @@
 All rows of a list, or of a user, belong to the same part. If the predictions are sorted by list, a
 part is a range of their rows, which are read from their file. Otherwise their rows are written to
 temporary files, by a hash of their key. A part is then evaluated like any batch. What concerns all
-lists, such as the known items, is handed to each part.
+lists, such as the known items, is handed to each part. A run that was killed goes on with the
+temporary files and the states of parts that it had finished.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -37,6 +38,10 @@ from rectitude.evaluation.parts import (
 )
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.scratch import Scratch, open_scratch
+from rectitude.evaluation.unchanged import identify_inputs, identify_plan
+
+_KNOWN = "train.items"
+"""the temporary table with the items of the training data"""
 
 
 @contextmanager
@@ -45,12 +50,13 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
 
     Temporary files are removed at the end.
     """
-    tables = open_sides(given, columns_for(parse_slices(slices)))
+    keep = columns_for(parse_slices(slices))
+    tables = open_sides(given, keep)
     rows = sum(table.rows or 0 for table in tables.values())
     if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
         yield None
         return
-    with open_scratch() as scratch:
+    with open_scratch(identify_inputs(given, limit, keep)) as scratch:
         yield Partitions(given, tables, scratch, max(limit // (2 * ROW_BYTES), 1), rows)
 
 
@@ -96,22 +102,39 @@ class Partitions:
     target: int
     """the number of rows of a part, over all tables"""
     rows: int
+    _progress: _Progress = field(init=False, repr=False)
 
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
         rows: dict[str, int | None] = {side: table.rows for side, table in self.tables.items()}
         whole = read_whole(plan, self.given, self.roles, rows)
-        total: PartState | None = None
+        self._progress = _Progress.of(self)
         known = None if "train" in whole or "items" in whole else self.known_items
-        progress = self.given.progress
+        total: PartState | None = None
         for part in range(self.cut.parts):
-            tables = {**self._load(part), **whole}
-            if any(tables[side].frame.height for side in self.roles):
-                state = evaluate_part(plan, replace(self.given, ready=tables), known)
+            state = self._evaluate_part(plan, part, whole, known)
+            if state is not None:
                 total = state if total is None else total + state
-            if callable(progress):
-                progress(part + 1, self.cut.parts)
+        self._progress.finish()
         return finish(plan, self.given, total, whole, self)
+
+    def _evaluate_part(
+        self, plan: Plan, part: int, whole: Mapping[str, Table], known: pl.Series | None
+    ) -> PartState | None:
+        """Return the state of a part, which a killed run may have left; None if it has no rows."""
+        name = identify_plan(plan)
+        left = self.scratch.find_state(name, part)
+        if isinstance(left, _Finished):
+            self._progress.add(left.rows)
+            return left.state
+        tables = {**self._load(part), **whole}
+        rows = sum(tables[side].frame.height for side in self.roles)
+        state = None
+        if rows:
+            state = evaluate_part(plan, replace(self.given, ready=tables), known)
+        self.scratch.keep_state(name, part, _Finished(state, rows))
+        self._progress.add(rows)
+        return state
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
@@ -179,41 +202,48 @@ class Partitions:
         return templates
 
     def _write(self, side: Side) -> Table:
-        """Write the rows of a table to temporary files by part; return it without rows."""
+        """Write the rows of a table to temporary files by part; return it without rows. Pieces that
+        are complete are not read again, except for the first one, which describes the table."""
         template: Table | None = None
-        role = self.roles[side]
-        for number, table in enumerate(self.tables[side].each(self.target)):
-            frames: dict[str, pl.DataFrame] = {side: table.frame}
-            if table.handed is not None:
-                frames[f"{side}.handed"] = pl.DataFrame({role: table.handed})
-            for name, frame in frames.items():
-                self._write_piece(name, number, frame, role)
-            if side == "train":
-                self._collect_items(table.frame["item"])
-            template = _join_templates(template, replace(table, frame=table.frame.clear()))
+        reader = self.tables[side]
+        for number, piece in enumerate(reader.parts(self.target)):
+            types = self.scratch.find_piece(side, number)
+            if types is None or template is None:
+                table = reader.build(piece)
+                if types is None:
+                    self._write_piece(side, number, table)
+                piece_template = replace(table, frame=table.frame.clear())
+            else:
+                piece_template = replace(template, frame=types)
+            template = _join_templates(template, piece_template)
         if template is None:  # a file without rows
-            template = self.tables[side].build(self.tables[side].source)
+            template = reader.build(reader.source)
         return template
 
-    def _write_piece(self, name: str, number: int, frame: pl.DataFrame, role: str) -> None:
-        part = pl.Series("part of a table", self.cut.number(frame[role]))
-        by_part = frame.with_columns(part).partition_by(part.name, as_dict=True, include_key=False)
-        for (which,), rows in by_part.items():
-            self.scratch.write(name, int(which), number, rows)
-
-    def _collect_items(self, items: pl.Series) -> None:
-        distinct = items.unique()
-        self._items = (
-            distinct if self._items is None else join_ids([self._items, distinct]).unique()
-        )
-
-    _items: pl.Series | None = None
+    def _write_piece(self, side: Side, number: int, table: Table) -> None:
+        """Write the rows of a piece of a table by part, and then note that it is complete."""
+        role = self.roles[side]
+        frames: dict[str, pl.DataFrame] = {side: table.frame}
+        if table.handed is not None:
+            frames[f"{side}.handed"] = pl.DataFrame({role: table.handed})
+        for name, frame in frames.items():
+            part = pl.Series("part of a table", self.cut.number(frame[role]))
+            marked = frame.with_columns(part)
+            by_part = marked.partition_by(part.name, as_dict=True, include_key=False)
+            for (which,), rows in by_part.items():
+                self.scratch.write(name, int(which), number, rows)
+        if side == "train":
+            items = table.frame["item"].unique()
+            self.scratch.write(_KNOWN, 0, number, items.to_frame())
+        self.scratch.finish_piece(side, number, table.frame.clear())
+        self._progress.add(table.frame.height)
 
     @property
     def known_items(self) -> pl.Series | None:
         """All items of the training data, each once."""
         _ = self._templates
-        return self._items
+        pieces = self.scratch.read(_KNOWN, 0)
+        return join_ids([piece["item"] for piece in pieces]).unique() if pieces else None
 
     def _load(self, part: int) -> dict[str, Table]:
         """Return the tables of a part."""
@@ -233,6 +263,41 @@ class Partitions:
                 raise ValueError("rows of this table cannot be found by number")
             tables["predictions"] = readable.build(parts.span(*self.cut.rows[part]))
         return tables
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    """What is kept of a part that was evaluated."""
+
+    state: PartState | None
+    rows: int
+
+
+@dataclass
+class _Progress:
+    """Reports the rows that were moved to temporary files and evaluated, of all that will be."""
+
+    report: object
+    total: int
+    done: int = 0
+
+    @staticmethod
+    def of(partitions: Partitions) -> _Progress:
+        """Return the progress of an evaluation that has not begun."""
+        moved = partitions.rows
+        if isinstance(partitions.cut, Ranges):
+            moved -= partitions.tables["predictions"].rows or 0
+        return _Progress(partitions.given.progress, moved + partitions.rows)
+
+    def add(self, rows: int) -> None:
+        """Report further rows; how many rows a text has is an estimate."""
+        self.done = min(self.done + rows, self.total)
+        if callable(self.report):
+            self.report(self.done, self.total)
+
+    def finish(self) -> None:
+        """Report the end."""
+        self.add(self.total)
 
 
 def _join_templates(one: Table | None, other: Table) -> Table:

@@ -1,18 +1,23 @@
-"""Temporary files of tables that are larger than memory.
+"""Temporary files of tables that are larger than memory, and what a killed run left of them.
 
 They are in a folder of their own, inside the one that the environment variable `RECTITUDE_SCRATCH`
-names, or else inside the system's temporary folder. It is removed at the end. If a process is
-killed, the next one removes what it left behind.
+names, or else inside the system's temporary folder. The name of the folder is a fingerprint of the
+inputs and settings, and a lock file beside it belongs to the process that uses it. At the end, both
+are removed. If a process is killed, the next one with the same inputs and settings goes on where it
+stopped; any other one removes what it left behind.
+
+A file whose name has no `.unfinished` is complete: it was renamed once all of it was written.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,21 +25,23 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from rectitude.errors import UnwritableFile
-from rectitude.storage import explain_unwritable
+from rectitude.storage import explain_unwritable, remove_file
 
 SETTING = "RECTITUDE_SCRATCH"
-_PREFIX, _LOCK = "rectitude-parts-", ".lock"
+_PREFIX, _LOCK, _UNFINISHED = "rectitude-parts-", ".lock", ".unfinished"
+_PIECES = "pieces"
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A folder of temporary files: the rows of tables, by part."""
+    """A folder of temporary files: the rows of tables by part, and the states of parts."""
 
     folder: Path
 
     def write(self, table: str, part: int, piece: int, rows: pl.DataFrame) -> None:
-        """Write some rows of a table that belong to a part."""
-        path = self.folder / table / f"{part:05d}" / f"{piece:05d}.arrow"
+        """Write some rows of a table that belong to a part. They count once the piece of the table
+        that they come from is complete."""
+        path = self._piece(table, f"{part:05d}", piece)
         with explain_unwritable(path, path):
             path.parent.mkdir(parents=True, exist_ok=True)
             rows.write_ipc(path, compression="uncompressed")
@@ -44,10 +51,46 @@ class Scratch:
         folder = self.folder / table / f"{part:05d}"
         return [pl.read_ipc(path) for path in sorted(folder.glob("*.arrow"))]
 
+    def finish_piece(self, table: str, piece: int, facts: pl.DataFrame) -> None:
+        """Note that all rows of a piece are written, with a frame that says what they had in
+        common, such as their types."""
+        path = self._piece(table, _PIECES, piece)
+        self._write_complete(path, facts.write_ipc)
+
+    def find_piece(self, table: str, piece: int) -> pl.DataFrame | None:
+        """Return what was noted about a piece; None if it is not complete."""
+        path = self._piece(table, _PIECES, piece)
+        return pl.read_ipc(path) if path.exists() else None
+
+    def keep_state(self, plan: str, part: int, state: object) -> None:
+        """Keep the state of a part that was evaluated under a plan."""
+        content = pickle.dumps(state)
+        self._write_complete(self._state(plan, part), lambda target: target.write_bytes(content))
+
+    def find_state(self, plan: str, part: int) -> object:
+        """Return the state of a part that was kept; None if there is none."""
+        path = self._state(plan, part)
+        # Only this user can write into the folder, see `_is_own`, and only `keep_state` does.
+        return pickle.loads(path.read_bytes()) if path.exists() else None  # noqa: S301
+
+    def _piece(self, table: str, group: str, piece: int) -> Path:
+        return self.folder / table / group / f"{piece:05d}.arrow"
+
+    def _state(self, plan: str, part: int) -> Path:
+        return self.folder / f"states-{plan}" / f"{part:05d}"
+
+    def _write_complete(self, path: Path, write: Callable[[Path], object]) -> None:
+        unfinished = path.with_name(f"{path.name}{_UNFINISHED}")
+        with explain_unwritable(path, unfinished):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(unfinished)
+            unfinished.replace(path)
+
 
 @contextmanager
-def open_scratch() -> Iterator[Scratch]:
-    """Yield a new folder for temporary files; remove it at the end."""
+def open_scratch(fingerprint: str) -> Iterator[Scratch]:
+    """Yield the folder for inputs and settings with this fingerprint; remove it at the end. It is
+    empty, or has what a killed process left in it."""
     root = Path(os.environ.get(SETTING) or tempfile.gettempdir()).expanduser()
     if not root.is_dir():
         raise UnwritableFile(
@@ -55,26 +98,57 @@ def open_scratch() -> Iterator[Scratch]:
             "an existing folder with enough space for the tables.",
             f"create it, or name another one in the environment: {SETTING}=FOLDER.",
         )
-    _remove_leftovers(root)
-    folder = root / f"{_PREFIX}{secrets.token_hex(6)}"
-    with explain_unwritable(folder, folder):
-        folder.mkdir(mode=0o700)
-    lock = FileLock(folder / _LOCK)
-    lock.acquire()
+    folder, lock = _claim_folder(root, fingerprint)
     try:
+        _remove_leftovers(root, folder)
         yield Scratch(folder)
     finally:
+        _remove(folder, lock)
+
+
+def _claim_folder(root: Path, fingerprint: str) -> tuple[Path, FileLock]:
+    """Return the folder for a fingerprint with its lock, or a new folder if another process is
+    using that one, or if it belongs to somebody else."""
+    while True:
+        folder = root / f"{_PREFIX}{fingerprint}"
+        lock = FileLock(_lock_of(folder))
+        with explain_unwritable(folder, folder), suppress(Timeout):
+            lock.acquire(timeout=0)
+            if _is_own(folder):
+                return folder, lock
+            lock.release()
+            remove_file(_lock_of(folder))
+        fingerprint = secrets.token_hex(6)
+
+
+def _is_own(folder: Path) -> bool:
+    """Create a folder that only this user can read and write, or check that it is one."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    about = folder.lstat()
+    own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+    return own and not folder.is_symlink() and not about.st_mode & 0o022
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + _LOCK)
+
+
+def _remove(folder: Path, lock: FileLock) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.name == "nt":  # an open file cannot be removed there
         lock.release()
-        shutil.rmtree(folder, ignore_errors=True)
+    remove_file(_lock_of(folder))
+    lock.release()
 
 
-def _remove_leftovers(root: Path) -> None:
-    """Remove the folders of processes that no longer run: nobody holds their lock."""
-    for folder in root.glob(f"{_PREFIX}*"):
-        if folder.is_symlink() or not (folder / _LOCK).is_file():
+def _remove_leftovers(root: Path, own: Path) -> None:
+    """Remove the folders of other processes that no longer run: nobody holds their lock."""
+    for path in root.glob(f"{_PREFIX}*{_LOCK}"):
+        folder = path.with_name(path.name.removesuffix(_LOCK))
+        if folder == own or folder.is_symlink():
             continue
-        try:
-            with FileLock(folder / _LOCK, timeout=0):
-                shutil.rmtree(folder, ignore_errors=True)
-        except (Timeout, OSError):  # in use, or of another user
-            continue
+        lock = FileLock(path)
+        with suppress(Timeout, OSError):  # in use, or of another user
+            lock.acquire(timeout=0)
+            _remove(folder, lock)

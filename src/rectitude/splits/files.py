@@ -13,11 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rectitude.data.formats.file import FileContent
+import polars as pl
+
+from rectitude.data.formats.file import FileContent, Format
 from rectitude.data.formats.fit import files_of, fit
 from rectitude.data.formats.folders import (
     NAMES,
     NUMBERED,
+    SEQUENCES,
     Framework,
     PartFiles,
     part_files,
@@ -28,6 +31,7 @@ from rectitude.data.log import ROW, Log, open_log
 from rectitude.data.table import Interactions
 from rectitude.errors import UnreadableFile, UnwritableFile, unknown_name
 from rectitude.splits.folds import of_parts
+from rectitude.splits.sequences import sequences_of
 from rectitude.splits.split import Split
 from rectitude.splits.unknown import count_unknown
 from rectitude.storage import explain_unwritable, read_stored, require_format, write_all
@@ -120,14 +124,45 @@ def write_as(framework: str, split: Split, folder: Path, name: str) -> tuple[dic
     With a validation, train excludes it, as frameworks expect.
     """
     files = _files(framework, split, name)
+    if framework in SEQUENCES:
+        form = FORMATS[SEQUENCES[framework]]
+        return files, _write_sequences(split, form, folder, files)
     sizes = _size(split, "user"), _size(split, "item")
     notes: dict[str, None] = {}
     for part, log in split.parts():
         if part in files:
             path = folder / files[part]
             path.parent.mkdir(exist_ok=True)
-            notes |= dict.fromkeys(_write_parts(framework, log, path, sizes))
+            content = FileContent(
+                "truth", log.frame.drop(ROW).rename({"user": "list"}), sizes=sizes
+            )
+            notes |= dict.fromkeys(_write_parts(content, FORMATS[framework], path))
     return files, tuple(notes)
+
+
+def _write_sequences(split: Split, form: Format, folder: Path, files: Mapping[str, str]) -> Notes:
+    """Write parts with the sequence of items before each row."""
+    notes: dict[str, None] = {}
+    targets = sequences_of(split)
+    for part, file in files.items():
+        frame = targets["train" if part == "validation_train" else part].rename({"user": "list"})
+        texts = frame["history"].list.eval(pl.element().cast(pl.String)).list.join(" ")
+        _require_words(frame["item"])
+        content = FileContent("truth", frame.drop(ROW, "history"), sizes=(0, 0))
+        notes |= dict.fromkeys(_write_parts(content, form, folder / file, texts))
+    rows = sum(log.frame.height for part, log in split.parts() if part in files)
+    first = rows - sum(map(len, targets.values()))
+    return (*notes, f"not kept: {first:,} rows before which their users have no other row")
+
+
+def _require_words(items: pl.Series) -> None:
+    """Raise an error for ids with spaces, which separate the items of a sequence."""
+    broken = items.filter(items.cast(pl.String).str.contains(r"\s"))
+    if len(broken):
+        raise UnwritableFile(
+            f"{len(broken):,} rows have an item id with a space (first: {broken[0]!r}).",
+            "item ids without spaces, which separate the items of a sequence.",
+        )
 
 
 def _files(framework: str, split: Split, name: str) -> dict[str, str]:
@@ -154,10 +189,14 @@ def _size(split: Split, column: str) -> int:
     return max(ends, default=-1) + 1
 
 
-def _write_parts(framework: str, log: Log, path: Path, sizes: tuple[int, int]) -> Notes:
-    content = FileContent("truth", log.frame.drop(ROW).rename({"user": "list"}), sizes=sizes)
-    fitted = fit(content, FORMATS[framework])
-    write_all(files_of(fitted.content, FORMATS[framework], path))
+def _write_parts(
+    content: FileContent, form: Format, path: Path, history: pl.Series | None = None
+) -> Notes:
+    fitted = fit(content, form)
+    content = fitted.content
+    if history is not None:
+        content = replace(content, frame=content.frame.with_columns(history=history))
+    write_all(files_of(content, form, path))
     return (*fitted.made, *(f"not kept: {note}" for note in fitted.lost))
 
 

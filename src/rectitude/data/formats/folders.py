@@ -23,7 +23,7 @@ from rectitude.storage import real_path
 from rectitude.texts import parse_json, read_text
 
 SCHEMA = "schema.json"
-Framework = Literal["recbole", "elliot", "warprec", "recpack"]
+Framework = Literal["recbole", "recbole-sequences", "elliot", "warprec", "recpack"]
 """Frameworks whose folders can be written."""
 WORDS: Mapping[str, tuple[str, ...]] = {
     "train": ("train", "training", "base", "part1", "full_training_data"),
@@ -40,11 +40,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 PART = {word: part for part, words in WORDS.items() for word in words}
 ID_SUFFIX = "_id"
 """An optional suffix of these words; a file without it takes precedence."""
+_RECBOLE: Mapping[str, str] = {
+    "train": "{name}.train.inter", "validation_truth": "{name}.valid.inter",
+    "truth": "{name}.test.inter",
+}  # fmt: skip
 NAMES: Mapping[str, Mapping[str, str]] = {
-    "recbole": {
-        "train": "{name}.train.inter", "validation_truth": "{name}.valid.inter",
-        "truth": "{name}.test.inter",
-    },
+    "recbole": _RECBOLE,
+    "recbole-sequences": _RECBOLE,
     "elliot": {
         "train": "{inner}train.tsv", "validation_truth": "{inner}val.tsv", "truth": "test.tsv",
     },
@@ -55,6 +57,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """Framework -> part -> file; `name` is the folder's name, `inner` the validation folder."""
+SEQUENCES: Mapping[str, str] = {"recbole-sequences": "recbole"}
+"""Layouts whose rows have the items before them, and the format of their files."""
 NUMBERED: tuple[Framework, ...] = ("elliot",)
 """Frameworks that expect a numbered folder for each split, even for a single one."""
 OTHER_ENDINGS = (

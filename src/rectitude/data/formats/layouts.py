@@ -129,8 +129,8 @@ def writer(layout: Layout) -> Writer:
 
 
 def write_recbole(content: FileContent, path: Path) -> Mapping[Path, Write]:
-    """Write an atomic file, always separated by tabs."""
-    names = RECBOLE.names(content.kind)
+    """Write an atomic file, always separated by tabs; a column `history` has sequences of items."""
+    names = {**RECBOLE.names(content.kind), "history": "item_id_list:token_seq"}
     frame = content.frame.rename({role: names[role] for role in content.frame.columns})
     return write_separated(replace(content, frame=frame), path, separator=TAB)
 

@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from rectitude.errors import BadArgument, nearest, unknown_name
+from rectitude.splits.eval_args import read_eval_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,14 @@ def protocol(name: str) -> Mapping[str, Any]:
 
 def resolve(name: str, words: Mapping[str, Any]) -> SplitPlan:
     """Translate the parameters that a framework takes for a split."""
-    return _plan(protocol(name), name, words)
+    return _plan(protocol(name), name, read_words(name, words))
+
+
+def read_words(name: str, words: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return parameters as the entries of a protocol name them, from the spelling of the
+    framework's own configuration files if it has one (`spelling`)."""
+    spelling = protocol(name).get("spelling")
+    return SPELLINGS[spelling](words) if spelling else words
 
 
 def _plan(stored: Mapping[str, Any], name: str, words: Mapping[str, Any]) -> SplitPlan:
@@ -275,12 +283,14 @@ def _word(stored: Mapping[str, Any], name: str, table: str, value: object) -> An
 
 
 def _ratios(method: str) -> list[float]:
-    """Read the shares from a name such as RS_811_user or RS_80_10_10_user."""
-    parts = [part for part in method.split("_") if part.isdigit()]
-    numbers = [int(digits) for digits in (parts[0] if len(parts) == 1 else parts)]
+    """Read the shares from a name such as RS_811_user, RS_80_10_10_user or RS_0.8_0.1_0.1_user."""
+    parts = [part for part in method.split("_") if part[:1].isdigit()]
+    numbers = [*map(float, parts[0] if len(parts) == 1 else parts)]
     if len(numbers) != len(("train", "validation", "test")):
         raise BadArgument(f"method is {method!r}.", "three shares, as in RS_811_user.")
-    shares = [number / sum(numbers) for number in numbers]
+    shares = numbers
+    if all(part.isdigit() for part in parts):  # the framework is given tenths or percent as shares
+        shares = [number / sum(numbers) for number in numbers]
     # The framework divides these shares by their sum again, which may not be exactly 1.
     return [share / sum(shares) for share in shares]
 
@@ -313,6 +323,9 @@ def _values(intervals: Mapping[str, Any], column: str) -> Any:
     return intervals.get(column)
 
 
+SPELLINGS: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {
+    "eval_args": read_eval_args,
+}
 CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "complement": lambda share: 1 - share,
     "drop": lambda chosen: "drop" if chosen else "keep",
