@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rectitude.aggregate import slices as sliced
-from rectitude.aggregate.stored import Kept, is_zip, keys_of, read, write
+from rectitude.aggregate.stored import WEIGHT, Kept, is_zip, keys_of, read, write
 from rectitude.aggregate.sums import Sums, total_by_user
 from rectitude.arrays import Floats, Integers
 from rectitude.data.ledger import Ledger
@@ -232,15 +232,8 @@ class Evaluation(Printable, Drawable):
         """Return a table with one row per list and one column per metric, as fractions; null if the
         list does not count."""
         lists = self._require_lists()
-        columns = {"user" if lists.by_user else "list": lists.keys}
-        if not lists.by_user:
-            columns["user"] = lists.users.gather(lists.owners)
-        columns |= {
-            name: pl.Series(name, result.values, nan_to_null=True)
-            for name, result in self.results.items()
-            if result.values is not None
-        }
-        return pl.DataFrame(columns)
+        given = {name: r.values for name, r in self.results.items() if r.values is not None}
+        return tabulate_lists(lists, given)
 
     def per_user(self) -> pl.DataFrame:
         """Return a table with one row per user and one column per metric: the mean over the user's
@@ -275,7 +268,8 @@ class Evaluation(Printable, Drawable):
     def _require_lists(self) -> Keys:
         if self.lists is None:
             raise MissingNeed(
-                "this evaluation comes from a file, batches or a history, without values per list.",
+                "this evaluation comes from a file, batches or a history, without values per list,"
+                " or per_list= wrote them to a file.",
                 "an evaluation with its values per list.",
                 "save it as a zip, which keeps them: evaluation.save('NAME.zip') or `rectitude "
                 "evaluate --output NAME.zip`. For batches, use rt.Evaluator(per_list='kept').",
@@ -350,6 +344,20 @@ class Evaluation(Printable, Drawable):
         if self.slices is not None:
             yield ""
             yield from self.slices._shown()
+
+
+def tabulate_lists(
+    lists: Keys, values: Mapping[str, Floats], weights: Literal["left out", "added"] = "left out"
+) -> pl.DataFrame:
+    """Return a table with one row per list and one column per metric; null if the list does not
+    count."""
+    columns = {"user" if lists.by_user else "list": lists.keys}
+    if not lists.by_user:
+        columns["user"] = lists.users.gather(lists.owners)
+    columns |= {name: pl.Series(name, given, nan_to_null=True) for name, given in values.items()}
+    if weights == "added" and lists.weights is not None:
+        columns[WEIGHT] = pl.Series(WEIGHT, lists.weights)
+    return pl.DataFrame(columns)
 
 
 def rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:

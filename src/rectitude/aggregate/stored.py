@@ -29,7 +29,7 @@ from rectitude.texts import parse_json
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
 _BELONGS = "rectitude.evaluation"
-_WEIGHT = "weight"
+WEIGHT = "weight"
 _AGAIN = "evaluate again and save the result."
 _DAMAGED = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
@@ -53,9 +53,8 @@ class Kept:
                     f"{name} ids are Python objects, which cannot be saved.", "text or numbers."
                 )
         if self.weights is not None:
-            lists = lists.with_columns(pl.Series(_WEIGHT, self.weights))
-        mark = {_BELONGS: fingerprint(json.loads(self.text))}
-        lists.write_parquet(where, metadata=mark)
+            lists = lists.with_columns(pl.Series(WEIGHT, self.weights))
+        lists.write_parquet(where, metadata=mark_lists(self.text))
 
 
 def is_zip(path: str | os.PathLike[str]) -> bool:
@@ -66,6 +65,11 @@ def is_zip(path: str | os.PathLike[str]) -> bool:
 def lists_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of the values per list that belong to a stored evaluation."""
     return Path(path).with_suffix(".lists.parquet")
+
+
+def mark_lists(text: str) -> dict[str, str]:
+    """Return the metadata of values per list that belong to an evaluation as JSON text."""
+    return {_BELONGS: fingerprint(json.loads(text))}
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
@@ -157,7 +161,7 @@ def keys_of(
     users = owner if owner.n_unique() == len(owner) else owner.unique().sort()
     same = len(users) == len(owner)
     owners = np.arange(len(owner)) if same else users.search_sorted(owner).to_numpy()
-    weights = lists[_WEIGHT].to_numpy() if _WEIGHT in lists.columns else None
+    weights = lists[WEIGHT].to_numpy() if WEIGHT in lists.columns else None
     keys = owner if by_user else lists["list"]
     return keys, owners.astype(np.int64), users, by_user, weights
 

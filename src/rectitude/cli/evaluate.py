@@ -48,7 +48,7 @@ Examples:
   rectitude evaluate trec:bm25.txt --truth elliot:test.tsv
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate bm25.run --truth qrels.txt --format trec_eval -q -m all_trec"""
-_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory")
+_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory", "per_list")
 
 
 class EvaluateForm(StrEnum):
@@ -188,6 +188,10 @@ def run(  # noqa: PLR0913  one parameter per option
         asked = [text for name in given for text in at_cutoffs(name, cutoffs_of(cutoffs))]
         names, cutoffs = names_of_line(output_form, asked), None
         convention = _follow_script(output_form, convention or ())
+    input_files = inputs.CommandInputs(
+        [*(files or ()), *(predictions or ())], scores or (), logits or (), truth, targets,
+        score_users, score_items, train_targets, baselines, padding,
+    )  # fmt: skip
     settings: dict[str, Any] = {
         "metrics": names, "cutoffs": cutoffs_of(cutoffs),
         "convention": conventions_of(convention or ()), "train": source(train),
@@ -197,11 +201,8 @@ def run(  # noqa: PLR0913  one parameter per option
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
         **({} if memory is None else {"memory": memory}),
+        **_write_unheld(per_list, output, output_form, input_files, convention or ()),
     }  # fmt: skip
-    input_files = inputs.CommandInputs(
-        [*(files or ()), *(predictions or ())], scores or (), logits or (), truth, targets,
-        score_users, score_items, train_targets, baselines, padding,
-    )  # fmt: skip
     options = trec.Options(
         per_query, measures or (), complete, level, judged_only, max_retrieved, collection_size,
         no_summary, rel_format, zscores,
@@ -216,15 +217,15 @@ def run(  # noqa: PLR0913  one parameter per option
         text += _render_definitions(evaluations) if definitions else ""
     else:
         options.refuse(output_form)
-        evaluated = _evaluate_all(input_files, settings, estimate)
-        evaluations = mark_small_slices(evaluated, smallest_slice)
+        evaluations = _evaluate_all(input_files, settings, estimate)
+        evaluations = mark_small_slices(evaluations, smallest_slice)
         text = render_evaluations(evaluations, output_form, formulas)
         if improvement:
             text = _add_improvements(text, evaluations, output_form, formulas)
         text += _render_definitions(evaluations) if definitions else ""
         if estimate and output_form is not EvaluateForm.JSON:
             text += describe_estimates(evaluations)
-    deliver(text, output, per_list, evaluations)
+    deliver(text, output, None if "per_list" in settings else per_list, evaluations)
     if output_form in _SMGCN:
         _name_convention(evaluations)
     in_text = output_form is EvaluateForm.TABLE and output is None
@@ -320,6 +321,26 @@ def _choose_format(
     return _EXTENSIONS.get(suffix, EvaluateForm.TABLE)
 
 
+def _write_unheld(
+    per_list: Path | None,
+    output: Path | None,
+    form: EvaluateForm,
+    files: inputs.CommandInputs,
+    convention: Sequence[str],
+) -> dict[str, Path]:
+    """Return the setting that lets the evaluation write values per list without holding them,
+    unless something else needs them."""
+    several = len(files.predictions) != 1 or isinstance(conventions_of(convention), list)
+    if per_list is None or several or form is EvaluateForm.TREC or _is_zip(output):
+        return {}
+    return {"per_list": per_list}
+
+
+def _is_zip(output: Path | None) -> bool:
+    """Return whether the output holds values per list, too."""
+    return output is not None and output.suffix.lower() == ".zip"
+
+
 def _require_output_files(output: Path | None, per_list: Path | None, form: EvaluateForm) -> None:
     """Refuse files that cannot be written before anything is computed."""
     inputs.require_writable("--output", output)
@@ -332,11 +353,7 @@ def _require_output_files(output: Path | None, per_list: Path | None, form: Eval
         )
     if per_list is not None and per_list.suffix not in (".csv", ".parquet"):
         raise BadArgument(f"--per-list {per_list} has an unknown extension.", ".csv or .parquet.")
-    if (
-        output is not None
-        and output.suffix.lower() == ".zip"
-        and form not in (EvaluateForm.TABLE, EvaluateForm.JSON)
-    ):
+    if _is_zip(output) and form not in (EvaluateForm.TABLE, EvaluateForm.JSON):
         raise BadArgument(
             f"--output {output} cannot store {form}.",
             "--json: a .zip file stores JSON and the values of every list.",

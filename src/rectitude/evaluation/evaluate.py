@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
@@ -79,6 +80,7 @@ class EvaluateArguments(Arguments, total=False):
     cutoffs: object
     intervals: bool
     slices: object
+    per_list: str | PathLike[str] | None
     memory: str | int | None
     engine: str | None
     progress: Progress | None
@@ -129,6 +131,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     columns: Mapping[str, str] | None = None,
     intervals: bool = False,
     slices: object = None,
+    per_list: str | PathLike[str] | None = None,
     memory: str | int | None = None,
     engine: str | None = None,
     progress: Progress | None = None,
@@ -146,7 +149,9 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     With `candidates`, a table or a `Candidates` value, only these items are ranked. `ranking` is an
     order that replaces the order of the scores. `slices` are attributes to slice by, such as
     "gender" or "activity:4". Files that need more than `memory`, such as "8GB" (by default a
-    quarter of the machine's memory), are evaluated part by part. DataFrames of Spark are evaluated
+    quarter of the machine's memory), are evaluated part by part. With `per_list`, the values of
+    every list are written to that .parquet or .csv file, or to a folder of Parquet files, and are
+    not held in memory; their rows are in no particular order. DataFrames of Spark are evaluated
     by its workers; `engine="spark"` lets Spark read paths. `progress=True` shows a bar; a function
     is called with the number of rows that are done and the total.
 
@@ -158,7 +163,10 @@ def evaluate(  # noqa: PLR0913  one parameter per input
         "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
-    ask = partial(plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs)
+    target = None if per_list is None else _require_target(per_list, convention)
+    ask = partial(
+        plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs, per_list=target
+    )
     evaluate_given = partial(_evaluate_under, convention, metrics, ask)
     if engine is not None or reads_alone(predictions):
         from rectitude.evaluation.engines import find_engine, open_engine  # noqa: PLC0415  (for engines only)
@@ -197,11 +205,28 @@ def _evaluate_under(
 
         return evaluate_conventions(convention, metrics, given, ask, evaluate_plan)
     plan = ask(metrics, convention)
+    if plan.per_list is not None:
+        from rectitude.evaluation.written import evaluate_to_file  # noqa: PLC0415  (for files only)
+
+        return evaluate_to_file(plan, partial(_evaluate_plan, given, evaluate_plan))
+    return _evaluate_plan(given, evaluate_plan, plan)
+
+
+def _evaluate_plan(
+    given: RawInputs, evaluate_plan: Callable[[Plan], Evaluation] | None, plan: Plan
+) -> Evaluation:
     if evaluate_plan is not None:
         return evaluate_plan(plan)
     inputs = open_for(plan, given)
     require_slices(plan, inputs)
     return evaluate_aligned(plan, align_inputs(inputs, plan.exact_items))
+
+
+def _require_target(per_list: object, convention: object) -> Path:
+    """Return where values per list are to be written."""
+    from rectitude.evaluation.written import require_target  # noqa: PLC0415  (for files only)
+
+    return require_target(per_list, convention)
 
 
 def open_for(plan: Plan, given: RawInputs) -> Inputs:
@@ -219,12 +244,13 @@ def plan_of(
     intervals: bool = False,
     slices: object = None,
     cutoffs: object = None,
+    per_list: Path | None = None,
 ) -> Plan:
     """Return the plan for metrics, or for the default metrics of such predictions."""
     profile, slicings = profile_of(convention), parse_slices(slices)
     defaults = TARGET_METRICS if isinstance(predictions, Logits) else DEFAULT_METRICS
     asked = resolve(metrics, profile, defaults, cutoffs)
-    return Plan.of(asked, profile, intervals, slicings)
+    return replace(Plan.of(asked, profile, intervals, slicings), per_list=per_list)
 
 
 def parse_slices(slices: object) -> Slicings:

@@ -38,7 +38,9 @@ from rectitude.evaluation.parts import (
 )
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.scratch import Scratch, open_scratch
+from rectitude.evaluation.state import KeptValues
 from rectitude.evaluation.unchanged import identify_inputs, identify_plan
+from rectitude.evaluation.written import tabulate_kept, write_tables
 
 _KNOWN = "train.items"
 """the temporary table with the items of the training data"""
@@ -115,8 +117,12 @@ class Partitions:
             state = self._evaluate_part(plan, part, whole, known)
             if state is not None:
                 total = state if total is None else total + state
+        evaluation = finish(plan, self.given, total, whole, self)
+        if plan.per_list is not None:
+            tables = self.scratch.scan_values(identify_plan(plan), self.cut.parts)
+            write_tables(tables, evaluation, plan.per_list)
         self._progress.finish()
-        return finish(plan, self.given, total, whole, self)
+        return evaluation
 
     def _evaluate_part(
         self, plan: Plan, part: int, whole: Mapping[str, Table], known: pl.Series | None
@@ -132,9 +138,20 @@ class Partitions:
         state = None
         if rows:
             state = evaluate_part(plan, replace(self.given, ready=tables), known)
+        if state is not None and plan.per_list is not None:
+            state = self._put_values_aside(plan, name, part, state)
         self.scratch.keep_state(name, part, _Finished(state, rows))
         self._progress.add(rows)
         return state
+
+    def _put_values_aside(self, plan: Plan, name: str, part: int, state: PartState) -> PartState:
+        """Write the values per list of a part to a temporary file; return its state without
+        them."""
+        asked = [str(asked.name) for asked in plan.asked]
+        values = tabulate_kept(state.state.kept, asked)
+        if values is not None:
+            self.scratch.write_values(name, part, values)
+        return replace(state, state=replace(state.state, kept=KeptValues()))
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""

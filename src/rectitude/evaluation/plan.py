@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, get_args, get_type_hints
 
 from rectitude.convention import SWITCHES, Convention
@@ -55,6 +56,8 @@ class Plan:
     intervals: bool = False
     slicings: Slicings = ()
     """the axes of every way to slice"""
+    per_list: Path | None = None
+    """where values per list are written; None if they are held"""
 
     @staticmethod
     def of(

@@ -73,6 +73,22 @@ class Scratch:
         # Only this user can write into the folder, see `_is_own`, and only `keep_state` does.
         return pickle.loads(path.read_bytes()) if path.exists() else None  # noqa: S301
 
+    def write_values(self, plan: str, part: int, values: pl.DataFrame) -> None:
+        """Write the values per list of a part that was evaluated under a plan. They count once its
+        state is kept."""
+        path = self._values(plan, part)
+        with explain_unwritable(path, path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            values.write_ipc(path, compression="uncompressed")
+
+    def scan_values(self, plan: str, parts: int) -> list[pl.LazyFrame]:
+        """Return the values per list of all parts that have any, without reading them."""
+        paths = [self._values(plan, part) for part in range(parts)]
+        return [pl.scan_ipc(path) for path in paths if path.exists()]
+
+    def _values(self, plan: str, part: int) -> Path:
+        return self.folder / f"values-{plan}" / f"{part:05d}.arrow"
+
     def _piece(self, table: str, group: str, piece: int) -> Path:
         return self.folder / table / group / f"{piece:05d}.arrow"
 

@@ -34,12 +34,13 @@ def identify_inputs(given: RawInputs, *settings: object) -> str:
     return _hash(facts)
 
 
-def identify_plan(plan: Plan, *settings: object) -> str:
+def identify_plan(plan: Plan) -> str:
     """Return the fingerprint of everything that a plan asks of a part."""
+    held = plan.per_list is None
     asked = [(name, fingerprint(a), a.convention.as_dict()) for name, a in plan.measured.items()]
     names = [(str(a.name), fingerprint(a), a.convention.as_dict()) for a in plan.asked]
     profile = (plan.profile.label, plan.profile.convention.as_dict(), plan.profile.padding)
-    return _hash([_versions(), asked, names, profile, plan.intervals, plan.slicings, *settings])
+    return _hash([_versions(), asked, names, profile, plan.intervals, plan.slicings, held])
 
 
 def _versions() -> tuple[str, ...]:
