@@ -2,6 +2,8 @@
 # make quick   an answer in a minute   make check   style, types, layers, generated pages
 # make fuzz    search on, new seeds    make docs    regenerate pages, printed outputs and the picture
 # make bench   speed beside the peers  make site    the documentation, in build/site
+# make dist    wheel and sdist         make release everything checked, built, tried and tagged
+# make environments   the release in clean environments, by Python and dependencies
 # make clean   remove what was made
 #
 # Each sets up what it needs in .venv, and again only when pyproject.toml or constraints.txt changed.
@@ -9,9 +11,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_FLAGS ?= -n auto
+CONSTRAINTS ?= constraints.txt
 
-BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c $(CONSTRAINTS)
 DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/results.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md docs/slices.md docs/experiments.md
 
 QUICK := tests/layers/test_house.py tests/judge tests/aggregate tests/evaluation tests/metrics/test_metrics_by_hand.py \
@@ -22,9 +25,9 @@ ifeq ($(CI),true)
 STRICT := -p strict_skips
 endif
 
-.PHONY: help demo test quick fuzz check bench docs site clean
+.PHONY: help demo test quick fuzz check bench docs site dist release environments clean
 help:
-	@sed -n '1,5s/^# //p' Makefile
+	@sed -n '1,7s/^# //p' Makefile
 
 demo: $(VENV)/.runtime
 	@$(BIN)/rectitude demo
@@ -53,6 +56,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python tools/third_party.py --check
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/peers.py install
@@ -69,11 +73,22 @@ bench: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python tools/third_party.py
 	$(BIN)/python docs/blocks.py --write $(DOCUMENTS)
 	$(BIN)/python docs/images/make_screenshot.py
 
 site: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+dist: $(VENV)/.dev
+	$(BIN)/python tools/distribution.py dist
+
+release: $(VENV)/.dev
+	$(BIN)/python tools/release.py
+
+environments: $(VENV)/.dev
+	$(INSTALL) uv
+	PATH="$(CURDIR)/$(BIN):$$PATH" UV_PYTHON_DOWNLOADS=never $(BIN)/python tools/environments.py dist
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -15,7 +15,9 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
+PAGES = (
+    "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD_PARTY.md", "benchmarks/README.md",
+)  # fmt: skip
 LISTS = ("messages.md", "references.md", *PAGES)
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".csv": "text", ".json": "json"}
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)\s]*)?\)")

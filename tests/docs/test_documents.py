@@ -48,7 +48,7 @@ def test_blocks_run_and_print_what_the_document_says(path: Path) -> None:
 
 def test_the_first_block_of_the_readme_can_be_pasted_after_installing(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text("utf-8")
-    install, block = text.index("\npip install ."), text.index("\n```python\n")
+    install, block = text.index("\npip install "), text.index("\n```python\n")
     assert install < block
     done = run("-c", text[block:].split("```python\n")[1].partition("```")[0], cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -33,6 +33,7 @@ def watched(context: Any, address: str) -> Iterator[Any]:
     said: list[str] = []
     asked: list[str] = []
     page = context.new_page()
+    page.set_default_timeout(120_000)
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
