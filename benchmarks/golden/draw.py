@@ -44,7 +44,10 @@ RATINGS = ("plain", "grades", "outside")
 def draw(family: str, kind: str, seed: int, number: int) -> Fixture:
     """Draw one input."""
     name = f"{family}-{kind}-s{seed}-{number}"
-    return _FAMILIES[family](name, kind, Random(name))
+    fixture = _FAMILIES[family](name, kind, Random(name))
+    if family in _LOWEST_CLUSTER:
+        _add_attributes(fixture, Random(f"{name}-attributes"))
+    return fixture
 
 
 def kinds(family: str) -> tuple[str, ...]:
@@ -53,6 +56,29 @@ def kinds(family: str) -> tuple[str, ...]:
         "lists": LISTS, "scores": SCORES, "groups": GROUPS, "runs": RUNS, "subtopics": SUBTOPICS,
         "ratings": RATINGS, "interactions": INTERACTIONS,
     }[family]  # fmt: skip
+
+
+_LOWEST_CLUSTER = {"lists": 0, "scores": 1}
+"""The families with clusters and topics, and the number of the first cluster: frameworks that take
+lists count from 0, and WarpRec, which takes scores, from 1."""
+
+
+def _add_attributes(fixture: Fixture, random: Random) -> None:
+    """Add clusters to items and users, and topics, of which an item may have several or none.
+
+    In lists, some items and users have no cluster. They are drawn apart from the rest, so that
+    this rest does not change.
+    """
+    lowest = _LOWEST_CLUSTER[fixture.family]
+    items = fixture.tables["items"]
+    users = fixture.tables.get("users") or {"user": fixture.tables["rows"]["user"]}
+    missing: Column = [None] if lowest == 0 else []
+    for table, id_, clusters in ((items, "item", 3), (users, "user", 2)):
+        every = [*range(lowest, lowest + clusters)]
+        drawn = random.choices([*every * 4, *missing], k=len(table[id_]) - clusters)
+        table["cluster"] = [*every, *drawn]  # type: ignore[index]
+    items["topics"] = [random.sample(range(5), random.randint(0, 3)) for _ in items["item"]]  # type: ignore[index]
+    fixture.tables["users"] = users  # type: ignore[index]
 
 
 def _columns(rows: list[tuple[Any, ...]], *names: str) -> dict[str, Column]:

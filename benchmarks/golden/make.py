@@ -145,6 +145,7 @@ def _types(fixture: Fixture, columns: Mapping[str, Any]) -> dict[str, Any]:
         "user": ids, "item": ids, "subtopic": pl.String, "score": pl.Float64,
         "grade": pl.Int64, "position": pl.Int32,
         "rank": pl.Int32, "weight": pl.Float64, "has_list": pl.Boolean, "in_train": pl.Boolean,
+        "cluster": pl.Int64, "topics": pl.List(pl.Int64),
     }  # fmt: skip
     return {name: fixed[name] for name in columns if name in fixed}
 

@@ -42,8 +42,6 @@ def cases(fixture: Fixture) -> Iterator[Case]:
         return
     truth = {user: {item for (item,) in rows} for user, rows in _truth(fixture).items()}
     lists = {user: items for user, items in fixture.ranked().items() if items and user in truth}
-    if not lists:  # there is nothing to evaluate
-        return
     options = {"users": "with_list_and_truth"}
     case = Case(PROFILE, fixture, "lists", CUTOFFS, options=options)
     for k in CUTOFFS:

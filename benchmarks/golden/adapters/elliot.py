@@ -6,6 +6,8 @@ The data set is an object with what these classes read; Elliot's own reads every
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,8 +31,23 @@ METRICS = {
     "epc": elliot.EPC, "arp": elliot.ARP, "aplt": elliot.APLT, "aclt": elliot.ACLT,
     "pop_rsp": elliot.PopRSP, "pop_reo": elliot.PopREO,
 }  # fmt: skip
+MEANS = {
+    "item_mad_rating[by=cluster]": ("item", elliot.ItemMADrating),
+    "item_mad_ranking[by=cluster]": ("item", elliot.ItemMADranking),
+    "user_mad_rating[by=cluster]": ("user", elliot.UserMADrating),
+    "user_mad_ranking[by=cluster]": ("user", elliot.UserMADranking),
+}
+"""Differences between clusters, of items or of users"""
+RATES = {"reo": elliot.REO, "rsp": elliot.RSP}
+"""A value for each cluster of items, and the inequality between these"""
+DISPARITIES = {
+    "bias_disparity_bs": elliot.BiasDisparityBS, "bias_disparity_br": elliot.BiasDisparityBR,
+    "bias_disparity_bd": elliot.BiasDisparityBD,
+}  # fmt: skip
+"""A value for each cluster of users and of items"""
 WITHOUT = ("gaps", "repeated-ranks", "reference")
 THRESHOLDS = (0, 1, 3)
+CONFIG = SimpleNamespace(config_test=True)
 
 
 def version() -> str:
@@ -42,16 +59,24 @@ def cases(fixture: Fixture) -> Iterator[Case]:
     """Evaluate lists, with truth rows relevant from several grades on."""
     if fixture.kind in WITHOUT:
         return
+    with TemporaryDirectory() as folder:
+        files = _write_attributes(fixture, Path(folder))
+        yield from _evaluate(fixture, files)
+
+
+def _evaluate(fixture: Fixture, files: Mapping[str, str]) -> Iterator[Case]:
     for threshold in THRESHOLDS:
         data = _data(fixture)
         scores = fixture.grouped("recommendations", "item", "score")
         lists = {user: scores.get(user, []) for user in fixture.ranked() if user in data.users}
         lists = {user: rows for user, rows in lists.items() if data.test.get(user)}
-        if not any(lists.values()):  # there is nothing to evaluate
-            continue
         options = {"relevant_from": threshold}
         case = Case(
             "elliot", fixture, "lists", CUTOFFS, variant=f"from-{threshold}", options=options
+        )
+        # A case of its own: a catalogue beside the training data would change AUC.
+        groups = Case(
+            "elliot", fixture, "lists", CUTOFFS, f"groups-from-{threshold}", options=options
         )
         for k in CUTOFFS:
             given = SimpleNamespace(
@@ -60,7 +85,56 @@ def cases(fixture: Fixture) -> Iterator[Case]:
             )  # fmt: skip
             for name, metric in METRICS.items():
                 _add(case, f"{name}@{k}", metric, lists, given)
+            _add_groups(groups, k, lists, given, files)
         yield case
+        yield groups
+
+
+def _write_attributes(fixture: Fixture, folder: Path) -> Mapping[str, str]:
+    """Write the clusters of users and of items, and the topics of items; return the files."""
+    topics = fixture.rows("items", "item", "topics")
+    rows = {
+        "user": [row for row in fixture.rows("users", "user", "cluster") if row[1] is not None],
+        "item": [row for row in fixture.rows("items", "item", "cluster") if row[1] is not None],
+        "topics": [(item, *several) for item, several in topics if several],
+    }
+    for name, lines in rows.items():
+        text = "".join("\t".join(map(str, line)) + "\n" for line in lines)
+        (folder / f"{name}.tsv").write_text(text)
+    return {name: str(folder / f"{name}.tsv") for name in rows}
+
+
+def _add_groups(
+    case: Case, k: int, lists: Mapping[Any, Any], given: Any, files: Mapping[str, str]
+) -> None:
+    """Record the metrics of clusters and of topics."""
+    for name, (side, metric) in MEANS.items():
+        more = {"clustering_file": files[side], "clustering_name": side}
+        _add(case, f"{name}@{k}", metric, lists, given, more)
+    more = {"feature_data": files["topics"]}
+    _add(case, f"srecall[by=topics]@{k}", elliot.SRecall, lists, given, more)
+    more = {"clustering_file": files["item"], "clustering_name": "item"}
+    for name, metric in RATES.items():
+        *rates, overall = _made(metric, lists, given, more)
+        case.put(f"{name}[by=cluster]@{k}", f"{overall.name()}@{k}", overall.eval())
+        for place, rate in enumerate(rates):
+            ours = f"{name}[by=cluster,item_group={place}]@{k}"
+            case.put(ours, f"{rate.name()}@{k}", rate.eval())
+    more = {
+        f"{side}_clustering_{part}": value
+        for side in ("user", "item")
+        for part, value in (("file", files[side]), ("name", side))
+    }
+    for name, metric in DISPARITIES.items():
+        for place, rate in enumerate(_made(metric, lists, given, more)):
+            user, item = divmod(place, len({*case.fixture.tables["items"]["cluster"]} - {None}))
+            groups = f"users_by=cluster,items_by=cluster,user_group={user},item_group={item}"
+            case.put(f"{name}[{groups}]@{k}", f"{rate.name()}@{k}", rate.eval())
+
+
+def _made(metric: Any, lists: Mapping[Any, Any], given: Any, more: Mapping[str, str]) -> Any:
+    """Return the values that a metric of clusters consists of."""
+    return metric(lists, CONFIG, SimpleNamespace(), given, more).get()
 
 
 def _data(fixture: Fixture) -> SimpleNamespace:
@@ -83,10 +157,20 @@ def _data(fixture: Fixture) -> SimpleNamespace:
     return data
 
 
-def _add(case: Case, name: str, metric: Any, lists: Mapping[Any, Any], given: Any) -> None:
-    def compute() -> tuple[Any, Mapping[Any, Any]]:
-        made = metric(lists, SimpleNamespace(), SimpleNamespace(), given)
-        users = made.eval_user_metric() if isinstance(made, elliot.StatisticalMetric) else {}
-        return metric(lists, SimpleNamespace(), SimpleNamespace(), given).eval(), users
+def _add(
+    case: Case,
+    name: str,
+    metric: Any,
+    lists: Mapping[Any, Any],
+    given: Any,
+    more: Mapping[str, str] | None = None,
+) -> None:
+    words = (lists, CONFIG, SimpleNamespace(), given, *([more] if more else []))
 
-    case.add_all(name, f"{metric.name()}@{given.cutoff}", compute)
+    def compute() -> tuple[Any, Mapping[Any, Any]]:
+        made = metric(*words)
+        users = made.eval_user_metric() if isinstance(made, elliot.StatisticalMetric) else {}
+        return metric(*words).eval(), users
+
+    label = metric.name() if more is None else metric.__name__
+    case.add_all(name, f"{label}@{given.cutoff}", compute)

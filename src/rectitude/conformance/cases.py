@@ -160,17 +160,22 @@ be filled up with masked items."""
 
 def rankings(case: Case, from_lists: Collection[str] = ()) -> dict[str, list[str]]:
     """Group the metric names of a case by the file whose order they use, "" for the lists as given.
-    If lists are made separately for each cutoff, group by the cutoff. Metrics in `from_lists` do
-    not need the scores themselves."""
+    If lists are made separately for each cutoff, group by the cutoff. Metrics that need the scores
+    themselves use a file only if the case names one for them; those in `from_lists` do not need the
+    scores."""
     names = list(dict.fromkeys([*case.expected, *case.per_user]))
     recorded = case.options.get("ranking", "")
     grouped: dict[str, list[str]] = {}
     for name in names:
         file = recorded
+        base, _, cut = name.partition("@")
+        by_scores = (
+            case.kind == "scores" and name not in from_lists and parse(name)[0].base in _BY_SCORES
+        )
         if isinstance(recorded, Mapping):
-            base, _, cut = name.partition("@")
-            file = recorded.get(f"@{cut}", recorded.get(base.partition("[")[0], ""))
-        if case.kind == "scores" and name not in from_lists and parse(name)[0].base in _BY_SCORES:
+            own = recorded.get(base.partition("[")[0], "")
+            file = own if by_scores else recorded.get(f"@{cut}", own)
+        elif by_scores:
             file = ""
         if "coef" in case.options:
             file = f"@{parse(name)[0].cutoff}"

@@ -102,7 +102,9 @@ def _logits(case: Case, ranking: str) -> dict[str, Any]:
 
 _VECTORS = tuple(f"{name}{n}" for name in ("bit", "feature") for n in range(64))
 _USER_COLUMNS = ("user", "cluster")
-_ITEM_COLUMNS = ("item", "category", "cluster", "popularity_order", "features", *_VECTORS)
+_ITEM_COLUMNS = (
+    "item", "category", "cluster", "topics", "popularity_order", "features", *_VECTORS,
+)  # fmt: skip
 _ARGUMENTS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
     "lists": _lists,
     "scores": _scores,

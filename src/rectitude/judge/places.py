@@ -38,6 +38,18 @@ class Places(NamedTuple):
         results = self.kept((key, self.ends), lambda: compute(self.shown, self.ends))
         return results[self.ends.index(self.own)]
 
+    @property
+    def firsts(self) -> Places:
+        """The same places, where an item that stands in a list again leaves its rank empty."""
+        return self._replace(shown=self.kept(("firsts", self.ends), lambda: _firsts(self.shown)))
+
+
+def _firsts(shown: Integers) -> Integers:
+    order = np.argsort(shown, axis=1, kind="stable")
+    ordered, again = np.take_along_axis(shown, order, axis=1), np.zeros(shown.shape, np.bool_)
+    np.put_along_axis(again, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    return np.where(again, -1, shown)
+
 
 def up_to(shown: Integers, own: int, others: Sequence[int], kept: Once) -> Places:
     """Return the items up to a cutoff, with other cutoffs; lists may be shorter."""

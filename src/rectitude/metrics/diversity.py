@@ -322,8 +322,8 @@ def _entropy_bits(weights: Floats) -> Floats:
 @metric(
     "Topic recall",
     formula="different values of column {by} of items= among the hits in the top {k} / different "
-    "values among all {over} items; an item may have several values, and an item without a value "
-    "adds nothing",
+    "values among all {over} items (relevant, catalogue, or train for those of the training data); "
+    "an item may have several values, and an item without a value adds nothing",
     reading="0.5 means that a list finds half of the topics of its user's relevant items.",
     use="Use it if one good item for each interest is enough; recall asks for all items.",
     cite="zhai2003beyond",
@@ -332,17 +332,26 @@ def _entropy_bits(weights: Floats) -> Floats:
 )
 def srecall(lists: Judged, k: int | None, *, by: str = "category", over: str = "relevant") -> Ratio:
     """Share of the relevant items' topics that the list finds."""
-    require_choice("over", over, ("relevant", "catalogue"))
-    stock, wanted = lists.stock, lists.wanted
+    require_choice("over", over, ("relevant", "catalogue", "train"))
     rows, owner = lists.within(k)
-    hits, is_relevant = lists.hit[rows], lists.is_relevant(lists.truth.values)
-    above = count_topics(stock, by, lists.item[rows][hits], owner[hits], lists.size)
-    below = np.full(lists.size, float(len(stock.memberships(by).names)))
+    hits = lists.hit[rows]
+    found = count_topics(lists.stock, by, lists.item[rows][hits], owner[hits], lists.size)
+    return Ratio(found, _count_all_topics(lists, by, over))
+
+
+def _count_all_topics(lists: Judged, by: str, over: str) -> Floats:
+    """Return (lists,) the topics that there are to find: those of relevant items, of all items, or
+    of the items in the training data."""
+    stock = lists.stock
     if over == "relevant":
-        below = count_topics(
-            stock, by, wanted[is_relevant], lists.truth.rows()[is_relevant], lists.size
-        )
-    return Ratio(above, below)
+        is_relevant = lists.is_relevant(lists.truth.values)
+        owner = lists.truth.rows()[is_relevant]
+        return count_topics(stock, by, lists.wanted[is_relevant], owner, lists.size)
+    if over == "catalogue":
+        return np.full(lists.size, float(len(stock.memberships(by).names)))
+    trained = np.flatnonzero(stock.rows > 0)
+    topics = count_topics(stock, by, trained, np.zeros(len(trained), np.int64), 1)
+    return np.full(lists.size, topics[0])
 
 
 def count_topics(stock: Stock, by: str, item: Integers, owner: Integers, size: int) -> Floats:

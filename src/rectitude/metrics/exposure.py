@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rectitude.arrays import Flags, Floats, Integers
 from rectitude.errors import NothingToEvaluate, UndefinedValue
 from rectitude.judge.judged import Judged
-from rectitude.metrics.registry import Counts, count_metric
+from rectitude.metrics.registry import Counts, count_metric, require_choice
 
 OF_TRAIN = ("shown", "stock", "train")
 OF_CATALOGUE = ("shown", "stock", "catalogue")
@@ -33,11 +33,17 @@ def items_shown(lists: Judged, k: int | None, counts: Flags) -> Counts:
     }
 
 
-def count_times_shown(lists: Judged, counts: Flags) -> Integers:
-    """Count how often each item is shown in the lists that count."""
+AGAIN = ("counted", "left_out")
+"""What happens to an item that stands in a list again."""
+
+
+def count_times_shown(lists: Judged, counts: Flags, again: str = "counted") -> Integers:
+    """Count how often each item is shown in the lists that count; see `AGAIN`."""
+    require_choice("again", again, AGAIN)
+    places = lists.places if again == "counted" else lists.places.firsts
     if counts.all():
-        return lists.places.each("times", lists.stock.times_upto)
-    return lists.stock.times(lists.shown[counts])
+        return places.each(("times", again), lists.stock.times_upto)
+    return lists.stock.times(places.shown[counts, : places.own])
 
 
 def items_by_rank(lists: Judged, k: int | None, counts: Flags) -> Counts:

@@ -18,7 +18,7 @@ from rectitude.errors import BadScores, UndefinedValue
 from rectitude.judge.attributes import Groups
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Gain, GainFrom, gain_function
-from rectitude.metrics.exposure import count_times_shown
+from rectitude.metrics.exposure import AGAIN, count_times_shown
 from rectitude.metrics.groupwise import (
     average_groups,
     compute_bias,
@@ -53,27 +53,35 @@ from rectitude.parallel import Once
 _NEEDS = ("wanted", "people")
 
 
-def count_by_column(lists: Judged, k: int | None, counts: Flags, *, by: str = "group") -> Counts:
+def count_by_column(
+    lists: Judged, k: int | None, counts: Flags, *, by: str = "group", again: str = "counted"
+) -> Counts:
     """Count what groups of items get, and what they could have got."""
-    return _count_groups(lists, k, counts, lists.stock.groups(by))
+    return _count_groups(lists, k, counts, lists.stock.groups(by), again)
 
 
 def count_by_half(
     lists: Judged, k: int | None, counts: Flags, *, head: float = 0.8, repeats: float = 1.0,
-    border: str = "reached", tail: str = "train", equals: str = "item",
+    border: str = "reached", tail: str = "train", equals: str = "item", again: str = "counted",
 ) -> Counts:  # fmt: skip
     """Count what head and tail get, and what they could have got."""
     groups = split_head_tail(lists.stock, head, repeats, border, tail, equals)
-    return _count_groups(lists, k, counts, groups)
+    return _count_groups(lists, k, counts, groups, again)
 
 
-def _count_groups(lists: Judged, k: int | None, counts: Flags, groups: Groups) -> Counts:
+def _count_groups(
+    lists: Judged, k: int | None, counts: Flags, groups: Groups, again: str
+) -> Counts:
+    require_choice("again", again, AGAIN)
     stock, (rows, list_of_row) = lists.stock, lists.within(k)
-    hits = lists.item[rows][lists.hit[rows] & counts[list_of_row]]
+    which = lists.hit[rows] & counts[list_of_row]
+    hits = lists.item[rows][which]
+    if again == "left_out":
+        hits = np.unique(np.stack([list_of_row[which], hits]), axis=1)[1]
     times_shown = (
         np.zeros(len(stock.ids), int)
         if lists.extras.shown is None
-        else count_times_shown(lists, counts)
+        else count_times_shown(lists, counts, again)
     )
     cache = lists.places.kept if counts.all() else Once()  # cached for all cutoffs
     possible = cache("chances", lambda: count_chances(stock, relevant_items(lists, counts)))
@@ -95,8 +103,17 @@ HALVES = (
     "head = the smallest set of the most popular items whose share of the training rows has "
     "{border} {head}, tail = the other items of {tail}; repeats = {repeats}: if this is 0, "
     "repeated rows of the same user and item count once; ties in popularity are broken by "
-    "{equals}; item_group = {item_group}: if this is not all, the rate of that half alone"
+    "{equals}; item_group = {item_group}: if this is not all, the rate of that half alone; again = "
+    "{again}: an item that stands in a list again is counted or left_out; missing = {missing}: a "
+    "half without relevant items, or that could not be shown, is left_out, or makes the value "
+    "undefined"
 )
+_GROUPS_AND_REPEATS = (
+    "; again = {again}: an item that stands in a list again is counted or left_out; missing = "
+    "{missing}: groups without relevant items, or that could not be shown, are left_out, or make "
+    "the value undefined"
+)
+_MISSING = "; missing = {missing}: groups without a mean are left_out, or make the value undefined"
 TWO_WAYS = (
     "below = {below}: unseen leaves out items that the user has in the training data, all keeps "
     "them"
@@ -108,7 +125,7 @@ TWO_WAYS = (
     counts=count_by_column,
     formula="standard deviation / mean over groups of (hits in the top {k} / relevant items), both "
     "counted over all lists; group = column {by} of items=; item_group = {item_group}: if this is "
-    "not all, the rate of that group alone; relevant items, " + TWO_WAYS,
+    "not all, the rate of that group alone; relevant items, " + TWO_WAYS + _GROUPS_AND_REPEATS,
     reading="0 if relevant items of every group are found equally often; 1 if there are two groups "
     "and only one is ever found. Groups without relevant items are left out.",
     use="Use it to see whether a model finds the relevant items of some groups less often. The "
@@ -118,11 +135,12 @@ TWO_WAYS = (
     best="low",
     needs=("items", *_NEEDS),
 )
-def reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
+def reo(
+    counts: Counts, *, below: str = "unseen", item_group: str = "all", missing: str = "left_out"
+) -> float:
     """Inequality between groups in how often their relevant items are found."""
-    return relative_spread(
-        compute_rates(counts, "hits", count_relevant(counts, below)), item_group, "reo"
-    )
+    rates = compute_rates(counts, "hits", count_relevant(counts, below))
+    return relative_spread(rates, item_group, "reo", missing)
 
 
 @count_metric(
@@ -138,11 +156,12 @@ def reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
     best="low",
     needs=("train", *_NEEDS),
 )
-def pop_reo(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
+def pop_reo(
+    counts: Counts, *, below: str = "unseen", item_group: str = "all", missing: str = "left_out"
+) -> float:
     """Inequality between head and tail in how often their relevant items are found."""
-    return relative_spread(
-        compute_rates(counts, "hits", count_relevant(counts, below)), item_group, "pop_reo"
-    )
+    rates = compute_rates(counts, "hits", count_relevant(counts, below))
+    return relative_spread(rates, item_group, "pop_reo", missing)
 
 
 _THREE_WAYS = (
@@ -157,7 +176,7 @@ _THREE_WAYS = (
     formula="standard deviation / mean over groups of (times that items of the group are in the "
     "top {k} / times that they could be: once for every list and item that could be shown); group "
     "= column {by} of items=; item_group = {item_group}: if this is not all, the rate of that "
-    "group alone; " + _THREE_WAYS,
+    "group alone; " + _THREE_WAYS + _GROUPS_AND_REPEATS,
     reading="0 if items of every group are shown equally often; 1 if there are two groups and only "
     "one is ever shown. It ignores relevance.",
     use="Use it to see whether items of some groups are hardly shown; reo compares only relevant "
@@ -167,11 +186,12 @@ _THREE_WAYS = (
     best="low",
     needs=("items", "shown", *_NEEDS),
 )
-def rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
+def rsp(
+    counts: Counts, *, below: str = "unseen", item_group: str = "all", missing: str = "left_out"
+) -> float:
     """Inequality between groups in how often their items are shown."""
-    return relative_spread(
-        compute_rates(counts, "places", count_available(counts, below)), item_group, "rsp"
-    )
+    rates = compute_rates(counts, "places", count_available(counts, below))
+    return relative_spread(rates, item_group, "rsp", missing)
 
 
 @count_metric(
@@ -189,11 +209,12 @@ def rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> fl
     best="low",
     needs=("train", "shown", *_NEEDS),
 )
-def pop_rsp(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
+def pop_rsp(
+    counts: Counts, *, below: str = "unseen", item_group: str = "all", missing: str = "left_out"
+) -> float:
     """Inequality between head and tail in how often their items are shown."""
-    return relative_spread(
-        compute_rates(counts, "places", count_available(counts, below)), item_group, "pop_rsp"
-    )
+    rates = compute_rates(counts, "places", count_available(counts, below))
+    return relative_spread(rates, item_group, "pop_rsp", missing)
 
 
 _SCORED = ("shown", "stock", "scored")
@@ -236,7 +257,8 @@ def _locate_judged(
     counts=item_gains,
     formula="mean over pairs of groups of the absolute difference between their means; a group's "
     "mean is over its items in the top {k} of at least one list, of the item's average gain per "
-    "time shown; gain = {gain}; group = column {by} of items=; items without a group are left out",
+    "time shown; gain = {gain}; group = column {by} of items=; items without a group are left out"
+    + _MISSING,
     reading="0 if items of all groups are relevant equally often when they are shown.",
     use="Use it to see whether items of some groups are shown to the wrong users. It ignores items "
     "that are never shown; rsp counts them.",
@@ -245,10 +267,10 @@ def _locate_judged(
     best="low",
     needs=("items", "shown", "stock"),
 )
-def item_mad_ranking(counts: Counts) -> float:
+def item_mad_ranking(counts: Counts, *, missing: str = "left_out") -> float:
     """Mean difference between groups of items in the gain of their items."""
     item_means = divide_sums(counts, "gains", counts["times"])
-    return mean_difference(average_groups(counts, item_means), "item_mad_ranking")
+    return mean_difference(average_groups(counts, item_means, missing), "item_mad_ranking")
 
 
 @count_metric(
@@ -256,7 +278,7 @@ def item_mad_ranking(counts: Counts) -> float:
     counts=item_scores,
     formula="mean over pairs of groups of the absolute difference between their means; a group's "
     "mean is over its items, of (sum of the item's scores as a hit in the top {k} / its {over}); "
-    "group = column {by} of items=; items without a group are left out",
+    "group = column {by} of items=; items without a group are left out" + _MISSING,
     reading="0 if relevant items of all groups have the same scores on average; in units of the "
     "scores.",
     use="Use it if scores are meaningful, such as predicted ratings. With over=places, positions "
@@ -267,10 +289,10 @@ def item_mad_ranking(counts: Counts) -> float:
     needs=("items", *_SCORED),
     fixed=IN_UNITS,
 )
-def item_mad_rating(counts: Counts) -> float:
+def item_mad_rating(counts: Counts, *, missing: str = "left_out") -> float:
     """Mean difference between groups of items in the scores of their relevant items."""
     item_means = divide_sums(counts, "gains", counts["times"])
-    return mean_difference(average_groups(counts, item_means), "item_mad_rating")
+    return mean_difference(average_groups(counts, item_means, missing), "item_mad_rating")
 
 
 @metric(
@@ -355,8 +377,13 @@ def count_chosen(
     items_by: str = "group", source: str = "train",
 ) -> Counts:  # fmt: skip
     """Count what users of each group chose, by the group of the item."""
-    require_choice("source", source, ("train", "truth"))
-    pairs = None if source == "train" else relevant_items(lists, counts).pairs()
+    require_choice("source", source, ("train", "truth", "graded"))
+    pairs = None
+    if source == "truth":
+        pairs = relevant_items(lists, counts).pairs()
+    elif source == "graded":
+        rows = counts[lists.truth.rows()] & (lists.truth.values != 0)
+        pairs = lists.owner[lists.truth.rows()[rows]], lists.wanted[rows]
     return count_chosen_pairs(lists.people, lists.stock, (users_by, items_by), pairs)
 
 
@@ -380,6 +407,9 @@ def count_both(
     return {**count_chosen(lists, k, counts, source=source, **by), **shown}
 
 
+_SOURCES = (
+    ": train, truth for the relevant items, or graded for rows of the truth with any grade but 0"
+)
 _GROUPS = "; groups = columns {users_by} of users= and {items_by} of items="
 _ONE_PAIR = (
     "; user_group = {user_group}, item_group = {item_group}: if one of them is all, the mean "
@@ -391,7 +421,7 @@ _ONE_PAIR += "absolute distance from {neutral} over the pairs of groups"
     "Bias of what users chose",
     counts=count_chosen,
     formula="share of the item group among the items that the user group chose / its share of all "
-    "items, chosen = {source}" + _GROUPS + _ONE_PAIR.replace("{neutral}", "1"),
+    "items, chosen = {source}" + _SOURCES + _GROUPS + _ONE_PAIR.replace("{neutral}", "1"),
     reading="1 if the user group chooses items of the item group as often as the catalogue offers "
     "them, 2 if twice as often. Over all groups: 0 if no group has a preference.",
     use="Use it to see what groups prefer before any model is involved; bias_disparity_br is the "
@@ -431,8 +461,10 @@ def bias_disparity_br(counts: Counts, *, user_group: str = "all", item_group: st
     "Bias disparity",
     counts=count_both,
     formula="(BR - BS) / BS, BR = share of the item group in the top {k} of the user group / its "
-    "share of all items, BS = the same for the items that they chose, chosen = {source}; "
-    "endless = {endless}: the value if only BS is 0; if endless is 0, this case is undefined"
+    "share of all items, BS = the same for the items that they chose, chosen = {source}"
+    + _SOURCES + "; "
+    "endless = {endless}: the value if only BS is 0; if endless is 0, this case is undefined; "
+    "unshown = {unshown}: the BR of a user group that is shown nothing is zero or undefined"
     + _GROUPS + _ONE_PAIR.replace("{neutral}", "0"),
     reading="0 if the user group is shown items of the item group as often as it chose them; 0.5 "
     "if 50% more often, -1 if never.",
@@ -443,14 +475,18 @@ def bias_disparity_br(counts: Counts, *, user_group: str = "all", item_group: st
     needs=("shown", *_DISPARITY_NEEDS),
 )  # fmt: skip
 def bias_disparity_bd(
-    counts: Counts, *, user_group: str = "all", item_group: str = "all", endless: float = 0.0
-) -> float:
+    counts: Counts, *, user_group: str = "all", item_group: str = "all", endless: float = 0.0,
+    unshown: str = "zero",
+) -> float:  # fmt: skip
     """How much more often a user group is shown an item group than it chose it."""
+    require_choice("unshown", unshown, ("zero", "undefined"))
     shown, disparity = compute_lifts(counts, "shown"), {}
     for pair, chosen in compute_lifts(counts, "chosen").items():
         excess = (shown[pair] or 0.0) - (chosen or 0.0)
         if_not_chosen = endless if excess and endless else None
         disparity[pair] = excess / chosen if chosen else if_not_chosen
+        if shown[pair] is None and unshown == "undefined":
+            disparity[pair] = None
     return pair_value(disparity, 0.0, user_group, item_group, "bias_disparity_bd")
 
 

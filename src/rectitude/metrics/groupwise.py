@@ -7,7 +7,7 @@ describes the items and the training data, `People` the users.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import fsum, sqrt
 from threading import Lock
@@ -31,6 +31,8 @@ Pairs = tuple[Integers, Integers]
 ALL = "all"
 """used instead of the name of a group: all groups"""
 
+MISSING = ("left_out", "undefined")
+"""What groups without a value do: they are left out, or the value of all groups is undefined."""
 MOST_GROUPS = 500
 """the most groups that are supported: each group has its own counts"""
 _BETWEEN = "\t"
@@ -113,23 +115,38 @@ def _subtract_trained(
 
 def compute_rates(
     counts: Counts, numerator: str, denominators: Mapping[str, float]
-) -> dict[str, float]:
-    """Return a rate for every group with a denominator above 0."""
+) -> dict[str, float | None]:
+    """Return a rate for every group; None if its denominator is not above 0."""
     numerators = get_by_group(counts, numerator)
     return {
-        name: numerators[name] / denominator
+        name: numerators[name] / denominator if denominator > 0 else None
         for name, denominator in denominators.items()
-        if denominator > 0
     }
 
 
-def relative_spread(rates: Mapping[str, float], group: str, what: str) -> float:
+def _require_all(missing: str, without: Sequence[str], because: str) -> None:
+    """Raise an error for groups without a value, if they make the whole undefined."""
+    require_choice("missing", missing, MISSING)
+    if missing == "undefined" and without:
+        raise UndefinedValue(
+            f"group {without[0]!r} {because}.",
+            "a value of every group.",
+            "missing=left_out leaves such groups out.",
+        )
+
+
+def relative_spread(
+    rates_by_group: Mapping[str, float | None], group: str, what: str, missing: str = "left_out"
+) -> float:
     """Return the standard deviation of all groups' rates divided by their mean, or the rate of one
-    group."""
+    group. See `MISSING` for groups without a rate."""
+    rates = {name: rate for name, rate in rates_by_group.items() if rate is not None}
     if group != ALL:
         if group not in rates:
             raise unknown_name("group", group, rates, where=what)
         return rates[group]
+    without = [name for name in rates_by_group if name not in rates]
+    _require_all(missing, without, "has nothing that could be found or shown")
     values = list(rates.values())
     mean = fsum(values) / max(len(values), 1)
     if len(values) < 2 or mean == 0:
@@ -280,16 +297,18 @@ def flag_members(groups: Groups) -> dict[str, Integers]:
     }
 
 
-def average_groups(counts: Counts, values: Floats) -> list[float]:
+def average_groups(counts: Counts, values: Floats, missing: str = "left_out") -> list[float]:
     """Return the mean of the values in each group that has any; the counts named `in` hold the
-    members."""
+    members. See `MISSING` for the other groups."""
     start = "in" + _BETWEEN
-    averages = []
+    averages, without = [], []
     for name, flags in counts.items():
         if name.startswith(start):
             inside = values[np.flatnonzero(flags)]
             inside = inside[~np.isnan(inside)]
             averages += [fsum(inside.tolist()) / len(inside)] if len(inside) else []
+            without += [] if len(inside) else [name.removeprefix(start)]
+    _require_all(missing, without, "has no item with a value")
     return averages
 
 

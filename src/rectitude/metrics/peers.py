@@ -922,7 +922,9 @@ def _pad(counts: Integers, size: int) -> Integers:
     best="low",
     needs=("train", "shown", "wanted", "people"),
 )
-def pop_reo_places(counts: Counts, *, below: str = "unseen", item_group: str = "all") -> float:
+def pop_reo_places(
+    counts: Counts, *, below: str = "unseen", item_group: str = "all", missing: str = "left_out"
+) -> float:
     """Inequality between head and tail in how often they are shown per relevant item."""
     rates = compute_rates(counts, "places", count_relevant(counts, below))
-    return relative_spread(rates, item_group, "pop_reo_places")
+    return relative_spread(rates, item_group, "pop_reo_places", missing)

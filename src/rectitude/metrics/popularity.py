@@ -17,6 +17,7 @@ from rectitude.judge.attributes import Groups
 from rectitude.judge.items import Stock
 from rectitude.judge.judged import Judged
 from rectitude.metrics.choices import Gain, GainFrom, gain_function
+from rectitude.metrics.exposure import AGAIN
 from rectitude.metrics.registry import (
     IN_UNITS,
     RELEVANCE_LAWS,
@@ -135,7 +136,8 @@ def surprisal(lists: Judged, k: int | None) -> Ratio:
     "the smallest set of the most popular items whose share of the training rows has {border} "
     "{head}; "
     "repeats = {repeats}: if this is 0, repeated rows of the same user and item count once; ties "
-    "in popularity are broken by {equals}",
+    "in popularity are broken by {equals}; again = {again}: an item that stands in a list again is "
+    "counted or left_out",
     reading="3 means that a list shows three items from the long tail on average.",
     use="Use it with lists of equal length; long_tail_share is a share of the list.",
     cite="abdollahpouri2019managing",
@@ -145,14 +147,10 @@ def surprisal(lists: Judged, k: int | None) -> Ratio:
 )
 def long_tail_items(
     lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0,
-    border: str = "reached", tail: str = "train", equals: str = "item",
+    border: str = "reached", tail: str = "train", equals: str = "item", again: str = "counted",
 ) -> Ratio:  # fmt: skip
     """Number of items in a list that are from the long tail."""
-    stock = lists.stock
-    settings = (head, repeats, border, tail, equals)
-    return Ratio.of(
-        stock.total(("tail", *settings), lambda: is_in_tail(stock, *settings), lists.places)
-    )
+    return Ratio.of(_count_tail(lists, (head, repeats, border, tail, equals), again))
 
 
 @metric(
@@ -160,7 +158,8 @@ def long_tail_items(
     formula="items in the top {k} that are items of {tail} but not of the head / items in the top "
     "{k}; head = the smallest set of the most popular items whose share of the training rows has "
     "{border} {head}; repeats = {repeats}: if this is 0, repeated rows of the same user and item "
-    "count once; ties in popularity are broken by {equals}",
+    "count once; ties in popularity are broken by {equals}; again = {again}: among the tail items, "
+    "one that stands in a list again is counted or left_out",
     reading="0.2 means that a fifth of the items shown are from the long tail.",
     use="Use it to see whether less popular items are shown at all. It ignores relevance.",
     cite="abdollahpouri2019managing",
@@ -169,11 +168,18 @@ def long_tail_items(
 )
 def long_tail_share(
     lists: Judged, k: int | None, *, head: float = 0.8, repeats: float = 1.0,
-    border: str = "reached", tail: str = "train", equals: str = "item",
+    border: str = "reached", tail: str = "train", equals: str = "item", again: str = "counted",
 ) -> Ratio:  # fmt: skip
     """Share of a list that is from the long tail."""
-    settings = (head, repeats, border, tail, equals)
-    return _average(lists, ("tail", *settings), lambda: is_in_tail(lists.stock, *settings))
+    return Ratio(_count_tail(lists, (head, repeats, border, tail, equals), again), lists.length)
+
+
+def _count_tail(lists: Judged, settings: tuple[Any, ...], again: str) -> Floats:
+    """Return how many items of each list are from the long tail; see `split_head_tail`."""
+    require_choice("again", again, AGAIN)
+    places = lists.places if again == "counted" else lists.places.firsts
+    key = ("tail", *settings, again)
+    return lists.stock.total(key, lambda: is_in_tail(lists.stock, *settings), places)
 
 
 @metric(
