@@ -125,6 +125,10 @@ def test_every_cited_source_has_an_entry() -> None:
     assert cited == entries
 
 
+def test_the_readme_has_two_screens() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
 def test_readme_names_every_profile() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert [name for name in PROFILES if name != "default" and f"`{name}`" not in text] == []
