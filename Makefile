@@ -10,7 +10,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_FLAGS ?= -n auto
+# Tests that share a Java machine or a cluster stay together.
+PYTEST_FLAGS ?= -n auto --dist loadgroup
 CONSTRAINTS ?= constraints.txt
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)

@@ -29,6 +29,7 @@ settings.register_profile(
 settings.register_profile(
     "fuzz", settings.get_profile("usual"), max_examples=1000, derandomize=False
 )
+os.environ.setdefault("RECTITUDE_ENERGY", "off")  # a meter of energy starts in seconds
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 

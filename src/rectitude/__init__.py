@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rectitude.evaluation.stream import Evaluator
     from rectitude.experiment.results import Run
     from rectitude.experiment.run import run
+    from rectitude.experiment.verification import Verification, verify
     from rectitude.explanation.diagnose import diagnose
     from rectitude.explanation.diagnose.result import Diagnosis
     from rectitude.explanation.explain import explain
@@ -76,6 +77,7 @@ __all__ = [
     "Slices",
     "Split",
     "Trace",
+    "Verification",
     "__version__",
     "audit",
     "candidates",
@@ -93,6 +95,7 @@ __all__ = [
     "sample",
     "split",
     "trace",
+    "verify",
 ]
 
 _MODULES = {
@@ -122,6 +125,7 @@ _MODULES = {
     "Slices": "rectitude.aggregate.slices",
     "Split": "rectitude.splits.split",
     "Trace": "rectitude.explanation.trace.result",
+    "Verification": "rectitude.experiment.verification",
     "audit": "rectitude.auditing",
     "candidates": "rectitude.candidate_sets.protocols",
     "compare": "rectitude.comparison.compare",
@@ -138,6 +142,7 @@ _MODULES = {
     "sample": "rectitude.data.sample",
     "split": "rectitude.splits.run",
     "trace": "rectitude.explanation.trace",
+    "verify": "rectitude.experiment.verification",
 }
 
 if not TYPE_CHECKING:  # hidden from type checkers, which would accept any name

@@ -4,13 +4,15 @@ if they fit in memory."""
 from __future__ import annotations
 
 import os
+import stat
 import struct
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from rectitude.errors import RectitudeError, UnreadableFile
 from rectitude.memory import read_within, require_expansion
@@ -53,3 +55,39 @@ def require_members(archive: ZipFile, names: Iterable[str]) -> None:
     need = sum(archive.getinfo(name).file_size for name in names)
     size = Path(str(archive.filename)).stat().st_size
     require_expansion(need, size, str(archive.filename))
+
+
+@contextmanager
+def unpack(path: str | os.PathLike[str], expected: str, advice: str) -> Iterator[Path]:
+    """Yield a temporary folder with the files of an archive, whose paths and sizes are checked
+    before anything is written."""
+    with (
+        open_archive(path, expected, advice) as archive,
+        tempfile.TemporaryDirectory(prefix="rectitude-") as folder,
+    ):
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        _require_safe(members, os.fspath(path), expected)
+        require_members(archive, [member.filename for member in members])
+        for member in members:
+            target = Path(folder) / member.filename
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(read_member(archive, member.filename))
+        yield Path(folder)
+
+
+def _require_safe(members: Iterable[ZipInfo], where: str, expected: str) -> None:
+    """Raise an error for links, repeated names, and paths that lead out of the archive."""
+    seen: set[str] = set()
+    for member in members:
+        name = member.filename
+        parts = name.replace("\\", "/").split("/")
+        reason = ""
+        if ".." in parts or parts[0] in ("", "~") or ":" in parts[0]:
+            reason = "an unsafe path, which leads outside of it"
+        elif stat.S_ISLNK(member.external_attr >> 16):
+            reason = "a link"
+        elif name in seen:
+            reason = "a file twice"
+        seen.add(name)
+        if reason:
+            raise UnreadableFile(f"{where} contains {reason} ({name!r}).", expected)

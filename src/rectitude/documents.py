@@ -496,8 +496,44 @@ def _require_known(where: str, names: Any, known: Mapping[str, Any]) -> None:
             raise PydanticCustomError(_INCOMPLETE, words, {"where": where, "name": repr(name)})
 
 
+class _StageRecord(_Document):
+    stage: str
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
+    files: dict[Inside, str]
+
+
+class StoredManifest(_Document):
+    """The stages of a run, with the hashes of their files."""
+
+    stages: list[_StageRecord]
+
+
+class StoredEnvironment(BaseModel):
+    """Versions and machine of a run; only what is used is checked."""
+
+    file: str = ""
+
+
+class _StageUsage(_Document):
+    stage: str
+    key: str
+    seconds: Finite
+    cpu_seconds: Finite
+    peak_bytes: Whole | None
+    energy_kwh: Missing
+
+
+class StoredResources(_Document):
+    """What the stages of a run took."""
+
+    stages: list[_StageUsage]
+
+
 _KINDS: Mapping[str, type[BaseModel]] = {
     "run": StoredRun,
+    "resources": StoredResources,
+    "manifest": StoredManifest,
+    "environment": StoredEnvironment,
     "ledger": StoredLedgers,
     "evaluation": StoredEvaluation,
     "evaluations": StoredEvaluations,
@@ -509,6 +545,7 @@ _KINDS: Mapping[str, type[BaseModel]] = {
 }
 _ADVICE = {
     "run": "run the experiment again; finished stages are reused.",
+    "manifest": "run the experiment again; finished stages are reused.",
     "ledger": "run the experiment again; finished stages are reused.",
     "split": "split again.",
     "candidates": "make the candidates again.",

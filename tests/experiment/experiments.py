@@ -47,7 +47,7 @@ model = "item-knn"
 trials = 4
 space = { neighbours = { low = 5, high = 40 } }
 """
-VOLATILE = ("log.jsonl", "environment.json", ".lock")
+VOLATILE = ("log.jsonl", "environment.json", "resources.json", ".lock")
 
 
 def write(folder: Path, text: str = SMALL, name: str = "experiment.toml") -> Path:

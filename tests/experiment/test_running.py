@@ -24,6 +24,7 @@ from rectitude.experiment.store import hold_folder
 
 FILES = {
     "config.toml", "environment.json", "manifest.json", "ledger.json", "results.json", "log.jsonl",
+    "resources.json",
     "values", "predictions", "stages", ".lock", "train.parquet", "truth.parquet",
 }  # fmt: skip
 

@@ -57,6 +57,7 @@ PUBLIC = [
     "Slices",
     "Split",
     "Trace",
+    "Verification",
     "__version__",
     "audit",
     "candidates",
@@ -74,6 +75,7 @@ PUBLIC = [
     "sample",
     "split",
     "trace",
+    "verify",
 ]
 
 

@@ -15,11 +15,12 @@ STORED = Path(__file__).parent / "frozen" / "evaluation-1.json"
 
 FUNCTIONS = {
     "audit", "candidates", "compare", "diagnose", "evaluate", "explain", "identify", "load",
-    "metric", "prepare", "report", "robustness", "run", "sample", "split", "trace",
+    "metric", "prepare", "report", "robustness", "run", "sample", "split", "trace", "verify",
 }  # fmt: skip
 RESULTS = {
     "Audit", "Candidates", "Comparison", "Diagnosis", "Evaluation", "Evaluations", "Explanation",
     "History", "Identification", "Ledger", "Log", "Robustness", "Run", "Slices", "Split", "Trace",
+    "Verification",
 }  # fmt: skip
 INPUTS = {"Convention", "Embeddings", "Evaluator", "Interactions", "Lists", "Logits", "Scores"}
 NAMES = {"METRICS", "PROFILES", "RectitudeError", "__version__"} | FUNCTIONS | RESULTS | INPUTS

@@ -52,6 +52,7 @@ def results() -> dict[str, Any]:
         "Log": split.train,
         "Candidates": rt.candidates(split, "full"),
         "Run": run,
+        "Verification": rt.Verification(NASTY, {"file": 2}, (), (NASTY,)),
         "History": history,
         "METRICS": rt.METRICS,
         "PROFILES": rt.PROFILES,

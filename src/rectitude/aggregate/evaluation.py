@@ -395,7 +395,7 @@ def from_dict(
         ledger = Ledger.from_dict(stored["ledger"])
         slices = sliced.from_dict(stored["slices"]) if "slices" in stored else None
         evaluation = Evaluation(results, ledger, stored["manifest"], failures, slices=slices)
-        return evaluation if lists is None else _with_lists(evaluation, lists)
+        return evaluation if lists is None else attach_lists(evaluation, lists)
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         raise UnreadableFile(f"{where} is damaged: {error}.", "a complete evaluation.") from error
 
@@ -418,7 +418,8 @@ def _read_result(name: str, facts: Mapping[str, Any]) -> Result:
     )
 
 
-def _with_lists(evaluation: Evaluation, lists: pl.DataFrame) -> Evaluation:
+def attach_lists(evaluation: Evaluation, lists: pl.DataFrame) -> Evaluation:
+    """Return an evaluation with values per list, as `stored` returns them."""
     values = {
         n: lists[n].fill_null(np.nan).to_numpy() for n in evaluation.results if n in lists.columns
     }

@@ -28,7 +28,7 @@ from rectitude.storage import Write, read_stored, write_all
 from rectitude.texts import parse_json
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
-_BELONGS = "rectitude.evaluation"
+BELONGS = "rectitude.evaluation"
 WEIGHT = "weight"
 _AGAIN = "evaluate again and save the result."
 _DAMAGED = (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -43,17 +43,22 @@ class Kept:
     weights: Floats | None = None
     """(lists,) the weight of each list; None without weights"""
 
+    def frame(self) -> pl.DataFrame:
+        """Return the values per list as they are stored, with the weights if there are any."""
+        lists = pl.DataFrame() if self.lists is None else self.lists
+        if self.weights is not None:
+            lists = lists.with_columns(pl.Series(WEIGHT, self.weights))
+        return lists
+
     def write_lists(self, where: Path | IO[bytes]) -> None:
         """Write the values per list as Parquet."""
         require_polars()
-        lists = pl.DataFrame() if self.lists is None else self.lists
+        lists = self.frame()
         for name, kind in lists.schema.items():
             if kind == pl.Object:
                 raise BadIds(
                     f"{name} ids are Python objects, which cannot be saved.", "text or numbers."
                 )
-        if self.weights is not None:
-            lists = lists.with_columns(pl.Series(WEIGHT, self.weights))
         lists.write_parquet(where, metadata=mark_lists(self.text))
 
 
@@ -69,7 +74,7 @@ def lists_path(path: str | os.PathLike[str]) -> Path:
 
 def mark_lists(text: str) -> dict[str, str]:
     """Return the metadata of values per list that belong to an evaluation as JSON text."""
-    return {_BELONGS: fingerprint(json.loads(text))}
+    return {BELONGS: fingerprint(json.loads(text))}
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
@@ -181,7 +186,7 @@ def _read_lists(file: Path | IO[bytes], document: Any) -> pl.DataFrame | None:
     require_polars()
     where = str(file) if isinstance(file, Path) else LISTS
     try:
-        mark = pl.read_parquet_metadata(file).get(_BELONGS)
+        mark = pl.read_parquet_metadata(file).get(BELONGS)
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
     if not isinstance(document, Mapping) or mark != fingerprint(document):
@@ -197,6 +202,11 @@ def read_values(file: Path | IO[bytes], where: str) -> pl.DataFrame:
         frame = pl.read_parquet(file)
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
+    return require_values_per_list(frame, where)
+
+
+def require_values_per_list(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Return a table with a user and values of metrics in each row, or raise an error."""
     if "user" not in frame.columns:
         raise UnreadableFile(
             f"{where} has the columns {', '.join(frame.columns[:10]) or 'of no table'}.",

@@ -1,8 +1,8 @@
 """The command-line application: its commands, its error messages and its exit codes.
 
     0    success
-    1    a metric failed, a profile disagrees with its framework, no definition matches, or an
-         audit found something serious
+    1    a metric failed, a profile disagrees with its framework, no definition matches, stored
+         results do not hold, or an audit found something serious
     2    wrong usage or bad input; nothing was written
     130  interrupted
     141  the reader of the output closed the pipe
@@ -46,6 +46,7 @@ from rectitude.cli import (
     sample,
     split,
     trace,
+    verify,
 )
 from rectitude.cli.options import hint_at_switch, report_error, spell_out
 from rectitude.cli.output import report_formats, say
@@ -103,6 +104,7 @@ for module in (
     evaluate,
     compare,
     report,
+    verify,
     explain,
     identify,
     trace,

@@ -278,11 +278,16 @@ def _expand_pattern(pattern: str) -> list[str]:
 def _short_name(files: Sequence[str]) -> str:
     """Return the name of a model's folder, or of its first file without extensions."""
     path = Path(split_format(files[0])[1])
-    return path.resolve().name if path.is_dir() else stem(files[0])
+    name = path.resolve().name if path.is_dir() else stem(files[0])
+    return name.removesuffix(".parquet").removesuffix(".lists")
 
 
 def _open_model(file: str) -> Any:
     """Return a file in the form that `compare` takes."""
+    from rectitude.comparison.streamed import is_in_parts
+
+    if is_in_parts(file):
+        return file
     if Path(file).is_dir() or Path(file).suffix.lower() in (".json", ".zip"):
         return file
     return open_lists(file)

@@ -5,13 +5,13 @@ The notes of a comparison warn about anything that limits how far its results ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, Unpack, get_args
 
 import numpy as np
-import polars as pl
 
 from rectitude.arrays import Floats
 from rectitude.comparison.effects import (
@@ -22,21 +22,19 @@ from rectitude.comparison.effects import (
     require_margin,
     superiority,
 )
-from rectitude.comparison.opening import ALL, EvaluationSettings, open_runs
+from rectitude.comparison.opening import ALL, EvaluationSettings, is_default, open_runs
 from rectitude.comparison.pairing import (
     Allowed,
     Pair,
+    Paired,
     Runs,
     Sample,
-    count_other_users,
-    cube,
     find_shared_metrics,
     over_runs,
-    pairs,
+    pair_users,
     reported_means,
     require_comparable,
     require_shared_users,
-    users_means,
 )
 from rectitude.comparison.poisson import Resamples, find_steps, hash_ids, resample
 from rectitude.comparison.result import Comparison, Difference
@@ -58,12 +56,19 @@ from rectitude.comparison.significance import (
     sign_flips,
     student_interval,
 )
+from rectitude.comparison.streamed import (
+    ListValues,
+    cut_list_values,
+    find_list_values,
+    open_list_values,
+)
+from rectitude.data.ledger import list_warnings
 from rectitude.data.read import collect_rows
 from rectitude.errors import BadArgument, NothingToEvaluate, UndefinedValue, unknown_name
 from rectitude.evaluation.axes import name_axes, parse_slicing
 from rectitude.evaluation.inputs import Arguments, Progress
 from rectitude.evaluation.plan import answer_keywords
-from rectitude.memory import require_memory
+from rectitude.memory import SETTING, require_memory
 from rectitude.metrics import METRICS, Metric
 from rectitude.metrics.names import Names
 from rectitude.render import number
@@ -140,9 +145,8 @@ def compare(  # noqa: PLR0913  one parameter per choice
     `evaluate` are accepted for this. A list of any of these means several runs (seeds, folds) of
     one model. Each model is compared with the baseline, or every model with every other, on all
     users and, with `by`, on each slice. `correct` corrects the p-values of all these tests
-    together. `margin` additionally tests whether models are equivalent within that difference.
-    Models with different users, truths or conventions raise an error unless `allow` names the
-    difference.
+    together. `margin` also tests whether models are equivalent within that difference. Models with
+    different users, truths or conventions raise an error unless `allow` names the difference.
 
     >>> lists = {"good": {1: ["a"], 2: ["b"]}, "poor": {1: ["x", "a"], 2: ["x", "y", "b"]}}
     >>> compare(lists, {1: ["a"], 2: ["b"]}, "mrr").of("mrr", "poor").better
@@ -151,13 +155,14 @@ def compare(  # noqa: PLR0913  one parameter per choice
     tested, corrected = (ALIASES.get(name, name) for name in (test, correct))
     method = _Method(tested, corrected, interval, alpha, resamples, seed, margin)
     _require_method(method, allow)
+    if truth is None and (in_parts := find_list_values(models)) is not None:
+        _refuse_more({**given, "convention": convention, "cutoffs": cutoffs, "by": by})
+        return _compare_in_parts(open_list_values(in_parts, metrics), baseline, method, allow)
     arguments = {name: collect_rows(value) for name, value in given.items()}
     making = EvaluationSettings(collect_rows(truth), metrics, convention, by, arguments, cutoffs)
-    runs_by_slice, notes = open_runs(models, making)
-    names = runs_by_slice[ALL]
-    if baseline is not None and baseline not in names:
-        raise unknown_name("model", baseline, names, where="this comparison")
-    subsets = _open_subsets(runs_by_slice, notes, baseline, allow)
+    runs, notes = open_runs(models, making)
+    _require_models([*runs[ALL]], baseline)
+    subsets = _open_subsets(runs, notes, baseline, allow)
     return _compare_subsets(subsets, notes, baseline, method, by)
 
 
@@ -203,39 +208,96 @@ def _open_subsets(
 def _open_subset(runs: Runs, baseline: str | None, allow: Collection[Allowed]) -> _Subset:
     """Pair the values of the models, or raise an error if they cannot be compared."""
     names, notes = find_shared_metrics(runs)
-    users, values = cube(runs, names)
-    notes += require_comparable(count_other_users(values), runs, names, allow)
-    found_pairs = pairs(values, [*runs], names, baseline)
-    means = users_means(values, [*runs], names)
-    return _build_subset(runs, notes, found_pairs, means, users)
+    paired = pair_users(runs, names, baseline)
+    notes += require_comparable(paired.other_users, runs, names, allow)
+    return _build_subset(runs, notes, paired, lambda: [paired])
 
 
 def _build_subset(
-    runs: Runs, notes: list[str], found_pairs: Sequence[Pair],
-    means: Mapping[tuple[str, str], Sample], users: pl.Series,
-) -> _Subset:  # fmt: skip
-    """Return what is compared, given the values of the users of all models."""
-    for pair in found_pairs:
+    runs: Runs, notes: list[str], paired: Paired, parts: Callable[[], Iterable[Paired]]
+) -> _Subset:
+    """Return what is compared; `parts` are together all users, with their values."""
+    for pair in paired.pairs:
         require_shared_users(pair)
     first = next(iter(runs.values()))[0].results
-    names = list(dict.fromkeys(pair.metric for pair in found_pairs))
+    names = list(dict.fromkeys(pair.metric for pair in paired.pairs))
     scales = {n: 100.0 if first[n].convention.get("scale") == "percent" else 1.0 for n in names}
     numbers = {name: {model: over_runs(runs, model, name) for model in runs} for name in names}
-    shown = reported_means(means, numbers, scales)
-    samples = [*(pair.difference for pair in found_pairs), *shown.values()]
+    means = reported_means(paired.means, numbers, scales)
     return _Subset(
-        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=found_pairs,
-        means=shown, draw=partial(_draw, users, samples), scales=scales,
+        runs=runs, kinds={name: METRICS[first[name].metric] for name in names}, pairs=paired.pairs,
+        means=means, draw=partial(_draw, parts, [*means]), scales=scales,
         values={name: {m: pair[0] for m, pair in row.items()} for name, row in numbers.items()},
         deviations={name: {m: pair[1] for m, pair in row.items()} for name, row in numbers.items()},
         notes=notes,
     )  # fmt: skip
 
 
-def _draw(users: pl.Series, samples: Sequence[Sample], steps: Floats, method: _Method) -> Resamples:
-    """Draw resamples of samples in memory."""
-    columns = np.array([sample.column for sample in samples])
-    return resample(hash_ids(users, method.seed), columns, steps, method.resamples)
+def _draw(
+    parts: Callable[[], Iterable[Paired]],
+    shown: Sequence[tuple[str, str]],
+    steps: Floats,
+    method: _Method,
+) -> Resamples:
+    """Draw Poisson resamples of the values of every part, and add them up."""
+    drawn = (
+        resample(hash_ids(part.users, method.seed), part.columns(shown), steps, method.resamples)
+        for part in parts()
+        if part.users is not None
+    )
+    return reduce(add, drawn)
+
+
+def _refuse_more(given: Mapping[str, object]) -> None:
+    """Raise an error for arguments that values per list in files cannot follow."""
+    for name, value in given.items():
+        if value is not None and not is_default(name, value):
+            raise BadArgument(
+                f"{name} was given, but values per list are read from files.",
+                f"no {name}, or predictions and truth.",
+            )
+
+
+def _compare_in_parts(
+    tables: Sequence[ListValues],
+    baseline: str | None,
+    method: _Method,
+    allow: Collection[Allowed],
+) -> Comparison:
+    """Compare values per list that are read from files, part by part."""
+    names = [table.name for table in tables]
+    _require_models(names, baseline)
+    with cut_list_values(tables) as streams:
+        if streams.count > 1:
+            _require_sums(method)
+        metrics, notes = find_shared_metrics(streams.runs)
+        paired = streams.add_up(metrics, baseline)
+        notes += require_comparable(paired.other_users, streams.runs, metrics, allow)
+        warnings = list_warnings({name: [runs[0].ledger] for name, runs in streams.runs.items()})
+        subset = _build_subset(
+            streams.with_numbers(metrics), [*notes, *streams.notes], paired,
+            lambda: [paired] if streams.count == 1 else streams.parts(metrics, baseline),
+        )  # fmt: skip
+        return _compare_subsets({ALL: subset}, warnings, baseline, method, None)
+
+
+def _require_models(names: Collection[str], baseline: str | None) -> None:
+    if len(names) < 2:
+        raise NothingToEvaluate(f"models to compare: {len(names)}.", "at least two.")
+    if baseline is not None and baseline not in names:
+        raise unknown_name("model", baseline, names, where="this comparison")
+
+
+def _require_sums(method: _Method) -> None:
+    """Raise an error for a test or interval that needs the values of all users at once."""
+    choices = {"test": (method.test, ("t",)), "interval": (method.interval, ("t", "poisson"))}
+    for option, (chosen, possible) in choices.items():
+        if chosen not in possible:
+            raise BadArgument(
+                f"{option}={chosen!r} needs all values in memory, and they are too many for it.",
+                f"{option}={' or '.join(map(repr, possible))}, which are computed part by part.",
+                f"or allow more memory in the environment: {SETTING}=SIZE.",
+            )
 
 
 def _compare_subsets(

@@ -161,7 +161,7 @@ class EvaluationSettings:
     def make(self, model: str, source: object) -> Sliced:
         """Evaluate one run of a model, or take its evaluation."""
         if isinstance(source, Evaluation):
-            evaluation = _choose_metrics(source, self.metrics, self.cutoffs, model)
+            evaluation = choose_metrics(source, self.metrics, self.cutoffs, model)
             return (
                 slice_evaluation(evaluation, self.by, self.arguments, model)
                 if self.by
@@ -285,7 +285,7 @@ def _name_models(models: Any) -> dict[str, list[object]]:
     if isinstance(models, str | os.PathLike):
         models = [models]
     if not isinstance(models, Mapping):
-        models = dict(zip(_label_models([*models]), models, strict=True))
+        models = dict(zip(label_models([*models]), models, strict=True))
     sources = {str(name): _list_runs(source) for name, source in models.items()}
     if len(sources) == 1:  # one file may contain several models
         ((name, source),) = models.items()
@@ -300,7 +300,7 @@ def _name_models(models: Any) -> dict[str, list[object]]:
     return sources
 
 
-def _label_models(models: Sequence[object]) -> list[str]:
+def label_models(models: Sequence[object]) -> list[str]:
     """Name models after their file or their own name; by number if they have none of their own."""
     names = [_find_name(model) for model in models]
     taken = Counter(names)
@@ -438,18 +438,19 @@ def _refuse_unused(making: EvaluationSettings) -> None:
     given |= {name: value for name, value in making.arguments.items() if name not in used}
     given["cutoffs"] = making.cutoffs if making.metrics is None else None
     for name, value in given.items():
-        if value is not None and not _is_default(name, value):
+        if value is not None and not is_default(name, value):
             raise BadArgument(
                 f"{name} was given, but all models have already been evaluated.",
                 f"predictions to evaluate with it, or no {name}.",
             )
 
 
-def _is_default(name: str, value: object) -> bool:
+def is_default(name: str, value: object) -> bool:
+    """Return whether an argument has the value that the command line gives it."""
     return (name == "list_key" and value == "user") or (name == "columns" and value == {})
 
 
-def _choose_metrics(
+def choose_metrics(
     evaluation: Evaluation, metrics: Names | None, cutoffs: object, model: str
 ) -> Evaluation:
     """Return the evaluation with only the requested metrics."""

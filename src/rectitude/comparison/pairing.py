@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -302,6 +302,40 @@ def reported_means(
         if moments.users > 1 and gap <= 1e-6 * scales[metric]:
             result[metric, model] = sample
     return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paired:
+    """Everything that is compared, for all users or for some of them; parts are added with +."""
+
+    pairs: Sequence[Pair]
+    means: Mapping[tuple[str, str], Sample]
+    """the users' means over runs, by metric and model"""
+    other_users: Integers
+    """see `count_other_users`"""
+    users: pl.Series | None = None
+    """the users behind the columns; None if only sums were kept"""
+
+    def __add__(self, other: Paired) -> Paired:
+        pairs = [one + more for one, more in zip(self.pairs, other.pairs, strict=True)]
+        means = {name: sample + other.means[name] for name, sample in self.means.items()}
+        return Paired(pairs, means, self.other_users + other.other_users)
+
+    def columns(self, shown: Iterable[tuple[str, str]]) -> Floats:
+        """Return the differences of all pairs, then the means of some metrics and models."""
+        samples = [*(pair.difference for pair in self.pairs), *(self.means[name] for name in shown)]
+        return np.array([sample.column for sample in samples])
+
+
+def pair_users(runs: Runs, metrics: Sequence[str], baseline: str | None) -> Paired:
+    """Pair the models' values user by user."""
+    users, values = cube(runs, metrics)
+    return Paired(
+        pairs(values, [*runs], metrics, baseline),
+        users_means(values, [*runs], metrics),
+        count_other_users(values),
+        users,
+    )
 
 
 def users_means(

@@ -31,6 +31,8 @@ def open_frame(frame: object) -> Source | None:
         return _open_pandas(frame)
     if _is_arrow(frame):
         return _open_arrow(frame)
+    if type(frame).__module__.startswith("ray.data."):
+        return _open_dataset(frame)
     return _open_narwhals(frame) or _open_stream(frame)
 
 
@@ -102,6 +104,20 @@ def _open_arrow(table: Any) -> Source:
         return pl.DataFrame(columns)
 
     return Source(f"pyarrow {type(table).__name__}", table.schema.names, take)
+
+
+def _open_dataset(dataset: Any) -> Source:
+    """Return a Ray Dataset as a source, which collects the columns that are taken."""
+
+    def take(chosen: Mapping[str, str]) -> pl.DataFrame:
+        needed = dataset.select_columns([*dict.fromkeys(chosen.values())])
+        blocks = needed.iter_batches(batch_size=None, batch_format="pyarrow")
+        frames = [pl.DataFrame(block) for block in blocks]
+        if not frames:
+            return pl.DataFrame(schema=dict.fromkeys(chosen, pl.Null))
+        return rename_columns(pl.concat(frames, how="vertical_relaxed"), chosen)
+
+    return Source("ray dataset", dataset.columns() or [], take)
 
 
 def _open_narwhals(frame: object) -> Source | None:

@@ -362,7 +362,7 @@ def collect_rows(source: object) -> object:
     return source
 
 
-_ENGINES = ("duckdb", "_duckdb", "ibis", "pyspark", "sqlframe")
+_ENGINES = ("duckdb", "_duckdb", "ibis", "pyspark", "ray", "sqlframe")
 
 
 def reads_alone(source: object) -> bool:

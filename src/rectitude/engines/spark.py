@@ -1,34 +1,45 @@
-"""Spark: one shuffle brings the rows of each list, or of each user, together, and every partition
-returns its state."""
+"""Spark: every partition of a table divides its rows by list, or by user; one shuffle brings the
+rows of a part together, and every part returns its states.
+
+Rows leave for the shuffle packed by part, so that Spark moves a few large values instead of many
+small rows. Where it reads the shuffle, Spark joins small partitions as it sees fit: each row
+belongs to one part only, so any number of parts can be evaluated together.
+"""
 
 from __future__ import annotations
 
+import io
 import pickle
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from os import PathLike, environ, fspath
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
-from rectitude.aggregate.evaluation import Evaluation
 from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
-from rectitude.data.table import Source, Table, is_wrapped
-from rectitude.engines.tasks import Outcome, PartTask, evaluate_moved
-from rectitude.errors import BadArgument, MissingExtra
+from rectitude.data.table import Source, Table
+from rectitude.engines.cut import Cut, plan_cuts
+from rectitude.engines.given import refuse_other, unwrap, wrap
+from rectitude.engines.tasks import Outcomes, PartTask, evaluate_moved
+from rectitude.errors import MissingExtra
 from rectitude.evaluation.engines import engine_of
-from rectitude.evaluation.evaluate import columns_for
+from rectitude.evaluation.evaluate import EvaluatePlans, columns_for
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.parts import Side, open_sides
-from rectitude.evaluation.plan import Plan, Slicings
+from rectitude.evaluation.plan import Slicings
 
 USUAL_PARTS = 200
 """Spark's own default for the partitions of a shuffle"""
+PACKED_ROWS = 1_000_000
+"""how many rows a worker holds before it packs them for the shuffle"""
+_PACKED = "part int, side string, number bigint, rows binary"
 _FORMATS: Mapping[str, Mapping[str, str]] = {
     ".csv": {"format": "csv", "header": "true", "inferSchema": "true"},
     ".tsv": {"format": "csv", "header": "true", "inferSchema": "true", "sep": "\t"},
@@ -37,13 +48,12 @@ _FORMATS: Mapping[str, Mapping[str, str]] = {
     ".orc": {"format": "orc"},
 }
 """how Spark reads a path with this suffix; other paths are Parquet"""
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_NUMBERS = ("float", "double", "decimal")
 
 
-def open_tables(given: RawInputs, slicings: Slicings) -> SparkTables:
+@contextmanager
+def open_tables(given: RawInputs, slicings: Slicings) -> Iterator[EvaluatePlans]:
     """Open DataFrames, or paths and names of tables, which a session reads."""
-    sources = {name: _unwrap(table) for name, table in given.inputs.items() if table is not None}
+    sources = {name: unwrap(table) for name, table in given.inputs.items() if table is not None}
     session = _find_session(sources.values())
     frames = {
         name: frame
@@ -52,16 +62,14 @@ def open_tables(given: RawInputs, slicings: Slicings) -> SparkTables:
     }
     labels = {name: _label(sources[name]) for name in frames}
     columns = {name: _open_columns(frame, labels[name]) for name, frame in frames.items()}
-    empty = {name: _wrap(given.inputs[name], source) for name, source in columns.items()}
+    empty = {name: wrap(given.inputs[name], source) for name, source in columns.items()}
     readers = open_sides(replace(given, inputs={**given.inputs, **empty}), columns_for(slicings))
     whole = {
-        name: _wrap(given.inputs[name], _open(frame, labels[name]))
-        for name, frame in frames.items()
+        name: wrap(given.inputs[name], _open(frame, labels[name])) for name, frame in frames.items()
     }
-    inputs = {**given.inputs, **whole}
-    if "candidates" in frames:
-        inputs["candidates"] = _collect(frames["candidates"])
-    return SparkTables(replace(given, inputs=inputs), readers, frames, session)
+    given = replace(given, inputs={**given.inputs, **whole})
+    tables = SparkTables(given, readers, frames, session)
+    yield partial(evaluate_moved, tables=tables)
 
 
 @dataclass(frozen=True)
@@ -72,10 +80,6 @@ class SparkTables:
     readers: Mapping[Side, TableReader]
     frames: Mapping[str, Any]
     session: Any
-
-    def evaluate(self, plan: Plan) -> Evaluation:
-        """Return the evaluation of all rows."""
-        return evaluate_moved(plan, self)
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
@@ -90,64 +94,90 @@ class SparkTables:
             return reader.build(_open(frame, "")).frame[role].unique()
         return _collect(frame.select(_column(name)).distinct())[name]
 
-    def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcome]:
+    def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcomes]:
         """Move the rows of each part to a task, and return the outcomes."""
         from pyspark import cloudpickle
 
+        cuts = plan_cuts(self.readers, roles, self.parts)
+        packed = [
+            self.frames[side]
+            .select(*map(_column, task.columns(side)))
+            .mapInArrow(partial(pack_partition, side, cut), _PACKED)
+            for side, cut in cuts.items()
+        ]
         evaluate = partial(evaluate_partition, cloudpickle.dumps(task.for_workers()))
-        rows = self._tag_rows(task, roles).repartition(self.parts, "key").drop("key")
+        together = reduce(lambda one, other: one.union(other), packed).repartition("part")
         try:
-            returned = rows.mapInArrow(evaluate, "outcome binary").collect()
+            returned = together.mapInArrow(evaluate, "outcomes binary").collect()
         except Exception as error:
             raise _explain(error) from error
         # Our own workers wrote these bytes.
-        return [pickle.loads(row["outcome"]) for row in returned]  # noqa: S301
+        return [pickle.loads(row["outcomes"]) for row in returned]  # noqa: S301
 
     @property
     def parts(self) -> int:
-        """The number of partitions of a shuffle."""
+        """The number of parts: Spark's setting for the partitions of a shuffle."""
         setting = str(self.session.conf.get("spark.sql.shuffle.partitions", ""))
         return int(setting) if setting.isdigit() else USUAL_PARTS
 
-    def _tag_rows(self, task: PartTask, roles: Mapping[Side, str]) -> Any:
-        """Return the rows of all tables as one DataFrame: the key that decides the part, the number
-        of the row in its table, and the row in the column of its table."""
-        from pyspark.sql import functions
 
-        rows = {
-            side: functions.struct(*map(_column, task.columns(side))).alias(side) for side in roles
-        }
-        types = {side: self.frames[side].select(rows[side]).schema[side].dataType for side in roles}
-        tagged = []
-        for side, role in roles.items():
-            frame, key = self.frames[side], self.readers[side].columns[role]
-            columns = [
-                rows[other]
-                if other == side
-                else functions.lit(None).cast(types[other]).alias(other)
-                for other in roles
-            ]
-            number = functions.monotonically_increasing_id().alias("number")
-            tagged.append(frame.select(_key(frame, key).alias("key"), number, *columns))
-        return reduce(lambda one, other: one.union(other), tagged)
+def pack_partition(side: Side, cut: Cut, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the rows of a partition, packed by part and numbered in their order; runs on a
+    worker."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    number = (0 if context is None else context.partitionId()) << 32
+    held: list[pl.DataFrame] = []
+    for batch in batches:
+        held.append(pl.DataFrame(batch))
+        if sum(map(len, held)) >= PACKED_ROWS:
+            yield _pack(side, cut, pl.concat(held), number)
+            held, number = [], number + 1
+    if held:
+        yield _pack(side, cut, pl.concat(held), number)
+
+
+def _pack(side: Side, cut: Cut, rows: pl.DataFrame, number: int) -> Any:
+    import pyarrow
+
+    parts, packed = [], []
+    for part, frame in cut.divide(rows):
+        buffer = io.BytesIO()
+        frame.write_ipc_stream(buffer, compat_level=pl.CompatLevel.oldest())
+        parts.append(part)
+        packed.append(buffer.getvalue())
+    sides, numbers = [side] * len(parts), [number] * len(parts)
+    columns = {"part": pyarrow.array(parts, pyarrow.int32()), "side": sides, "number": numbers}
+    return pyarrow.record_batch({**columns, "rows": pyarrow.array(packed, pyarrow.binary())})
 
 
 def evaluate_partition(task: bytes, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield the outcome of a partition, whose rows arrive in batches; runs on a worker."""
+    """Yield the outcomes of the parts that arrive packed in batches; runs on a worker."""
     import pyarrow
 
-    frames = [pl.DataFrame(batch) for batch in batches]
-    if not sum(map(len, frames)):
+    pieces: dict[str, list[tuple[int, pl.DataFrame]]] = {}
+    for batch in batches:
+        for side, number, rows in zip(
+            batch.column("side").to_pylist(),
+            batch.column("number").to_pylist(),
+            batch.column("rows"),
+            strict=True,
+        ):
+            frame = pl.read_ipc_stream(rows.as_py())
+            pieces.setdefault(side, []).append((number, frame))
+    if not pieces:
         return
-    rows = pl.concat(frames).sort("number")
-    sides = [side for side in get_args(Side) if side in rows.columns]
-    of_sides = {side: _rows_of(rows, side) for side in sides}
-    outcome = pickle.loads(task).evaluate(of_sides)  # noqa: S301  (made by our own driver)
-    yield pyarrow.record_batch({"outcome": pyarrow.array([pickle.dumps(outcome)])})
+    opened: PartTask = pickle.loads(task)  # noqa: S301  (made by our own driver)
+    of_sides = {side: _join(pieces.get(side, []), opened.empty(side)) for side in opened.readers}
+    outcomes = opened.evaluate(of_sides)
+    yield pyarrow.record_batch({"outcomes": pyarrow.array([pickle.dumps(outcomes)])})
 
 
-def _rows_of(rows: pl.DataFrame, side: str) -> pl.DataFrame:
-    return rows.filter(pl.col(side).is_not_null())[side].struct.unnest()
+def _join(pieces: list[tuple[int, pl.DataFrame]], empty: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in the order of their numbers."""
+    ordered = sorted(pieces, key=lambda piece: piece[0])
+    return pl.concat([frame for _, frame in ordered]) if ordered else empty
 
 
 def _column(name: str) -> Any:
@@ -156,21 +186,6 @@ def _column(name: str) -> Any:
 
     quoted = name.replace("`", "``")
     return functions.col(f"`{quoted}`")
-
-
-def _key(frame: Any, name: str) -> Any:
-    """Return ids as text that is the same for the same number in different types."""
-    kind, column = dict(frame.dtypes)[name], _column(name)
-    if kind in _INTEGERS:
-        return column.cast("bigint").cast("string")
-    if not kind.startswith(_NUMBERS):
-        return column.cast("string")
-    from pyspark.sql import functions
-
-    quoted = name.replace("`", "``")
-    whole = functions.expr(f"try_cast(`{quoted}` as bigint)")
-    is_whole = whole.cast("double") == column.cast("double")
-    return functions.when(is_whole, whole.cast("string")).otherwise(column.cast("string"))
 
 
 # sessions and tables
@@ -200,12 +215,9 @@ def _find_frame(source: object, name: str, session: Any) -> Any:
         return source
     if isinstance(source, str | PathLike) and name != "candidates":
         return _read(fspath(source), session)
-    if name in get_args(Side):
-        raise BadArgument(
-            f"the predictions are read by Spark, but {name} is of type {type(source).__name__}.",
-            "Spark DataFrames for predictions, truth, train, users and weights.",
-            f"spark.createDataFrame({name}), or engine='local' to evaluate in memory.",
-        )
+    refuse_other(
+        source, name, "Spark", "a Spark DataFrame", f"spark.createDataFrame({name}.to_arrow())"
+    )
     return None
 
 
@@ -215,24 +227,6 @@ def _read(path: str, session: Any) -> Any:
         return session.table(path)
     options = dict(_FORMATS.get(PurePath(path).suffix, {"format": "parquet"}))
     return session.read.load(path, **options)
-
-
-def _unwrap(table: object) -> object:
-    """Return the table in a wrapper, whose columns are named there."""
-    if not is_wrapped(table):
-        return table
-    if table.users is not None:
-        raise BadArgument(
-            "rt.Lists has users=, and its rows are read by Spark.",
-            "rt.Lists without users=.",
-            "add a row with a list for each user, or use engine='local'.",
-        )
-    return table.source
-
-
-def _wrap(given: object, source: Source) -> object:
-    """Return a source with the names of columns that were given with the table."""
-    return replace(given, source=source) if is_wrapped(given) else source  # type: ignore[type-var]
 
 
 def _label(source: object) -> str:

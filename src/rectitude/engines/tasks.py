@@ -1,19 +1,21 @@
 """What an engine does with its tables: hand a task to every part, and add up the states.
 
 An engine only moves rows. A task builds the tables of a part from its rows, and evaluates them as
-`evaluation.parts` does on one machine, so that all values have the same bits.
+`evaluation.parts` does on one machine, so that all values have the same bits. Several plans, one
+for each convention, are evaluated in one pass.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
+from rectitude.candidate_sets.value import load_stored
 from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
 from rectitude.data.table import Table
@@ -33,6 +35,8 @@ from rectitude.evaluation.plan import Plan
 HEAD = 1000
 """how many rows of each table are looked at before any are moved"""
 Outcome: TypeAlias = PartState | RectitudeError
+Outcomes: TypeAlias = Sequence[Outcome]
+"""what became of a part under each plan"""
 
 
 class MovedTables(CutTables, Protocol):
@@ -46,16 +50,16 @@ class MovedTables(CutTables, Protocol):
     def readers(self) -> Mapping[Side, TableReader]:
         """What is known of the columns of each table that is cut."""
 
-    def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcome]:
-        """Return the outcome of a task for every part, by the column of each table that decides the
-        part of a row."""
+    def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcomes]:
+        """Return the outcomes of a task for every part, by the column of each table that decides
+        the part of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartTask:
     """What a worker needs to evaluate a part, besides its rows."""
 
-    plan: Plan
+    plans: Sequence[Plan]
     given: RawInputs
     readers: Mapping[Side, TableReader]
     heads: Mapping[Side, Table]
@@ -69,8 +73,13 @@ class PartTask:
         names, left = self.readers[side].source.names, self.heads[side].left
         return [name for name in names if name not in left]
 
-    def evaluate(self, rows: Mapping[Side, pl.DataFrame]) -> Outcome:
-        """Return the state of the part with these rows, or the error that they cause.
+    def empty(self, side: Side) -> pl.DataFrame:
+        """Return the columns that are read, without any rows."""
+        return self.readers[side].source.take({name: name for name in self.columns(side)})
+
+    def evaluate(self, rows: Mapping[Side, pl.DataFrame]) -> Outcomes:
+        """Return, for each plan, the state of the part with these rows, or the error that they
+        cause.
 
         A worker has one core; what it computes with is limited to that.
         """
@@ -78,27 +87,28 @@ class PartTask:
             os.environ.setdefault(setting, "1")
         try:
             tables = {side: self._build(side, frame) for side, frame in rows.items()}
-            return self._evaluate(tables)
         except RectitudeError as error:
-            return error
+            return [error] * len(self.plans)
+        return [self._try(plan, tables) for plan in self.plans]
 
     def for_workers(self) -> PartTask:
         """Return the task without the rows that only the driver looks at, to be sent away."""
-        readers = {
-            side: replace(reader, source=replace(reader.source, take=_take_nothing))
-            for side, reader in self.readers.items()
-        }
         heads = {side: replace(head, frame=pl.DataFrame()) for side, head in self.heads.items()}
-        return replace(self, readers=readers, heads=heads)
+        return replace(self, heads=heads)
 
-    def try_heads(self) -> None:
-        """Evaluate the first rows of all tables, to find errors before any rows are moved."""
-        self._evaluate(self.heads)
+    def try_heads(self) -> dict[int, RectitudeError]:
+        """Evaluate the first rows of all tables, to find errors before any rows are moved. Return
+        the error of each plan that cannot be evaluated, by its number."""
+        outcomes = [self._try(plan, self.heads) for plan in self.plans]
+        return {n: out for n, out in enumerate(outcomes) if isinstance(out, RectitudeError)}
 
-    def _evaluate(self, tables: Mapping[Side, Table]) -> PartState:
+    def _try(self, plan: Plan, tables: Mapping[Side, Table]) -> Outcome:
         ready: dict[str, Table] = {str(side): table for side, table in tables.items()}
         given = replace(self.given, ready={**ready, **self.whole})
-        return evaluate_part(self.plan, given, self.known_items)
+        try:
+            return evaluate_part(plan, given, self.known_items)
+        except RectitudeError as error:
+            return error
 
     def _build(self, side: Side, frame: pl.DataFrame) -> Table:
         """Return the rows of one side as a table; what all rows tell is known from its head."""
@@ -109,52 +119,97 @@ class PartTask:
         return replace(table, left=head.left, unclear=head.unclear)
 
 
-def _take_nothing(chosen: Mapping[str, str]) -> pl.DataFrame:
-    raise ValueError(f"a worker was asked for columns of the whole table: {[*chosen]}")
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Tables whose first rows were looked at before."""
+
+    tables: MovedTables
+    heads: Mapping[Side, Table]
+
+    def head(self, side: Side, rows: int) -> Table:
+        head = self.heads[side]
+        return replace(head, frame=head.frame.head(rows))
+
+    def distinct(self, side: Side, role: str) -> pl.Series:
+        return self.tables.distinct(side, role)
 
 
-def evaluate_moved(plan: Plan, tables: MovedTables) -> Evaluation:
-    """Evaluate tables whose rows an engine moves to its workers."""
+def evaluate_moved(plans: Sequence[Plan], tables: MovedTables) -> list[Evaluation | RectitudeError]:
+    """Evaluate tables whose rows an engine moves to its workers, once for all plans. Return the
+    evaluation under each plan, or why there is none."""
     given, readers = tables.given, tables.readers
     roles = find_roles(readers, given.list_key)
     heads: dict[Side, Table] = {side: tables.head(side, HEAD) for side in roles}
     _require_order(heads["predictions"], readers["predictions"])
-    whole = read_whole(plan, given, roles, {})
+    beyond = [plan for plan in plans if plan.metrics_beyond_ranks or plan.slicings]
+    whole = read_whole([*beyond, *plans][0], given, roles, {})
     by_head = "train" not in roles or "train" in whole or "items" in whole
     task = PartTask(
-        plan,
+        plans,
         _without_tables(given, {*roles, *whole}),
         {side: readers[side] for side in roles},
         heads,
         whole,
         None if by_head else tables.distinct("train", "item"),
     )
-    task.try_heads()
-    total = add_states(tables.run(task, roles))
+    failed = task.try_heads()
+    left = {n: plan for n, plan in enumerate(plans) if n not in failed}
+    states: dict[int, PartState | RectitudeError | None] = {**failed}
+    if left:
+        outcomes = [*tables.run(replace(task, plans=[*left.values()]), roles)]
+        sums = (add_states(of_plan) for of_plan in zip(*outcomes, strict=True))
+        states |= dict.fromkeys(left) | dict(zip(left, sums, strict=False))
     if callable(given.progress):
         given.progress(1, 1)
-    return finish(plan, given, total, whole, tables)
+    seen = _Seen(tables, heads)
+    return [_finish(plan, states[n], whole, given, seen) for n, plan in enumerate(plans)]
 
 
-def add_states(outcomes: Iterable[Outcome]) -> PartState | None:
-    """Return the sum of all states, added pair by pair; None if there are none. Raise the first
-    error."""
-    states = []
-    for outcome in outcomes:
-        if isinstance(outcome, RectitudeError):
-            raise outcome
-        states.append(outcome)
-    while len(states) > 1:
-        pairs = zip(states[::2], states[1::2], strict=False)
-        last = states[-1:] if len(states) % 2 else []
-        states = [one + other for one, other in pairs] + last
-    return states[0] if states else None
+def _finish(
+    plan: Plan,
+    total: PartState | RectitudeError | None,
+    whole: Mapping[str, Table],
+    given: RawInputs,
+    seen: _Seen,
+) -> Evaluation | RectitudeError:
+    if isinstance(total, RectitudeError):
+        return total
+    try:
+        return finish(plan, given, total, whole, seen)
+    except RectitudeError as error:
+        return error
+
+
+def add_states(outcomes: Iterable[Outcome]) -> Outcome | None:
+    """Return the sum of all states, added pair by pair, or the first error; None if there are
+    none."""
+    found = [*outcomes]
+    while len(found) > 1:
+        pairs = zip(found[::2], found[1::2], strict=False)
+        last = found[-1:] if len(found) % 2 else []
+        found = [add_pair(*pair) for pair in pairs] + last
+    return found[0] if found else None
+
+
+def add_pair(one: Outcome, other: Outcome) -> Outcome:
+    """Return the sum of two states, or the first error."""
+    if isinstance(one, RectitudeError):
+        return one
+    return other if isinstance(other, RectitudeError) else one + other
+
+
+def add_outcomes(some: Outcomes, others: Outcomes) -> Outcomes:
+    """Return the outcomes of two parts together; a part without rows has none."""
+    if not (some and others):
+        return some or others
+    return [add_pair(*pair) for pair in zip(some, others, strict=True)]
 
 
 def _without_tables(given: RawInputs, ready: set[str]) -> RawInputs:
     """Return the inputs for workers, which get their tables by another way: only names are left of
     these."""
     names = {name: name if name in ready else table for name, table in given.inputs.items()}
+    names["candidates"] = load_stored(names["candidates"])  # workers may not see the file
     return replace(given, inputs=names, progress=None)
 
 

@@ -15,7 +15,12 @@ from rectitude.aggregate.evaluations import Evaluations
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs
 from rectitude.errors import BadArgument, RectitudeError
-from rectitude.evaluation.evaluate import evaluate_aligned, open_for, require_slices
+from rectitude.evaluation.evaluate import (
+    EvaluatePlans,
+    evaluate_aligned,
+    open_for,
+    require_slices,
+)
 from rectitude.evaluation.inputs import RawInputs, choices_at_opening
 from rectitude.evaluation.plan import Plan
 from rectitude.judge.align import Aligned, align_inputs
@@ -32,31 +37,30 @@ def evaluate_conventions(
     metrics: Names | None,
     given: RawInputs,
     ask: Ask,
-    evaluate_plan: Callable[[Plan], Evaluation] | None = None,
+    evaluate_plans: EvaluatePlans | None = None,
 ) -> Evaluations:
-    """Evaluate under each convention, with a function of its own for a plan if there is one. A
+    """Evaluate under each convention, with a function of its own for plans if there is one. A
     metric that fails under one of them is kept with its error; an error under all of them is
     raised."""
     requests = _requests(conventions, metrics, ask)
-    plans = [request.plan for request in requests.values() if request.plan is not None]
-    opened = _Opened(given, exact_items=any(plan.exact_items for plan in plans))
-    evaluations, errors = {}, []
-    for label, request in requests.items():
-        evaluations[label] = Evaluation({}, Ledger(), {"profile": label}, request.failures)
-        if request.plan is None:
-            continue
-        try:
-            if evaluate_plan is not None:
-                evaluation = evaluate_plan(request.plan)
-            else:
-                evaluation = evaluate_aligned(request.plan, opened.align_for(request.plan))
-        except RectitudeError as error:
-            errors.append(error)
-            evaluation = _without_values(label, request.plan, error)
-        failures = {**request.failures, **evaluation.failures}
-        evaluations[label] = replace(evaluation, failures=failures)
+    plans = {label: request.plan for label, request in requests.items() if request.plan is not None}
+    exact_items = any(plan.exact_items for plan in plans.values())
+    evaluate_plans = evaluate_plans or _Opened(given, exact_items).evaluate
+    found = dict(zip(plans, evaluate_plans([*plans.values()]), strict=True))
+    errors = [error for error in found.values() if isinstance(error, RectitudeError)]
     if len(errors) == len(plans):
         raise errors[0]
+    evaluations = {}
+    for label, request in requests.items():
+        outcome = found.get(label)
+        if outcome is None or request.plan is None:
+            evaluation = Evaluation({}, Ledger(), {"profile": label}, request.failures)
+        elif isinstance(outcome, RectitudeError):
+            evaluation = _without_values(label, request.plan, outcome)
+        else:
+            evaluation = outcome
+        failures = {**request.failures, **evaluation.failures}
+        evaluations[label] = replace(evaluation, failures=failures)
     return Evaluations(evaluations)
 
 
@@ -138,6 +142,16 @@ class _Opened:
     given: RawInputs
     exact_items: bool
     aligned: list[tuple[object, Aligned]] = field(default_factory=list)
+
+    def evaluate(self, plans: Sequence[Plan]) -> list[Evaluation | RectitudeError]:
+        """Return the evaluation under each plan, or why there is none."""
+        found: list[Evaluation | RectitudeError] = []
+        for plan in plans:
+            try:
+                found.append(evaluate_aligned(plan, self.align_for(plan)))
+            except RectitudeError as error:
+                found.append(error)
+        return found
 
     def align_for(self, plan: Plan) -> Aligned:
         """Return the aligned inputs for a plan."""

@@ -6,17 +6,21 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from importlib import import_module
 from importlib.util import find_spec
 
-from rectitude.aggregate.evaluation import Evaluation
 from rectitude.data.table import is_wrapped
 from rectitude.errors import BadArgument, MissingExtra
+from rectitude.evaluation.evaluate import EvaluatePlans
 from rectitude.evaluation.inputs import RawInputs
-from rectitude.evaluation.plan import Plan, Slicings
+from rectitude.evaluation.plan import Slicings
 
-ENGINES: Mapping[str, tuple[str, str]] = {"spark": ("pyspark", "pyspark.sql")}
+ENGINES: Mapping[str, tuple[str, str]] = {
+    "spark": ("pyspark", "pyspark.sql"),
+    "ray": ("ray", "ray.data"),
+}
 """the package of each engine, and the modules below which the types of its tables are defined"""
 
 
@@ -41,8 +45,10 @@ def engine_of(table: object) -> str | None:
     return next(below, None)
 
 
-def open_engine(engine: str, given: RawInputs, slicings: Slicings) -> Callable[[Plan], Evaluation]:
-    """Return the function that evaluates a plan with an engine."""
+def open_engine(
+    engine: str, given: RawInputs, slicings: Slicings
+) -> AbstractContextManager[EvaluatePlans]:
+    """Open the tables of an engine; yield the function that evaluates plans with it."""
     package = ENGINES[engine][0]
     if find_spec(package) is None:
         raise MissingExtra(
@@ -51,5 +57,5 @@ def open_engine(engine: str, given: RawInputs, slicings: Slicings) -> Callable[[
             f"pip install 'rectitude[{engine}]'",
         )
     open_tables = import_module(f"rectitude.engines.{engine}").open_tables
-    evaluate: Callable[[Plan], Evaluation] = open_tables(given, slicings).evaluate
-    return evaluate
+    opened: AbstractContextManager[EvaluatePlans] = open_tables(given, slicings)
+    return opened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from rectitude.aggregate.evaluations import Evaluations
 
 _MOST_GROUPS_SHOWN = 12
+EvaluatePlans = Callable[[Sequence[Plan]], Sequence[Evaluation | RectitudeError]]
+"""Evaluates several plans in one pass; returns an error for a plan that cannot be evaluated."""
 OneConvention = str | PathLike[str] | Convention | Profile | Mapping[str, Any] | None
 
 
@@ -172,7 +174,8 @@ def evaluate(  # noqa: PLR0913  one parameter per input
         from rectitude.evaluation.engines import find_engine, open_engine  # noqa: PLC0415  (for engines only)
 
         if (moved_by := find_engine(given, engine)) is not None:
-            return evaluate_given(given, open_engine(moved_by, given, parse_slices(slices)))
+            with open_engine(moved_by, given, parse_slices(slices)) as evaluate_plans:
+                return evaluate_given(given, evaluate_plans)
     return _evaluate_within(memory, slices, given, evaluate_given)
 
 
@@ -188,7 +191,7 @@ def _evaluate_within(
     from rectitude.evaluation.partitions import cut_tables  # noqa: PLC0415  (for large files only)
 
     with cut_tables(given, memory_for(memory), slices) as parts:
-        return evaluate_given(given, None if parts is None else parts.evaluate)
+        return evaluate_given(given, None if parts is None else parts.evaluate_plans)
 
 
 def _evaluate_under(
@@ -196,27 +199,30 @@ def _evaluate_under(
     metrics: Names | None,
     ask: Callable[..., Plan],
     given: RawInputs,
-    evaluate_plan: Callable[[Plan], Evaluation] | None = None,
+    evaluate_plans: EvaluatePlans | None = None,
 ) -> Evaluation | Evaluations:
-    """Evaluate under one convention or several; `evaluate_plan` evaluates a plan in its own way,
+    """Evaluate under one convention or several; `evaluate_plans` evaluates plans in its own way,
     without opening the inputs here."""
     if isinstance(convention, list | tuple):
         from rectitude.evaluation.conventions import evaluate_conventions  # noqa: PLC0415  (several)
 
-        return evaluate_conventions(convention, metrics, given, ask, evaluate_plan)
+        return evaluate_conventions(convention, metrics, given, ask, evaluate_plans)
     plan = ask(metrics, convention)
     if plan.per_list is not None:
         from rectitude.evaluation.written import evaluate_to_file  # noqa: PLC0415  (for files only)
 
-        return evaluate_to_file(plan, partial(_evaluate_plan, given, evaluate_plan))
-    return _evaluate_plan(given, evaluate_plan, plan)
+        return evaluate_to_file(plan, partial(_evaluate_plan, given, evaluate_plans))
+    return _evaluate_plan(given, evaluate_plans, plan)
 
 
 def _evaluate_plan(
-    given: RawInputs, evaluate_plan: Callable[[Plan], Evaluation] | None, plan: Plan
+    given: RawInputs, evaluate_plans: EvaluatePlans | None, plan: Plan
 ) -> Evaluation:
-    if evaluate_plan is not None:
-        return evaluate_plan(plan)
+    if evaluate_plans is not None:
+        (found,) = evaluate_plans([plan])
+        if isinstance(found, RectitudeError):
+            raise found
+        return found
     inputs = open_for(plan, given)
     require_slices(plan, inputs)
     return evaluate_aligned(plan, align_inputs(inputs, plan.exact_items))

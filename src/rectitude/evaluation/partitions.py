@@ -23,6 +23,7 @@ from rectitude.arrays import Integers
 from rectitude.data.ids import kind_of
 from rectitude.data.read import TableReader
 from rectitude.data.table import Table
+from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import columns_for, parse_slices
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.parts import (
@@ -105,6 +106,16 @@ class Partitions:
     """the number of rows of a part, over all tables"""
     rows: int
     _progress: _Progress = field(init=False, repr=False)
+
+    def evaluate_plans(self, plans: Sequence[Plan]) -> list[Evaluation | RectitudeError]:
+        """Return the evaluation under each plan, or why there is none."""
+        found: list[Evaluation | RectitudeError] = []
+        for plan in plans:
+            try:
+                found.append(self.evaluate(plan))
+            except RectitudeError as error:
+                found.append(error)
+        return found
 
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""

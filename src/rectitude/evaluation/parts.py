@@ -16,6 +16,7 @@ import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, Keys
 from rectitude.arrays import Floats
+from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.data.columns import has_names_of_other_side
 from rectitude.data.ids import Column, occurs_in
 from rectitude.data.ledger import Ledger
@@ -132,11 +133,13 @@ def read_whole(
         whole |= {"train", "users"}
     tables: dict[str, Table] = {}
     for side in get_args(What):
-        if side == "candidates" or side not in whole or given.inputs.get(side) is None:
+        source = given.inputs.get(side)
+        source = load_stored(source) if side == "candidates" else source
+        if side not in whole or source is None or isinstance(source, Candidates):
             continue
         needed = (rows.get(side) or 0) * ROW_BYTES
         require_memory(needed, f"{side}=, which metrics or slices need whole,")
-        tables[side] = read(given.inputs[side], side, hints=given.columns, list_key=given.list_key)
+        tables[side] = read(source, side, hints=given.columns, list_key=given.list_key)
     return tables
 
 

@@ -17,7 +17,7 @@ from rectitude.arrays import Flags, Floats, Integers, Ragged, distinct, position
 from rectitude.candidate_sets.value import HIGHER_IN_SAMPLES, Candidates
 from rectitude.convention import Convention
 from rectitude.data.dense import Block, Dense
-from rectitude.data.ids import Column, codes_of, count_ids, locate, number_ids
+from rectitude.data.ids import Column, codes_of, count_ids, locate, number_ids, smallest
 from rectitude.data.ledger import Ledger
 from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadArgument, BadTable, NothingToEvaluate
@@ -296,11 +296,16 @@ def _list_keys(predictions: Table) -> pl.Series:
 
 
 def _format_example(frame: pl.DataFrame, flags: Flags) -> str:
-    if not flags.any():
+    """Return the smallest owner among the flagged rows, with their smallest item."""
+    rows = frame.filter(flags)
+    if rows.is_empty():
         return ""
-    row = frame.row(int(flags.argmax()), named=True)
-    owner = row.get("list", row.get("user"))
-    return f"item {row['item']!r}" if owner is None else f"{owner!r}, item {row['item']!r}"
+    owners = rows.get_column("list", default=rows.get_column("user", default=None))
+    if owners is None:
+        return f"item {smallest(rows['item'])!r}"
+    first = smallest(owners)
+    its_rows = rows.head(1) if owners.dtype == pl.Object else rows.filter(owners == first)
+    return f"{first!r}, item {smallest(its_rows['item'])!r}"
 
 
 def outside(dense: Dense, given: Ragged, table: Table) -> Ragged:

@@ -1,7 +1,7 @@
 """The files for readers, written at the end of a run: results, ledger, manifest, values and lists.
 
-These files contain no times, so equal runs give equal bytes; times are in log.jsonl and
-environment.json. If configured, the same results are logged to MLflow.
+These files contain no times, so equal runs give equal bytes; times are in log.jsonl,
+environment.json and resources.json. If configured, the same results are logged to MLflow.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.errors import MissingExtra
 from rectitude.experiment.fingerprints import environment, file_digest
 from rectitude.experiment.pipeline import Entries, ModelEntry, Work
+from rectitude.experiment.resources import FILE, as_document
 from rectitude.experiment.results import FORMAT, FORMAT_VERSION, Run, finite, headline
 from rectitude.experiment.stages import StagePart, bare
 from rectitude.experiment.store import SPLIT_FILES, Store, facts_of, read_json
 from rectitude.experiment.windows import Windows
 from rectitude.metrics import METRICS
 from rectitude.reports.page import report
+from rectitude.reports.runs import content_of_files
 from rectitude.storage import write_all
 
 Evaluations = Mapping[str, Sequence[Evaluation]]
@@ -61,6 +63,8 @@ def publish(work: Work, published: Published, times: Mapping[str, str]) -> Run:
     results = results_of(work, published)
     store.write_json("results.json", results)
     store.write_json("manifest.json", manifest_of(work))
+    used = {name: facts for name, facts in work.used.items() if name in store.used}
+    store.write_json(FILE, as_document(used))
     failed_before = len(work.failures)
     if published.entries:
         work.attempt("report", lambda: _write_report(work))
@@ -92,7 +96,10 @@ def _write_report(work: Work) -> None:
         return
     with work.watch.working("report"):
         title = chosen.title or work.loaded.name
-        work.store.write("report.html", lambda path: report(folder, path, title=title))
+        content = replace(
+            content_of_files([folder], title), resources=()
+        )  # equal runs, equal bytes
+        work.store.write("report.html", lambda path: report(content, path))
 
 
 def _track(work: Work, results: Mapping[str, Any]) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from sys import version_info
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from rectitude.experiment import stages
 from rectitude.experiment.events import Watch
 from rectitude.experiment.models import ExperimentModel, Task, depth_of
 from rectitude.experiment.reading import Loaded
+from rectitude.experiment.resources import FILE, Meter, as_document, read_records
 from rectitude.experiment.results import restore_evaluation
 from rectitude.experiment.stages import Stage, StagePart
 from rectitude.experiment.store import Store, facts_of, read_json
@@ -51,26 +53,48 @@ class Work:
     """every stage and its status: cached, done or to do"""
     failed_at: str = ""
     """the stage whose error is being raised"""
+    meter: Meter = field(default_factory=Meter)
+    used: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """what each stage took, now or when it was cached"""
 
     def obtain(self, stage: Stage) -> Path | None:
         """Return the folder of a stage, cached or run now; None if it may not run."""
         cached = self.store.find(stage.name, stage.key)
         if cached is not None:
             self.watch.tell("cached", stage.name, key=stage.key)
+            self.recall(stage)
             self.statuses.append((stage.name, "cached"))
             return cached
         if not self.chosen(stage):
             self.leave_out(stage.name)
             return None
         try:
-            with self.watch.working(stage.name, key=stage.key) as report:
+            with (
+                self.watch.working(stage.name, key=stage.key) as report,
+                self.meter.measuring() as usage,
+            ):
                 folder = self.store.keep(stage.name, stage.key, stage.make(report))
         except (Exception, SystemExit):
             self.failed_at = stage.name
             raise
         self.failed_at = ""  # earlier errors were handled
         self.statuses.append((stage.name, "done"))
+        self.used[stage.name] = {"key": stage.key, **usage.facts}
+        self.store.write_json(FILE, as_document({**self._recorded, **self.used}))
         return folder
+
+    @cached_property
+    def _recorded(self) -> dict[str, dict[str, Any]]:
+        """What earlier runs in this folder recorded; nothing if that is damaged."""
+        with suppress(RectitudeError):
+            return read_records(self.store.folder)
+        return {}
+
+    def recall(self, stage: Stage) -> None:
+        """Take over what a cached stage took when it was made."""
+        record = self._recorded.get(stage.name, {})
+        if record.get("key") == stage.key:
+            self.used[stage.name] = record
 
     def leave_out(self, name: str) -> None:
         """Record that a stage is left out."""

@@ -3,6 +3,7 @@
     config.toml         a copy of the experiment's file (.yaml, or .json for a dict)
     environment.json    Python, packages and machine of the run, and when it started
     manifest.json       every stage with its fingerprint and the hashes of its files
+    resources.json      what each stage took: seconds, CPU seconds, peak memory, energy
     ledger.json         what each stage counted: rows dropped, ids unknown and so on
     results.json        metrics, definitions, comparison, audit, failures
     train.parquet       the split that the models were trained and tested on, also fold_in.parquet

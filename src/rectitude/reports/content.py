@@ -71,6 +71,42 @@ class ReportStage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUsage:
+    """What the stages of a model took, or the stages that all models share."""
+
+    model: str
+    """empty for shared stages"""
+    stages: str
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int | None = None
+    energy_kwh: float | None = None
+
+
+def usage_of(stored: Mapping[str, Any]) -> list[ModelUsage]:
+    """Return what each model took, from the content of resources.json: its tuning, its training
+    with the making of its lists, and its evaluation, over all splits."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for record in stored["stages"]:
+        kind, _, rest = record["stage"].partition("/")
+        model = rest.partition("/")[0] if kind in ("tune", "models", "evaluate") else ""
+        groups.setdefault(model, []).append(record)
+    return [_add_usage(model, records) for model, records in groups.items()]
+
+
+def _add_usage(model: str, records: Sequence[Mapping[str, Any]]) -> ModelUsage:
+    kinds = dict.fromkeys(record["stage"].partition("/")[0] for record in records)
+    peaks = [record["peak_bytes"] for record in records if record["peak_bytes"] is not None]
+    energy = [record["energy_kwh"] for record in records if record["energy_kwh"] is not None]
+    return ModelUsage(
+        model=model, stages=", ".join(kinds),
+        seconds=sum(record["seconds"] for record in records),
+        cpu_seconds=sum(record["cpu_seconds"] for record in records),
+        peak_bytes=max(peaks, default=None), energy_kwh=sum(energy) if energy else None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """What a report shows; the page leaves out empty sections."""
 
@@ -110,6 +146,9 @@ class Content:
     """the commands that reproduce the numbers"""
     part: str = ""
     """if there are several splits, the one behind slices, flow, ledgers and other conventions"""
+    resources: Sequence[ModelUsage] = ()
+    """what each model took, if it was measured; the page of a run itself leaves it out, because it
+    differs from run to run"""
     side_by_side: Sequence[str] = ()
     """the names of the runs, if several are shown together"""
 

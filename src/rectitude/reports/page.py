@@ -33,6 +33,7 @@ SECTIONS = {
     "explorer": "Other conventions",
     "explain": "Why numbers differ",
     "conventions": "Definitions",
+    "resources": "Time and memory",
     "details": "Run details",
 }
 """The sections of the page and their headings, in order."""
@@ -114,6 +115,7 @@ def _choose_sections(content: Content, drawn: Mapping[str, Any]) -> dict[str, st
         "explorer": content.robustness is not None,
         "flow": bool(content.flow or content.ledgers),
         "conventions": bool(content.definitions),
+        "resources": bool(content.resources),
         "details": bool(content.details or content.reproduce or content.failures),
     }
     titles = SECTIONS if in_time(content) else SECTIONS | {"windows": "By split"}
@@ -188,6 +190,9 @@ def _template() -> Any:
     )  # fmt: skip
     environment.filters["thousands"] = lambda number: f"{number:,}"
     environment.filters["digits"] = _format_value
+    environment.filters["seconds"] = format_seconds
+    environment.filters["bytes"] = format_bytes
+    environment.filters["energy"] = format_energy
     return environment.get_template("page.html")
 
 
@@ -198,3 +203,29 @@ def _format_value(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else str(value)
     return digits(value)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a time for readers."""
+    if seconds < 100:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return (
+        f"{minutes // 60} h {minutes % 60:02} min"
+        if minutes >= 60
+        else f"{minutes} min {rest:02} s"
+    )
+
+
+def format_bytes(size: int | None) -> str:
+    """Format an amount of memory for readers."""
+    if size is None:
+        return "–"
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def format_energy(energy: float | None) -> str:
+    """Format an amount of energy in kWh for readers."""
+    if energy is None:
+        return "–"
+    return f"{energy:.3f} kWh" if energy >= 0.1 else f"{1000 * energy:.3g} Wh"

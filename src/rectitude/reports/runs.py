@@ -15,6 +15,7 @@ from rectitude.comparison.opening import load_evaluations
 from rectitude.errors import BadArgument, UnreadableFile
 from rectitude.reports.content import (
     Content,
+    ModelUsage,
     ReportStage,
     Value,
     Window,
@@ -22,6 +23,7 @@ from rectitude.reports.content import (
     content_of,
     content_of_comparison,
     slices_of,
+    usage_of,
 )
 from rectitude.storage import read_stored, require_format, require_keys
 from rectitude.texts import require_regular
@@ -29,6 +31,7 @@ from rectitude.texts import require_regular
 Stored = Mapping[str, Any]
 Paths = Sequence[str | PathLike[str]]
 _STEP = re.compile(r"step \d+: rows")
+_RESOURCES = "resources.json"
 _ALL = ("train", "truth", "fold_in")
 _EXPECTED_FILE = "the folder of a run, or a JSON or zip file of evaluations or of a comparison."
 _EXPECTED_RUN = "the folder of a finished run, written by rectitude run."
@@ -109,7 +112,15 @@ def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
         details=_details(results),
         reproduce=_reproduce(_find_config(folder)),
         part=results["splits"][0]["name"] if len(results["splits"]) > 1 else "",
+        resources=read_usage(folder),
     )
+
+
+def read_usage(folder: str | PathLike[str]) -> list[ModelUsage]:
+    """Return what the models of a run took; nothing if it was not measured."""
+    if not (Path(folder) / _RESOURCES).is_file():
+        return []
+    return usage_of(_read(folder, _RESOURCES, "resources"))
 
 
 def _breakdowns(evaluation: Stored) -> dict[str, Any]:
@@ -143,6 +154,11 @@ def side_by_side(folders: Sequence[str | PathLike[str]], title: str = "") -> Con
         conventions=_merge_metrics(contents, "conventions"),
         comparison=None, slices=(), windows=(), calibration={}, robustness=None, explanation=None,
         flow=(), audit=None, part="",
+        resources=[
+            replace(usage, model=f"{run}: {usage.model}".removesuffix(": "))
+            for run, content in contents.items()
+            for usage in content.resources
+        ],
         ledgers=_prefix_runs(contents, "ledgers"),
         failures=_prefix_runs(contents, "failures"),
         details={run: content.details for run, content in contents.items()},
