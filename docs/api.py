@@ -17,7 +17,7 @@ from typing import Any
 GROUPS = {
     "Functions": ("rectitude", (
         "evaluate", "compare", "explain", "identify", "trace", "diagnose", "robustness", "audit",
-        "report", "split", "prepare", "candidates", "run", "load", "sample", "metric",
+        "report", "verify", "split", "prepare", "candidates", "run", "load", "sample", "metric",
     )),
     "What goes in": ("rectitude", (
         "Lists", "Interactions", "Log", "Scores", "Embeddings", "Logits", "Candidates", "Split",
@@ -25,7 +25,8 @@ GROUPS = {
     )),
     "What comes out": ("rectitude", (
         "Evaluation", "Evaluations", "Ledger", "Slices", "Comparison", "Explanation",
-        "Identification", "Trace", "Diagnosis", "Robustness", "Audit", "Run", "RectitudeError",
+        "Identification", "Trace", "Diagnosis", "Robustness", "Audit", "Verification", "Run",
+        "RectitudeError",
     )),
     "Batches": ("rectitude", ("Evaluator", "History")),
     "rectitude.torch": ("rectitude.torch", (
