@@ -16,7 +16,7 @@ CONSTRAINTS ?= constraints.txt
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c $(CONSTRAINTS)
-DOCUMENTS = $(shell grep -rlE '^```(python|console)$$' --include='*.md' README.md CONTRIBUTING.md docs)
+DOCUMENTS = $(shell grep -rlE '^```(python|console)$$' --include='*.md' --exclude-dir=notebooks README.md CONTRIBUTING.md docs)
 
 QUICK := tests/layers/test_house.py tests/judge tests/aggregate tests/evaluation tests/metrics/test_metrics_by_hand.py \
 	tests/data/test_columns.py tests/data/test_read_frames.py tests/data/test_ids.py tests/test_convention.py tests/splits/test_splits.py

@@ -22,7 +22,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 WITH_BLOCKS = [
     path
     for path in DOCUMENTS
-    if re.search(r"^```(python|console)$", path.read_text("utf-8"), re.MULTILINE)
+    if path.parent.name != "notebooks"  # run as notebooks
+    and re.search(r"^```(python|console)$", path.read_text("utf-8"), re.MULTILINE)
 ]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 

@@ -54,6 +54,20 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(written - listed) == [], "add a line to nav in mkdocs.yml"
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "guides/custom-metric.md#a-class", "diagnose.md", "how-to/papers-number.md", "scale.md",
+        "guides/unknown-users-and-items.md", "how-to/training-loop.md",
+    ],
+)  # fmt: skip
+def test_what_people_look_for_is_one_click_away(page: str) -> None:
+    home = (DOCS / "README.md").read_text("utf-8").partition("<!-- contents -->")[0]
+    readme = (ROOT / "README.md").read_text("utf-8").partition("## Where to go")[2]
+    assert f"({page})" in home
+    assert f"(docs/{page})" in readme
+
+
 def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(site: Path) -> None:
     loads = re.compile(
         r"<(?:script|img|iframe)[^>]+src=\"?https?:|<link[^>]+href=\"?https?:[^>]+css"
