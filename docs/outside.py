@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD_PARTY.md", "benchmarks/README.md",
 )  # fmt: skip
+LONG = ("api.md", "messages.md", "metrics.md")
 LISTS = ("messages.md", "references.md", *PAGES)
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".csv": "text", ".json": "json"}
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -52,6 +53,15 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     parts = BLOCK.split(markdown)
     parts[::2] = [LINK.sub(relinked, part) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """On pages with hundreds of blocks these are plain: the theme's buttons would take seconds."""
+    if page.file.src_uri not in LONG:
+        return html
+    return re.sub(
+        r"(<pre>)<span></span><code>(.*?)</code>", r"\1<samp>\2</samp>", html, flags=re.DOTALL
+    )
 
 
 def page_of(name: str) -> str:
