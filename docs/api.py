@@ -17,7 +17,8 @@ from typing import Any
 GROUPS = {
     "Functions": ("rectitude", (
         "evaluate", "compare", "explain", "identify", "trace", "diagnose", "robustness", "audit",
-        "report", "board", "verify", "split", "prepare", "candidates", "run", "load", "sample", "metric",
+        "report", "board", "verify", "split", "prepare", "candidates", "run", "load", "sample",
+        "metric",
     )),
     "What goes in": ("rectitude", (
         "Lists", "Interactions", "Log", "Scores", "Embeddings", "Logits", "Candidates", "Split",
