@@ -75,6 +75,7 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python tools/third_party.py
+	$(BIN)/python docs/run_notebooks.py
 	$(BIN)/python docs/blocks.py --write $(DOCUMENTS)
 	$(BIN)/python docs/images/make_screenshot.py
 
