@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from rectitude.predictions.scores import Embeddings, Scores
     from rectitude.preparing import prepare
     from rectitude.profiles import PROFILES
+    from rectitude.reports.board import board
     from rectitude.reports.history import History
     from rectitude.reports.page import report
     from rectitude.splits.run import split
@@ -80,6 +81,7 @@ __all__ = [
     "Verification",
     "__version__",
     "audit",
+    "board",
     "candidates",
     "compare",
     "diagnose",
@@ -127,6 +129,7 @@ _MODULES = {
     "Trace": "rectitude.explanation.trace.result",
     "Verification": "rectitude.experiment.verification",
     "audit": "rectitude.auditing",
+    "board": "rectitude.reports.board",
     "candidates": "rectitude.candidate_sets.protocols",
     "compare": "rectitude.comparison.compare",
     "diagnose": "rectitude.explanation.diagnose",

@@ -60,6 +60,7 @@ PUBLIC = [
     "Verification",
     "__version__",
     "audit",
+    "board",
     "candidates",
     "compare",
     "diagnose",

@@ -14,8 +14,9 @@ import rectitude as rt
 STORED = Path(__file__).parent / "frozen" / "evaluation-1.json"
 
 FUNCTIONS = {
-    "audit", "candidates", "compare", "diagnose", "evaluate", "explain", "identify", "load",
-    "metric", "prepare", "report", "robustness", "run", "sample", "split", "trace", "verify",
+    "audit", "board", "candidates", "compare", "diagnose", "evaluate", "explain", "identify",
+    "load", "metric", "prepare", "report", "robustness", "run", "sample", "split", "trace",
+    "verify",
 }  # fmt: skip
 RESULTS = {
     "Audit", "Candidates", "Comparison", "Diagnosis", "Evaluation", "Evaluations", "Explanation",

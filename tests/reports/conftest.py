@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from opened import HOSTILE, Opened
 
 import rectitude as rt
 from rectitude.data.log import open_log
@@ -18,8 +19,6 @@ from rectitude.explanation.robustness import robustness
 from rectitude.models import model_of
 from rectitude.reports.content import Content, ReportStage, Slice, Window, content_of
 from rectitude.reports.page import write
-
-HOSTILE = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="session")
@@ -81,21 +80,6 @@ def content() -> Content:
 def path(content: Content, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report as a file."""
     return write(content, tmp_path_factory.mktemp("report") / "report.html")
-
-
-class Opened:
-    """A page, with its console messages and its network requests."""
-
-    def __init__(self, browser: Any, path: Path, **settings: Any) -> None:
-        self.context = browser.new_context(accept_downloads=True, **settings)
-        self.page: Any = self.context.new_page()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.said.append(f"dialog {dialog.message}"))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(path.as_uri())
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from typer.core import TyperGroup
 from rectitude._version import __version__
 from rectitude.cli import (
     audit,
+    board,
     candidates,
     compare,
     conformance,
@@ -104,6 +105,7 @@ for module in (
     evaluate,
     compare,
     report,
+    board,
     verify,
     explain,
     identify,

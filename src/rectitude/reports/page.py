@@ -86,7 +86,7 @@ def write(content: Content, path: str | PathLike[str]) -> Path:
 def page(content: Content) -> str:
     """Return the report as HTML."""
     drawn = figures(content)
-    html: str = _template().render(
+    html: str = page_template("page.html").render(
         content=content,
         version=__version__,
         headings=_choose_sections(content, drawn),
@@ -98,11 +98,11 @@ def page(content: Content) -> str:
         notes=notes(content),
         failures=_failures(content),
         ledger=_ledgers(content),
-        style=_read_file("page.css"),
+        style=read_asset("page.css"),
         palette=SERIES,
-        script=_read_file("page.js"),
-        data=_embed_json(content.as_dict()),
-        figure_data=_embed_json({f.name: f.data for group in drawn.values() for f in group}),
+        script=read_asset("page.js"),
+        data=embed_json(content.as_dict()),
+        figure_data=embed_json({f.name: f.data for group in drawn.values() for f in group}),
     )
     return html
 
@@ -157,7 +157,7 @@ def _ledgers(content: Content) -> list[tuple[str, list[dict[str, Any]]]]:
     ]  # fmt: skip
 
 
-def _embed_json(value: object) -> str:
+def embed_json(value: object) -> str:
     """Return JSON that is safe inside a script element, for any text in it."""
     text = json.dumps(_replace_nonfinite(value), allow_nan=False, default=str)
     for sign in "<>&\u2028\u2029":
@@ -176,12 +176,14 @@ def _replace_nonfinite(value: Any) -> Any:
     return value
 
 
-def _read_file(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return the text of a file that belongs to the pages."""
     return (_FILES / name).read_text("utf-8")
 
 
 @cache
-def _template() -> Any:
+def page_template(name: str) -> Any:
+    """Return a page to fill in; everything that is filled in is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -193,7 +195,7 @@ def _template() -> Any:
     environment.filters["seconds"] = format_seconds
     environment.filters["bytes"] = format_bytes
     environment.filters["energy"] = format_energy
-    return environment.get_template("page.html")
+    return environment.get_template(name)
 
 
 def _format_value(value: object) -> str:

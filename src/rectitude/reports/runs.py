@@ -86,7 +86,7 @@ def _drop_extensions(path: str) -> str:
 
 def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
     """Return the content of a report on a run."""
-    results = _read(folder, "results.json", "run")
+    results = read_run(folder)
     models = {name: model["runs"] for name, model in results["models"].items() if model["runs"]}
     first = {name: runs[0]["evaluation"] for name, runs in models.items()}
     metrics = dict.fromkeys(name for evaluation in first.values() for name in evaluation["results"])
@@ -114,6 +114,11 @@ def content_of_run(folder: str | PathLike[str], title: str = "") -> Content:
         part=results["splits"][0]["name"] if len(results["splits"]) > 1 else "",
         resources=read_usage(folder),
     )
+
+
+def read_run(folder: str | PathLike[str]) -> Stored:
+    """Return the results of a run."""
+    return _read(folder, "results.json", "run")
 
 
 def read_usage(folder: str | PathLike[str]) -> list[ModelUsage]:
