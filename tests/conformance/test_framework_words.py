@@ -125,6 +125,12 @@ def test_lenskit_leaves_out_training_data_if_only_the_test_part_is_wanted() -> N
         assert split.ledger["train_rows_left_out"] == 7
     alone = single("lenskit", **words)  # without repeats, the framework ignores it
     assert alone.train.frame.height == 7
+    for split in series("lenskit", repeats=3, **words):  # all users: folds, which keep it
+        assert (split.train.frame.height, split.truth.frame.height) == (7, 1)
+    for split in series("lenskit", repeats=3, disjoint=False, **words):
+        assert split.train.frame.height == 0
+    rows = {"method": "sample_records", "size": 4, "disjoint": True, "test_only": True}
+    assert [split.train.frame.height for split in series("lenskit", repeats=2, **rows)] == [4, 4]
     with pytest.raises(UnknownName, match="no parameter 'test_only'"):
         rt.split(LOG, protocol="lenskit", method="split_global_time", time=4, test_only=True)
 

@@ -123,3 +123,16 @@ def test_names_of_xgboost_have_a_usual_cutoff_and_a_minus() -> None:
     assert evaluation["ndcg-"] == 0
     assert evaluation["ndcg@40-"] > 0
     assert evaluation["map@40"] == pytest.approx((1 / 36 + 1) / 2)
+
+
+def test_ndcg_against_the_rows_of_the_truth_does_not_sort_them() -> None:
+    # Gains a 1, b 0 and c 3; the rows of the truth are a, b, c, so that c is third there, too.
+    truth = pl.DataFrame({"user": ["q"] * 3, "item": [*"abc"], "grade": [1, 0, 2]})
+    any_row = {"relevant_from": "any"}
+    assert rt.evaluate(LISTS, truth, "ndcg_of_rows", any_row)["ndcg_of_rows"] == 1
+    best = {"q": [*"cab"]}
+    found = rt.evaluate(best, truth, ["ndcg_of_rows", "ndcg_of_rows@1"], any_row)
+    assert found["ndcg_of_rows"] == pytest.approx((3 + 1 / 1.584962500721156) / (1 + 3 / 2))
+    assert found["ndcg_of_rows@1"] == 3  # against a, the first row
+    turned = rt.evaluate(best, truth.reverse(), "ndcg_of_rows@1", any_row)
+    assert turned["ndcg_of_rows@1"] == 1

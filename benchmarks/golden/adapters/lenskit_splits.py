@@ -42,8 +42,9 @@ def cases(fixture: Fixture) -> Iterator[Case]:
             for disjoint in (False, True):
                 options = {"size": 3, "repeats": 2, "disjoint": disjoint, "test_only": test_only}
                 yield _of_users(fixture, data, "sample_users", holdout, options)
-            options = {"size": 6, "repeats": 4, "disjoint": False, "test_only": test_only}
-            yield _of_users(fixture, data, "sample_users", holdout, options)
+            for disjoint in (False, True):  # disjoint samples would take all users: folds
+                options = {"size": 6, "repeats": 4, "disjoint": disjoint, "test_only": test_only}
+                yield _of_users(fixture, data, "sample_users", holdout, options)
             options = {"size": 3, "test_only": test_only}
             yield _of_users(fixture, data, "sample_users", holdout, options)
             options = {"partitions": 3, "test_only": test_only}
@@ -51,6 +52,8 @@ def cases(fixture: Fixture) -> Iterator[Case]:
         for disjoint in (False, True):
             options = {"size": 9, "repeats": 2, "disjoint": disjoint, "test_only": test_only}
             yield _of_records(fixture, data, "sample_records", options)
+        many = {"size": 999, "repeats": 3, "disjoint": True, "test_only": test_only}
+        yield _of_records(fixture, data, "sample_records", many)
         yield _of_records(fixture, data, "sample_records", {"size": 9, "test_only": test_only})
         yield _of_records(
             fixture, data, "crossfold_records", {"partitions": 4, "test_only": test_only}

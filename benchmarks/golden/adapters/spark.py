@@ -44,7 +44,38 @@ def cases(fixture: Fixture) -> Iterator[Case]:
     for k in CUTOFFS:
         for name, method in AT_K.items():
             case.add(f"{name}@{k}", f"{method}({k})", partial(getattr(metrics, method), k))
+    graded = _with_relevance(fixture)
+    for k in CUTOFFS:
+        case.add(f"ndcg[graded]@{k}", f"ndcgAt({k}) of triples", partial(graded.ndcgAt, k))
     yield case
+
+
+def _with_relevance(fixture: Fixture) -> Any:
+    """Return the metrics of triples of a list, a truth and its relevance values.
+
+    PySpark drops the values, so that the class is made in the Java machine, as Scala does.
+    """
+    context = _session().sparkContext
+    java, gateway = context._jvm, context._gateway
+    truth = fixture.grouped("truth", "item", "grade")
+    triples = java.java.util.ArrayList()
+    for user, items in fixture.ranked().items():
+        rows = truth.get(user, [])
+        listed, judged = ([*items], [item for item, _ in rows])
+        arrays = []
+        for values in (listed, judged):
+            array = gateway.new_array(java.java.lang.Object, len(values))
+            for place, value in enumerate(values):
+                array[place] = value
+            arrays.append(array)
+        grades = gateway.new_array(java.double, len(rows))
+        for place, (_, grade) in enumerate(rows):
+            grades[place] = float(grade)
+        triples.add(java.scala.Tuple3(*arrays, grades))
+    kind = java.java.lang.Class.forName("java.lang.Object")
+    tag = java.scala.reflect.ClassTag.apply(kind)
+    rows = context._jsc.parallelize(triples).rdd()
+    return java.org.apache.spark.mllib.evaluation.RankingMetrics(rows, tag)
 
 
 @cache

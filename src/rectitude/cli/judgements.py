@@ -3,20 +3,18 @@ judgements of several groups, and the means of other systems for z-scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rectitude.cli.options import split_format
-from rectitude.errors import NothingToEvaluate
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from rectitude.evaluation.opinions import Counted
     from rectitude.reports.trec import Form, TrecLine, TrecValues
 
-Counted = Literal["judged", "handed"]
-"""The queries that count: all that are judged, or those among them that have a list."""
 Scores = Mapping[tuple[str, str], tuple[float, float]]
 """The mean and the standard deviation by query and measure."""
 
@@ -56,7 +54,7 @@ def read_run(run: Any, settings: Mapping[str, Any]) -> pl.DataFrame:
     return table.frame.select(pl.col("list", "item").cast(pl.String), "score")
 
 
-def measure_preferences(
+def measure_lines(
     lines: Sequence[TrecLine],
     rows: pl.DataFrame,
     judgements: pl.DataFrame,
@@ -66,54 +64,26 @@ def measure_preferences(
     """Return the values of preference measures by label and query, for queries that have a list, or
     for all that are judged; equal scores are ordered by document, ascending, and lists are cut at
     `most`."""
-    from rectitude.judge.preferences import judge_preferences
+    from rectitude.evaluation.opinions import measure_preferences
     from rectitude.metrics.preferences import PREFERENCE_MEASURES
 
     ranked = rows.sort("score", "item", descending=[True, False], maintain_order=True)
-    ranked = ranked if most is None else ranked.group_by("list", maintain_order=True).head(most)
-    handed = set(rows["list"])
-    opinions = judge_preferences(ranked, judgements.rename({"grade": "level"}))
-    chosen = {q: found for q, found in opinions.items() if counted == "judged" or q in handed}
-    _require_queries(chosen)
     names = [line.label for line in lines if line.label in PREFERENCE_MEASURES]
-    queries = {
-        name: {query: PREFERENCE_MEASURES[name](found) for query, found in chosen.items()}
-        for name in names
+    found = measure_preferences(["prefs_simp", *names], ranked, judgements, counted, most)
+    queries = {name: {str(q): value for q, value in row.items()} for name, row in found.items()}
+    return {
+        "num_q": dict.fromkeys(queries["prefs_simp"], 1.0),
+        **{name: queries[name] for name in names},
     }
-    return {"num_q": dict.fromkeys(chosen, 1.0), **queries}
 
 
-def split_groups(
-    rows: pl.DataFrame, judgements: pl.DataFrame, list_key: str
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a run and judgements in which every group of a query is a query of its own."""
-    import polars as pl
+def average_lines(
+    values: TrecValues, owners: Mapping[Hashable, Hashable]
+) -> dict[str, dict[str, float]]:
+    """Return the mean over the groups of each query, by label and query; `owners` has the query of
+    each group."""
+    from rectitude.evaluation.opinions import average_groups
 
-    name = pl.concat_str("list", "group", separator=" ").alias(list_key)
-    pairs = judgements.select("list", "group").unique(maintain_order=True)
-    lists = rows.join(pairs, on="list", maintain_order="left")
-    _require_queries(lists["list"])
-    return (
-        lists.select(name, "item", "score"),
-        judgements.select(name, "item", "grade"),
-    )
-
-
-def average_groups(values: TrecValues) -> dict[str, dict[str, float]]:
-    """Return the mean over the groups of each query, by label and query."""
-    from math import fsum
-
-    averaged: dict[str, dict[str, float]] = {}
-    for label, row in values.queries.items():
-        groups: dict[str, list[float]] = {}
-        for name, value in row.items():
-            groups.setdefault(name.partition(" ")[0], []).append(value)
-        averaged[label] = {query: fsum(found) / len(found) for query, found in groups.items()}
-    return averaged
-
-
-def _require_queries(found: Any) -> None:
-    if not len(found):
-        raise NothingToEvaluate(
-            "no query of the run is judged.", "a run and judgements of the same queries."
-        )
+    groups = {str(number): query for number, query in owners.items()}
+    averaged = average_groups(values.queries, groups)
+    return {label: {str(q): value for q, value in row.items()} for label, row in averaged.items()}

@@ -17,6 +17,7 @@ from rectitude.errors import BadArgument
 
 if TYPE_CHECKING:
     from rectitude.aggregate.evaluation import Evaluation
+    from rectitude.evaluation.opinions import Counted
     from rectitude.profiles import Profile
     from rectitude.reports.trec import Gains, TrecLine, TrecValues
 
@@ -215,15 +216,16 @@ def _evaluate(
 
 def _measure_groups(request: TrecRequest) -> tuple[TrecValues, Evaluation | None]:
     """Return the values of a run, as means over the groups that judged each query."""
+    from rectitude.evaluation.opinions import split_groups
     from rectitude.reports import trec
 
     settings = request.settings
     rows = judgements.read_run(request.run, settings)
     judged = judgements.read_judgements(request.truth, request.options.form.value)
-    run, truth = judgements.split_groups(rows, judged, settings["list_key"])
+    run, truth, owners = split_groups(rows, judged, settings["list_key"])
     names = [name for line in request.lines for name in line.names]
     evaluation = _evaluate(names, request.options, run, truth, {**settings, "columns": {}})
-    queries = judgements.average_groups(trec.collect(request.lines, {(): evaluation}))
+    queries = judgements.average_lines(trec.collect(request.lines, {(): evaluation}), owners)
     overall = trec.summarise(request.lines, queries, len(queries[trec.COUNTED]))
     values = trec.TrecValues(queries, overall)
     return trec.keep_queries(values, set(rows["list"])) if request.is_short else values, None
@@ -240,10 +242,8 @@ def _measure_preferences(request: TrecRequest) -> tuple[TrecValues, Evaluation |
     kind = pl.Float32 if precision == "float32" else pl.Float64
     rows = rows.with_columns(pl.col("score").cast(kind))
     judged = judgements.read_judgements(request.truth, options.form.value)
-    counted: judgements.Counted = (
-        "judged" if options.complete and not request.is_short else "handed"
-    )
-    queries = judgements.measure_preferences(request.lines, rows, judged, counted, options.most)
+    counted: Counted = "judged" if options.complete and not request.is_short else "handed"
+    queries = judgements.measure_lines(request.lines, rows, judged, counted, options.most)
     size = judged["list"].n_unique() if options.complete else len(queries[trec.COUNTED])
     return trec.TrecValues(queries, trec.summarise(request.lines, queries, size)), None
 

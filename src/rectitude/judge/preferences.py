@@ -7,7 +7,7 @@ is preferred to b, and b to c, then a is preferred to c. Groups may contradict e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,20 +40,20 @@ class Opinions:
     retrieved: int
 
 
-def judge_preferences(lists: pl.DataFrame, judgements: pl.DataFrame) -> dict[str, Opinions]:
+def judge_preferences(lists: pl.DataFrame, judgements: pl.DataFrame) -> dict[Hashable, Opinions]:
     """Return the preferences about every judged list; `lists` has the items of each list in order.
 
     A judged list that is missing has no items.
     """
     _require_levels(judgements)
-    ranked = {str(key): items for key, items in lists.group_by("list").agg("item").iter_rows()}
+    ranked = dict(lists.group_by("list").agg("item").iter_rows())
     return {
-        str(key): _judge_list(ranked.get(str(key), []), rows)
+        key: _judge_list(ranked.get(key, []), rows)
         for (key,), rows in judgements.group_by("list", maintain_order=True)
     }
 
 
-def _judge_list(ranked: list[str], rows: pl.DataFrame) -> Opinions:
+def _judge_list(ranked: list[Hashable], rows: pl.DataFrame) -> Opinions:
     judged = set(rows["item"])
     found = [item for item in ranked if item in judged]
     order = [*found, *sorted(judged.difference(found))]
@@ -67,7 +67,7 @@ def _judge_list(ranked: list[str], rows: pl.DataFrame) -> Opinions:
     return Opinions(groups, len(found))
 
 
-def _form_opinion(rows: pl.DataFrame, places: dict[str, int]) -> Opinion:
+def _form_opinion(rows: pl.DataFrame, places: dict[Hashable, int]) -> Opinion:
     """Return the preferences of a group: those within its subgroups, and what follows from them."""
     levels = np.full(len(places), np.nan)
     preferred = np.zeros((len(places), len(places)), np.bool_)
@@ -84,7 +84,7 @@ def _form_opinion(rows: pl.DataFrame, places: dict[str, int]) -> Opinion:
 
 
 def _split_parts(
-    rows: pl.DataFrame, places: dict[str, int]
+    rows: pl.DataFrame, places: dict[Hashable, int]
 ) -> Iterator[tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Floats]]:
     """Yield the places and the levels of the items of each subgroup."""
     for _, part in rows.group_by("part", maintain_order=True):
@@ -129,7 +129,7 @@ def _require_levels(judgements: pl.DataFrame) -> None:
         )
 
 
-def _require_consistency(preferred: Flags, rows: pl.DataFrame, items: list[str]) -> None:
+def _require_consistency(preferred: Flags, rows: pl.DataFrame, items: list[Hashable]) -> None:
     """Raise an error if one group prefers each of two items to the other one."""
     both = np.argwhere(np.triu(preferred & preferred.T, 1))
     if len(both):

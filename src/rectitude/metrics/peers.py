@@ -928,3 +928,53 @@ def pop_reo_places(
     """Inequality between head and tail in how often they are shown per relevant item."""
     rates = compute_rates(counts, "places", count_relevant(counts, below))
     return relative_spread(rates, item_group, "pop_reo_places", missing)
+
+
+@metric(
+    "NDCG against the truth in its own order",
+    formula="sum over the top {k} of (2^grade - 1) / log2(rank + 1) / the same sum for the items "
+    "of the truth in the order of its rows, up to rank {k}; of rows of one item the last grade "
+    "counts, and there are as many rows as different items",
+    reading="1 if the list has the items of the truth in the order of its rows. If these are not "
+    "sorted by grade, a list can be better than that, and above 1.",
+    use="Use it to reproduce tools that take the truth as the ideal list without sorting it; "
+    "otherwise use ndcg.",
+    cite="jarvelin2002cumulated",
+    bounds=(-np.inf, np.inf),
+    breaks=("perfect_is_best",),
+    needs=("wanted",),
+    sees="items",
+)
+def ndcg_of_rows(lists: Judged, k: int | None) -> Ratio:
+    """Discounted gain of the list, relative to that of the truth as it is ordered."""
+    worth, owner = _last_worth(lists), lists.truth.rows()
+    place = np.arange(len(owner)) - lists.truth.offsets[owner]
+    different = _count_different(lists)
+    length = different if k is None else np.minimum(different, k)
+    ideal = np.where(place < length[owner], worth / np.log2(place + 2), 0.0)
+    below = sum_by_group(owner, lists.size, ideal)
+    above = lists.total(worth[lists.where] / np.log2(lists.rank + 1), upto=k)
+    return Ratio(above, below).where(below != 0)
+
+
+def _last_worth(lists: Judged) -> Floats:
+    """Return 2^grade - 1 for each row of the truth, with the grade of the item's last row."""
+    owner, wanted = lists.truth.rows(), lists.wanted
+    order = np.lexsort((wanted, owner))  # stable: equal items stay in the order of their rows
+    ends = np.append(_run_ends(owner[order], wanted[order]), len(order))
+    last = np.searchsorted(ends, np.arange(len(order)), "right")
+    worth = np.empty(len(order))
+    worth[order] = np.exp2(lists.truth.values[order[ends[last] - 1]]) - 1
+    return worth
+
+
+def _count_different(lists: Judged) -> Integers:
+    """Return (lists,) how many different items the truth has."""
+    pairs = np.unique(np.stack([lists.truth.rows(), lists.wanted]), axis=1)
+    return np.bincount(pairs[0], minlength=lists.size)
+
+
+def _run_ends(first: Integers, second: Integers) -> Integers:
+    """Return where pairs change, in sorted pairs."""
+    changes = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    return np.flatnonzero(changes) + 1

@@ -148,11 +148,20 @@ def carry_out(
     if plan.recipe:
         log = prepare(log, plan.recipe)
     result = _split_rows(log, plan, seed, empty)
-    if plan.train == "kept":
+    if not _leaves_out_train(log, plan):
         return result
     if isinstance(result, list):
         return [_leave_out_train(split) for split in result]
     return _leave_out_train(result)
+
+
+def _leaves_out_train(log: Log, plan: SplitPlan) -> bool:
+    """Return whether only the truth is wanted; see `SplitPlan.train`."""
+    if plan.train != "left_out_of_samples":
+        return plan.train == "left_out"
+    users = log.frame["user"].n_unique()
+    units = users if plan.how == "k_fold_users" else log.frame.height
+    return bool(plan.options["size"] * plan.options["folds"] < units)
 
 
 def _split_rows(

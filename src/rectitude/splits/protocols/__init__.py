@@ -34,8 +34,9 @@ class SplitPlan:
     """the number of one split in a series, from 0"""
     recipe: Sequence[Mapping[str, Any]] = ()
     """the steps that filter the log before it is split"""
-    train: Literal["kept", "left_out"] = "kept"
-    """whether the training data is wanted, or the truth alone"""
+    train: Literal["kept", "left_out", "left_out_of_samples"] = "kept"
+    """whether the training data is wanted, or the truth alone; or the truth alone unless samples
+    would take everything, so that they become folds"""
 
 
 @cache
@@ -340,6 +341,7 @@ CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "first_of_several": lambda shares: shares[0] if len(shares) > 1 else 0.0,
     "number_or_share": lambda size: int(size) if size >= 1 else size,
     "left_out": lambda chosen: "left_out" if chosen else "kept",
+    "left_out_of_samples": lambda chosen: "left_out_of_samples" if chosen else "kept",
     "percent_left": lambda share: int((1 - share) * 100) / 100,
     "latest": lambda n: None if n < 0 else n,
     "earliest": lambda n: max(-n, 0),
