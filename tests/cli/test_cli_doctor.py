@@ -47,6 +47,15 @@ def test_kernels_are_tried_not_assumed(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "no: RuntimeError: no machine code today" in run("doctor").out
 
 
+def test_what_counts_tensors_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="missing: torch (pip install 'rectitude[torch]')")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert doctor._describe_counting(torch) == "on the processor, as arrays"
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert doctor._describe_counting(torch) == f"torch {torch.__version__} on mps"
+
+
 def test_a_missing_numba_and_torch_are_no_errors(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     facts = json.loads(run("doctor", "--json").out)

@@ -256,3 +256,16 @@ def test_empty_lists_that_are_named_count_whatever_the_limit(files: Path) -> Non
         for limit in (None, 400)
     ]
     assert both[0]["mrr"] == both[1]["mrr"] == 10 * 0.5 / 11
+
+
+def test_too_many_values_to_slice_by_are_counted_over_all_parts(files: Path) -> None:
+    people = pl.DataFrame({"user": range(60), "city": [f"c{user}" for user in range(60)]})
+    people.write_parquet("users.parquet")
+    lists = people.select("user", item=1, score=1.0)
+    lists.write_parquet("lists.parquet")
+    lists.select("user", "item").write_parquet("truth.parquet")
+    with pytest.raises(BadArgument, match=r"'city' has at least 5[1-9] different values"):
+        rt.evaluate(
+            "lists.parquet", "truth.parquet", "mrr", users="users.parquet", slices="city",
+            memory=900,
+        )  # fmt: skip

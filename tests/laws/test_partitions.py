@@ -6,10 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_every_metric_in_batches import SIZE, batch, every_metric, world
 
 import rectitude as rt
 from rectitude.errors import RectitudeError
@@ -41,11 +43,12 @@ def outcome(*args: Any, **options: Any) -> object:
         return type(error)
     failures = {name: type(error) for name, error in evaluation.failures.items()}
     values = evaluation.per_list().to_dicts() if evaluation.lists is not None else None
+    slices = None if evaluation.slices is None else evaluation.slices.as_dict()
     stored = {
         name: (result.value, result.ties, result.interval)
         for name, result in evaluation.results.items()
     }
-    return stored, evaluation.ledger.as_dict(), evaluation.manifest, failures, values
+    return stored, evaluation.ledger.as_dict(), evaluation.manifest, failures, values, slices
 
 
 @st.composite
@@ -130,3 +133,80 @@ def test_sessions_are_cut_by_user_so_that_users_can_be_averaged(
         for limit in (None, memory)
     ]
     assert both[0] == both[1]
+
+
+@pytest.fixture(scope="module")
+def of_the_world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Files of a small world, with everything that any metric needs."""
+    folder, given = tmp_path_factory.mktemp("world"), world(6)
+    predictions, truth, tables = batch(given, np.arange(SIZE), "lists")
+    frames = {"predictions": predictions.source, "truth": truth, **tables}
+    return {name: write(frame, folder / f"{name}.parquet") for name, frame in frames.items()}
+
+
+@pytest.mark.parametrize("without", ["nothing", "items"])
+@pytest.mark.parametrize("name", every_metric("lists"))
+def test_every_metric_alone_has_the_bits_of_memory(
+    name: str, without: str, of_the_world: dict[str, Any]
+) -> None:
+    """Alone, because training data and users are cut unless one of the metrics needs all of
+    them."""
+    inputs = {side: path for side, path in of_the_world.items() if side != without}
+    files = inputs.pop("predictions"), inputs.pop("truth")
+    options: dict[str, Any] = {"convention": {"undefined": "zero"}, **inputs}
+    both = [outcome(*files, name, memory=limit, **options) for limit in (None, 6000)]
+    assert both[0] == both[1]
+
+
+SLICINGS = [
+    "activity", "popularity:3", "known", "time:2", "time:1970-01-01T00:00:04,", "age:2", "sex",
+    "price:3", "colour", "truth.depth:2", "page:2", ["activity:2", "colour"], "time", "hour:2,4",
+    "activity:1,3",
+]  # fmt: skip
+
+
+@st.composite
+def attributes(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
+    frames = draw(tables())
+    numbers = st.one_of(st.none(), st.integers(0, 6))
+
+    def column(name: str, frame: pl.DataFrame) -> pl.Series:
+        values = st.lists(numbers, min_size=frame.height, max_size=frame.height)
+        return pl.Series(name, draw(values), pl.Int64)
+
+    truth = frames["truth"]
+    hours = column("hour", truth)
+    frames["truth"] = truth.with_columns(
+        pl.lit(1).alias("grade"),
+        hours.fill_null(0).alias("timestamp"),
+        column("depth", truth),
+        hours,
+    )
+    people = pl.DataFrame({"user": range(10)})
+    frames["users"] = people.with_columns(column("age", people), column("sex", people) % 2)
+    items = frames["items"]
+    frames["items"] = items.with_columns(column("price", items), column("colour", items) % 3)
+    page = (pl.col("user") * 7 % 5).alias("page")
+    frames["predictions"] = frames["predictions"].with_columns(page)
+    return frames
+
+
+@settings(FOLDER_IS_REUSED, max_examples=25)
+@given(
+    frames=attributes(),
+    slicings=st.lists(st.sampled_from(SLICINGS), min_size=1, max_size=3, unique_by=str),
+    suffix=st.sampled_from([".parquet", ".csv"]),
+    memory=st.sampled_from([300, 1500]),
+    ordered=st.booleans(),
+)
+def test_slices_of_parts_are_those_of_memory(
+    tmp_path: Path, frames: dict[str, pl.DataFrame], slicings: list[Any], suffix: str, memory: int,
+    ordered: bool,
+) -> None:  # fmt: skip
+    if ordered:
+        frames["predictions"] = frames["predictions"].sort("user")
+    paths = {name: write(frame, tmp_path / f"{name}{suffix}") for name, frame in frames.items()}
+    given = paths.pop("predictions"), paths.pop("truth"), ["ndcg@3", "mrr"]
+    both = [outcome(*given, slices=slicings, memory=limit, **paths) for limit in (None, memory)]
+    is_error = [isinstance(found, type) for found in both]  # several errors come in another order
+    assert both[0] == both[1] or all(is_error)

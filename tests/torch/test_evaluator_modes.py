@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,14 @@ def test_evaluators_are_added_copied_pickled_and_saved(
     both.reset()
     both.update(logits, TARGETS, ids=torch.arange(12))
     assert both.compute().values() == whole.compute().values()
+
+
+@pytest.mark.parametrize("ids", [None, range(12)])
+def test_scores_are_freed_before_their_counts_are_read(ids: Any) -> None:
+    evaluator = OnDevice("mrr")
+    memory = X.numpy().copy()  # freed with the last tensor in it
+    held = weakref.ref(memory)
+    evaluator.update(torch.from_numpy(memory), TARGETS[:, None] % 4, ids=ids)
+    del memory
+    assert held() is None
+    assert evaluator.compute().manifest["lists"] == 12

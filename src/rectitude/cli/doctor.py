@@ -23,7 +23,8 @@ Examples:
   rectitude doctor
   rectitude doctor --json"""
 SETTINGS = (
-    "RECTITUDE_KERNELS", "RECTITUDE_THREADS", "RECTITUDE_MEMORY", "RECTITUDE_SCRATCH",
+    "RECTITUDE_KERNELS", "RECTITUDE_TORCH_KERNELS", "RECTITUDE_THREADS", "RECTITUDE_MEMORY",
+    "RECTITUDE_SCRATCH",
     "RECTITUDE_PLUGINS", "RECTITUDE_ENERGY", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT",
     "POLARS_MAX_THREADS", "CUDA_VISIBLE_DEVICES", "JAVA_HOME",
 )  # fmt: skip
@@ -137,7 +138,19 @@ def _examine_gpu() -> dict[str, str]:
         "torch": torch.__version__,
         "CUDA": _describe_cuda(torch),
         "Triton": _find_version("triton") or "not installed",
+        "counting": _describe_counting(torch),
     }
+
+
+def _describe_counting(torch: Any) -> str:
+    """Return what counts the ranks of tensors, as `manifest["kernels"]` names it."""
+    from rectitude.torch.kernels import choice
+
+    if torch.cuda.is_available():
+        return f"{choice(torch.device('cuda'))} on cuda"
+    if torch.backends.mps.is_available():
+        return f"{choice(torch.device('mps'))} on mps"
+    return "on the processor, as arrays"
 
 
 def _describe_cuda(torch: Any) -> str:

@@ -65,6 +65,8 @@ class Dense:
     """called after each block with the number of rows done and the total number of rows"""
     known: Mapping[ReadingKey, CountedCells] | None = None
     """standings that were counted in advance, if any"""
+    counted_by: str | None = None
+    """what counted these, and where, if that was not the main processor"""
 
     @property
     def source(self) -> str:

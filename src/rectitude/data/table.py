@@ -207,6 +207,8 @@ class Inputs:
     or a subset of lists that were judged before"""
     known_items: pl.Series | None = None
     """all items of the training data, if `train` is only the part of these lists"""
+    known_rows: Integers | None = None
+    """(known items,) how many rows of the training data have the item"""
 
     @property
     def width(self) -> int | None:

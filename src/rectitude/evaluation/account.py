@@ -424,6 +424,7 @@ def manifest_of(sides: Aligned, profile: Profile, prints: Mapping[str, str]) -> 
         inputs["candidates"] = {**sides.sources.offered}
     for side, mark in prints.items():
         inputs[side]["fingerprint"] = mark
+    counted_by = None if dense is None else dense.counted_by
     return {
         "rectitude": __version__,
         "profile": profile.label,
@@ -433,6 +434,7 @@ def manifest_of(sides: Aligned, profile: Profile, prints: Mapping[str, str]) -> 
         "python": _PYTHON,
         "numpy": np.__version__,
         "polars": pl.__version__,
+        **({} if counted_by is None else {"kernels": counted_by}),
     }
 
 

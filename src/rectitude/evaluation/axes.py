@@ -52,6 +52,8 @@ class Axis:
     """cut into this many slices of about equal size"""
     edges: tuple[float | str, ...] = ()
     """where slices begin: numbers, or dates as text"""
+    found: tuple[float, ...] = ()
+    """the same as numbers, if they depend on values that a part of the tables lacks"""
 
     def __str__(self) -> str:
         cut = ",".join(e if isinstance(e, str) else _format_number(e) for e in self.edges)
@@ -176,28 +178,30 @@ def _parse_edge(text: str, word: str) -> float | str:
     return text
 
 
-def quantiles(values: Floats, parts: int, name: str) -> Floats:
+def quantiles(values: Floats, parts: int, name: str, counts: Integers | None = None) -> Floats:
     """Return the edges of slices of about equal size. Equal values stay in the same slice.
 
-    There are fewer edges than requested if many values are equal.
+    `counts` says how often each value occurs, if each is given once. There are fewer edges than
+    requested if many values are equal.
     """
-    ordered = np.sort(values)
-    above = ordered[ordered > ordered[0]] if len(ordered) else ordered
-    if not len(above):
-        reason = (
-            f"all {len(values):,} values are {_format_number(ordered[0])}" if len(values) else ""
-        )
+    ordered, numbers = np.unique(values, return_counts=True)
+    if counts is not None:
+        numbers = counts[np.argsort(values)]
+    after = np.cumsum(numbers)
+    size = int(after[-1]) if len(after) else 0
+    if len(ordered) < 2:
+        reason = f"all {size:,} values are {_format_number(ordered[0])}" if size else ""
         raise BadTable(
             f"{name!r} cannot be cut into {parts} slices: {reason or 'it has no values'}.",
             "at least two different values.",
         )
-    position = np.arange(1, parts) * len(ordered) / parts
-    edge = ordered[position.astype(int)]
-    before = np.searchsorted(ordered, edge)
-    after = np.searchsorted(ordered, edge, side="right")
-    later = (position - before > after - position) & (after < len(ordered))
-    edge = np.where(later, ordered[np.minimum(after, len(ordered) - 1)], edge)
-    return np.unique(np.maximum(edge, above[0]))
+    position = np.arange(1, parts) * size / parts
+    edge = np.searchsorted(after, position.astype(int), side="right")
+    before = after[edge] - numbers[edge]
+    later = (position - before > after[edge] - position) & (after[edge] < size)
+    edge = np.where(later, np.minimum(edge + 1, len(ordered) - 1), edge)
+    edges: Floats = ordered[np.unique(np.maximum(edge, 1))]
+    return edges
 
 
 def ranges(edges: Sequence[str]) -> tuple[str, ...]:
@@ -311,12 +315,10 @@ def cut_by(
     """Label each unit by the value of its entry, cut at edges or into slices with an equal number
     of entries."""
     present = values[~np.isnan(values)]
+    edges = np.array(axis.found) if axis.found else find_edges(axis, present, dated)
     if axis.parts:
-        edges = quantiles(present, axis.parts, axis.name)
         names = _format_labels(axis, edges, dated)
     else:
-        second = _MICROSECONDS if dated else ticks_by(float(present.max(initial=0)))
-        edges = np.array([_to_ticks(edge, second) for edge in axis.edges])
         names = [e if isinstance(e, str) else format_edges([e])[0] for e in axis.edges]
     if np.any(edges[1:] <= edges[:-1]):
         raise BadName(f"the edges of {str(axis)!r} are not ascending.", "edges from low to high.")
@@ -324,6 +326,14 @@ def cut_by(
     number = np.searchsorted(edges, unit_values, side="right")
     number[np.isnan(unit_values)] = len(edges) + 1
     return CodedAxis(np.arange(len(unit_values)), number, (*ranges(names), missing), fixed=True)
+
+
+def find_edges(axis: Axis, present: Floats, dated: bool, counts: Integers | None = None) -> Floats:
+    """Return where the slices of an axis begin, by all values that are present."""
+    if axis.parts:
+        return quantiles(present, axis.parts, axis.name, counts)
+    second = _MICROSECONDS if dated else ticks_by(float(present.max(initial=0)))
+    return np.array([_to_ticks(edge, second) for edge in axis.edges])
 
 
 def _format_labels(axis: Axis, edges: Floats, dated: bool) -> list[str]:
@@ -474,8 +484,7 @@ def _code_units(axis: Axis, origin: _Origin, units: _Units) -> CodedAxis:
         number = _flag_known(units.sources)
         number = number if units.of == "rows" else number[_rows_of_targets(units)]
         return CodedAxis(np.arange(len(number)), number, (*SLICES, NO_VALUE), fixed=True)
-    if axis.name in OWN and not (axis.parts or axis.edges):
-        axis = replace(axis, parts=_DEFAULT_PARTS)
+    axis = with_parts(axis)
     if axis.name in ("activity", "popularity"):
         return _count_train(axis, units)
     if origin.kind == "row":
@@ -488,6 +497,46 @@ def _code_units(axis: Axis, origin: _Origin, units: _Units) -> CodedAxis:
     if origin.kind == "list":
         _require_single(attributes, origin)
     return label_units(axis, attributes, origin.column, entry)
+
+
+def with_parts(axis: Axis) -> Axis:
+    """Return a built-in axis with the number of its slices, if nothing says how it is cut."""
+    whole = axis.parts or axis.edges or axis.name == "known"
+    return axis if whole or axis.name not in OWN else replace(axis, parts=_DEFAULT_PARTS)
+
+
+def depends_on_all(axis: Axis) -> bool:
+    """Return whether it depends on all values of an axis where it is cut."""
+    return bool(with_parts(axis).parts) or any(isinstance(edge, str) for edge in axis.edges)
+
+
+def table_of(axis: Axis, sources: Inputs) -> str:
+    """Return the input with the values of an axis."""
+    if axis.name in ("known", "activity", "popularity"):
+        return "train"
+    return _find_origin(axis, sources).table or "truth"
+
+
+def values_to_cut(axis: Axis, sources: Inputs) -> tuple[Floats, bool]:
+    """Return the values that decide where an axis is cut, one for each user, item, list or row that
+    has one, and whether they are dates."""
+    if axis.name in ("activity", "popularity"):
+        key = "list" if axis.name == "activity" else "item"
+        counts = train_of(sources).frame[key].unique_counts()
+        return counts.to_numpy().astype(np.float64), False
+    origin = _find_origin(axis, sources)
+    if origin.kind == "row":
+        about = _attributes_of_rows(axis, origin, sources)
+    else:
+        table = _find_table(origin, sources)
+        key = "item" if origin.kind == "item" else "list"
+        row, _, size = entries(Column.of(table, key), Column.of(table, key), origin.kind)
+        about = Attributes("item" if key == "item" else "user", table, row, size)
+    if about.table is None:
+        raise ValueError("attributes of a table without the table")
+    dates, dated = _dates_to_numbers(axis, about.table, origin.column)
+    values = replace(about, table=dates, kept=Once()).values(origin.column)
+    return values[~np.isnan(values)], dated
 
 
 def _find_table(origin: _Origin, sources: Inputs) -> Table:
@@ -561,8 +610,14 @@ def _require_single(about: Attributes, origin: _Origin) -> None:
 
 def _code_rows(axis: Axis, origin: _Origin, units: _Units) -> CodedAxis:
     """Label rows by an attribute that each row of the truth has."""
-    truth = units.sources.truth
-    name = _usable_columns(units.sources, "truth").get(origin.column)
+    about = _attributes_of_rows(axis, origin, units.sources)
+    return label_units(axis, about, origin.column, np.arange(about.size))
+
+
+def _attributes_of_rows(axis: Axis, origin: _Origin, sources: Inputs) -> Attributes:
+    """Return an attribute of the rows of the truth, as if each row was a user."""
+    truth = sources.truth
+    name = _usable_columns(sources, "truth").get(origin.column)
     if name is None and "timestamp" in truth.frame.columns:
         name = "timestamp"
     if name is None:
@@ -576,7 +631,7 @@ def _code_rows(axis: Axis, origin: _Origin, units: _Units) -> CodedAxis:
         values = convert_times(values, truth.source)
     rows = np.arange(len(values))
     table = make_table({"list": rows, origin.column: values}, truth.source)
-    return label_units(axis, Attributes("user", table, rows, len(rows)), origin.column, rows)
+    return Attributes("user", table, rows, len(rows))
 
 
 def _count_train(axis: Axis, units: _Units) -> CodedAxis:
@@ -589,8 +644,11 @@ def _count_train(axis: Axis, units: _Units) -> CodedAxis:
             f"activity is counted per user, but the user of each {sources.key!r} is unknown.",
             "a user column next to the list key.",
         )
-    entry, row, size = entries(_ids_of_units(kind, units), Column.of(train, key), kind)
-    rows = np.bincount(row, minlength=size).astype(np.float64)
+    table, counts = Column.of(train, key), None
+    if kind == "item" and sources.known_items is not None:
+        table, counts = Column(sources.known_items, train.source, train.text), sources.known_rows
+    entry, row, size = entries(_ids_of_units(kind, units), table, kind)
+    rows = np.bincount(row, counts, minlength=size).astype(np.float64)
     rows[rows == 0] = np.nan
     return cut_by(axis, rows, entry, NOT_IN_TRAIN)
 
@@ -602,7 +660,10 @@ def _flag_known(sources: Inputs) -> Integers:
     user = np.zeros(truth.frame.height, bool)  # rows of logits have no users
     if not _has_targets(sources):
         user = ~is_in((truth, owner_of(sources)), (train, "list"), "user")
-    item = ~is_in((truth, "item"), (train, "item"), "item")
+    known = Column.of(train, "item")
+    if sources.known_items is not None:
+        known = Column(sources.known_items, train.source, train.text)
+    item = ~occurs_in(Column.of(truth, "item"), known, "item")
     code: Integers = user + 2 * item.astype(np.int64)
     return code
 

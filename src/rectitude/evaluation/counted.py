@@ -55,6 +55,8 @@ class CountedBatch:
     """how many items of the truth are in the training data and not masked"""
     top_classes: TopClasses | None = None
     """the highest-ranked classes of each row; None unless the batch is logits"""
+    counted_by: str | None = None
+    """what counted the ranks, and where, if that was not the main processor"""
     number: int = 0
     """the number of the update that added it, from 1"""
 
@@ -77,6 +79,7 @@ class CountedBatch:
         return (
             isinstance(other, CountedBatch)
             and self.source_description == other.source_description
+            and self.counted_by == other.counted_by
             and (self.seen is None) == (other.seen is None)
             and (self.top_classes is None) == (other.top_classes is None)
         )
@@ -259,4 +262,5 @@ def _without_scores(rows: int, batch: CountedBatch, depth: int | None) -> Dense:
     kind: Kind = "scores" if batch.top_classes is None else "logits"
     items = numbers_from_0(batch.shape[1], "items" if kind == "scores" else "classes")
     table = table_of(None, None, rows, batch.source_description)
-    return replace(dense(lambda: iter(()), table, items, kind), depth=depth)
+    scores = dense(lambda: iter(()), table, items, kind)
+    return replace(scores, depth=depth, counted_by=batch.counted_by)

@@ -9,7 +9,7 @@ temporary files and the states of parts that it had finished.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,18 +22,21 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Integers
 from rectitude.data.ids import kind_of
 from rectitude.data.read import TableReader
-from rectitude.data.table import Table
+from rectitude.data.table import Inputs, Table
 from rectitude.errors import RectitudeError
 from rectitude.evaluation.evaluate import columns_for, parse_slices
+from rectitude.evaluation.firstpass import require_few_values, settle_slices
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.parts import (
     ROW_BYTES,
+    KnownItems,
     PartState,
     Side,
     evaluate_part,
     find_roles,
     finish,
     join_ids,
+    open_part,
     open_sides,
     read_whole,
 )
@@ -120,14 +123,16 @@ class Partitions:
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
         rows: dict[str, int | None] = {side: table.rows for side, table in self.tables.items()}
-        whole = read_whole(plan, self.given, self.roles, rows)
+        whole = read_whole(plan, self.given, self.roles, rows, edges="found")
         self._progress = _Progress.of(self)
-        known = None if "train" in whole or "items" in whole else self.known_items
+        known = None if "train" in whole else self._known
+        plan = self._settle_slices(plan, whole, known)
         total: PartState | None = None
         for part in range(self.cut.parts):
             state = self._evaluate_part(plan, part, whole, known)
             if state is not None:
                 total = state if total is None else total + state
+                require_few_values(plan.slicings, total.state.slices)
         evaluation = finish(plan, self.given, total, whole, self)
         if plan.per_list is not None:
             tables = self.scratch.scan_values(identify_plan(plan), self.cut.parts)
@@ -135,8 +140,26 @@ class Partitions:
         self._progress.finish()
         return evaluation
 
+    def _settle_slices(
+        self, plan: Plan, whole: Mapping[str, Table], known: KnownItems | None
+    ) -> Plan:
+        """Return the plan with the edges of slices that depend on all parts."""
+        if not plan.slicings:
+            return plan
+        heads: dict[str, Table] = {side: self.head(side, 1) for side in self.roles}
+        given = replace(self.given, inputs={**self.given.inputs, "candidates": None})
+
+        def open_tables(tables: Mapping[str, Table]) -> Inputs:
+            return open_part(plan, replace(given, ready={**heads, **tables, **whole}), known)
+
+        def load(sides: Sequence[str]) -> Iterator[Inputs]:
+            for part in range(self.cut.parts):
+                yield open_tables(self._load(part, sides))
+
+        return settle_slices(plan, open_tables({}), load, whole)
+
     def _evaluate_part(
-        self, plan: Plan, part: int, whole: Mapping[str, Table], known: pl.Series | None
+        self, plan: Plan, part: int, whole: Mapping[str, Table], known: KnownItems | None
     ) -> PartState | None:
         """Return the state of a part, which a killed run may have left; None if it has no rows."""
         name = identify_plan(plan)
@@ -166,7 +189,8 @@ class Partitions:
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
-        return next(self.tables[side].each(rows))
+        reader = self.tables[side]
+        return next(reader.each(rows), None) or reader.build(reader.source)
 
     def distinct(self, side: Side, role: str) -> pl.Series:
         """Return the ids of a column, each once."""
@@ -261,22 +285,27 @@ class Partitions:
             for (which,), rows in by_part.items():
                 self.scratch.write(name, int(which), number, rows)
         if side == "train":
-            items = table.frame["item"].unique()
-            self.scratch.write(_KNOWN, 0, number, items.to_frame())
+            items = table.frame["item"].value_counts(name="rows")
+            self.scratch.write(_KNOWN, 0, number, items)
         self.scratch.finish_piece(side, number, table.frame.clear())
         self._progress.add(table.frame.height)
 
-    @property
-    def known_items(self) -> pl.Series | None:
-        """All items of the training data, each once."""
+    @cached_property
+    def _known(self) -> KnownItems | None:
+        """All items of the training data, each once, and how many rows have it."""
         _ = self._templates
         pieces = self.scratch.read(_KNOWN, 0)
-        return join_ids([piece["item"] for piece in pieces]).unique() if pieces else None
+        if not pieces:
+            return None
+        items = pl.concat(pieces, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
+        return KnownItems(items["item"], items["rows"].to_numpy().astype(np.int64))
 
-    def _load(self, part: int) -> dict[str, Table]:
-        """Return the tables of a part."""
+    def _load(self, part: int, sides: Collection[str] | None = None) -> dict[str, Table]:
+        """Return the tables of a part, or some of them."""
         tables: dict[str, Table] = {}
         for side, template in self._templates.items():
+            if sides is not None and side not in sides:
+                continue
             frame = _match_types(self.scratch.read(side, part), template.frame)
             handed = template.handed
             if handed is not None:
@@ -284,7 +313,7 @@ class Partitions:
                 empty = pl.DataFrame({self.roles[side]: handed.clear()})
                 handed = _match_types(frames, empty)[self.roles[side]]
             tables[side] = replace(template, frame=frame, handed=handed)
-        if isinstance(self.cut, Ranges):
+        if isinstance(self.cut, Ranges) and (sides is None or "predictions" in sides):
             readable = self.tables["predictions"]
             parts = readable.source.parts
             if parts is None or parts.span is None:

@@ -15,13 +15,13 @@ from typing import Any, Literal, Protocol, get_args
 import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, Keys
-from rectitude.arrays import Floats
+from rectitude.arrays import Floats, Integers
 from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.data.columns import has_names_of_other_side
 from rectitude.data.ids import Column, occurs_in
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import TableReader, open_table, read
-from rectitude.data.table import Table, What
+from rectitude.data.table import Inputs, Table, What
 from rectitude.errors import BadArgument, NothingToEvaluate
 from rectitude.evaluation.account import (
     Lengths,
@@ -37,7 +37,7 @@ from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.state import KeptValues, State
 from rectitude.evaluation.swapped import look_for_swap
 from rectitude.memory import require_memory
-from rectitude.metrics.registry import Facts
+from rectitude.metrics.registry import Facts, is_ours
 
 ROW_BYTES = 32
 """what a row of a table takes while it is evaluated, with its share of all intermediate arrays"""
@@ -76,9 +76,17 @@ class PartState:
         )
 
 
-def evaluate_part(plan: Plan, given: RawInputs, known_items: pl.Series | None) -> PartState:
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownItems:
+    """The items of all training data, and how many of its rows have each of them."""
+
+    items: pl.Series
+    rows: Integers | None = None
+
+
+def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> PartState:
     """Return the state of one part, whose tables are in `given.ready`."""
-    inputs = replace(open_for(plan, given), left="part", known_items=known_items)
+    inputs = open_part(plan, given, known)
     require_slices(plan, inputs)
     batch = judge_batch(plan, inputs)
     if batch.aligned is None:
@@ -90,6 +98,15 @@ def evaluate_part(plan: Plan, given: RawInputs, known_items: pl.Series | None) -
         len(judged.list),
         count_judgeable(batch.aligned),
     )
+
+
+def open_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> Inputs:
+    """Open the inputs of one part, with what is known of all training data."""
+    known = KnownItems(known) if isinstance(known, pl.Series) else known
+    inputs = replace(open_for(plan, given), left="part")
+    if known is None:
+        return inputs
+    return replace(inputs, known_items=known.items, known_rows=known.rows)
 
 
 def open_sides(given: RawInputs, keep: Sequence[str]) -> dict[Side, TableReader]:
@@ -123,13 +140,17 @@ def find_roles(tables: Mapping[Side, TableReader], list_key: str) -> dict[Side, 
 
 
 def read_whole(
-    plan: Plan, given: RawInputs, cut: Iterable[str], rows: Mapping[str, int | None]
+    plan: Plan,
+    given: RawInputs,
+    cut: Iterable[str],
+    rows: Mapping[str, int | None],
+    edges: Literal["found", "by all"] = "by all",
 ) -> dict[str, Table]:
     """Return the tables that every part needs whole: all that are not cut, and training data and
-    users where metrics or slices look beyond the lists of a part. `rows` says how many rows they
-    have, where that is known."""
-    whole = set(given.inputs) - {*cut}
-    if plan.metrics_beyond_ranks or plan.slicings:
+    users where metrics look beyond the lists of a part, or slices, unless their edges were found
+    before. `rows` says how many rows they have, where that is known."""
+    whole = (set(given.inputs) - {*cut}) | tables_beyond_lists(plan)
+    if plan.slicings and edges == "by all":
         whole |= {"train", "users"}
     tables: dict[str, Table] = {}
     for side in get_args(What):
@@ -141,6 +162,26 @@ def read_whole(
         require_memory(needed, f"{side}=, which metrics or slices need whole,")
         tables[side] = read(source, side, hints=given.columns, list_key=given.list_key)
     return tables
+
+
+def tables_beyond_lists(plan: Plan) -> set[str]:
+    """Return the tables of which metrics need more than the rows of the lists' users."""
+    tables: set[str] = set()
+    for asked in plan.metrics_beyond_ranks.values():
+        needs = {*asked.metric.requires}
+        is_custom = not is_ours(asked.metric.function)
+        if is_custom or needs & _OF_ITEMS:
+            tables.add("train")
+        if is_custom or needs & _OF_PEOPLE or asked.by:
+            tables |= {"train", "users"}
+    return tables
+
+
+_OF_ITEMS = {"train", "met", "items"}
+"""needs that depend on how often items occur in all training data, and on which of all items have
+attributes"""
+_OF_PEOPLE = {"people", "users"}
+"""needs that depend on all users"""
 
 
 def finish(

@@ -118,9 +118,13 @@ def _store_slices(slicings: Slicings, state: State) -> dict[str, Any]:
         }
         for by, states in state.slices.items()
     }
-    asked = [[dataclasses.asdict(axis) for axis in axes] for axes in slicings]
+    asked = [[_store_axis(axis) for axis in axes] for axes in slicings]
     sums = {"sliced": sliced, "lists": state.lists, "relevant": state.relevant}
     return {"asked": asked, "sums": sums}
+
+
+def _store_axis(axis: Axis) -> dict[str, Any]:
+    return {"name": axis.name, "parts": axis.parts, "edges": axis.edges}
 
 
 def _read_axis(stored: Mapping[str, Any]) -> Axis:

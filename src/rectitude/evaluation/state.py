@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -231,7 +232,14 @@ def merge_manifests(one: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping
         side: _merge_inputs(one["inputs"].get(side), other["inputs"].get(side))
         for side in dict.fromkeys([*one["inputs"], *other["inputs"]])
     }
-    return {**one, "inputs": inputs, "lists": one["lists"] + other["lists"]}
+    lists = one["lists"] + other["lists"]
+    return {**one, **_join_kernels(one, other), "inputs": inputs, "lists": lists}
+
+
+def _join_kernels(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, str]:
+    """Return what counted on devices in either; nothing if all was counted on the processor."""
+    names = [manifest["kernels"].split(", ") for manifest in (one, other) if "kernels" in manifest]
+    return {"kernels": ", ".join(sorted({*chain.from_iterable(names)}))} if names else {}
 
 
 def require_same_classes(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
@@ -261,9 +269,9 @@ def _merge_inputs(
         merged["source"] = f"{one['source'].removesuffix(', ...')}, ..."
     if "hash" in one:
         merged["hash"] = f"{one['hash'].removesuffix(', ...')}, ..."
-    if "grades" in one and "grades" in other:
-        (low, high), (other_low, other_high) = one["grades"], other["grades"]
-        merged["grades"] = [min(low, other_low), max(high, other_high)]
+    grades = [side["grades"] for side in (one, other) if "grades" in side]
+    if grades:
+        merged["grades"] = [min(low for low, _ in grades), max(high for _, high in grades)]
     if "fingerprint" in one:
         merged["fingerprint"] = _add_fingerprints(one["fingerprint"], other["fingerprint"])
     return merged

@@ -272,7 +272,7 @@ def unseen_items(sides: Aligned) -> Integers | None:
     codes, dense = sides.items.codes, sides.sources.dense
     if "items" not in codes and dense is not None:
         return dense.columns - (dense.padding is not None) - _count_seen(sides)
-    side = next((side for side in ("items", "train") if side in codes), None)
+    side = next((side for side in ("items", "known", "train") if side in codes), None)
     return None if side is None else len(distinct(codes[side].whole)) - _count_seen(sides)
 
 

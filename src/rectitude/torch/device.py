@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -35,7 +35,7 @@ from rectitude.torch.counted import (
 )
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
-from rectitude.torch.kernels import count_logits, count_products, count_ranks
+from rectitude.torch.kernels import choice, count_logits, count_products, count_ranks
 from rectitude.torch.scored import (
     DeviceProducts,
     Predictions,
@@ -124,10 +124,7 @@ def count_on_device(
     predictions: Predictions, truth: object, more: Mapping[str, Any], plan: DevicePlan
 ) -> Job:
     """Count ranks in the scores of a batch, on their device."""
-    positive = any(key.hit_scores == "positive" for key in plan.keys)
-    paddings = (plan.padding, getattr(predictions, "padding", None))
-    stored = positive or any(padding is not None for padding in paddings)
-    scored = score_predictions(predictions, stored)
+    scored = score_predictions(predictions, _needs_scores(predictions, plan))
     rows, columns = scored.scores.shape
     shape, names = (rows, columns), _tensors_of_ids(predictions, more)
     wanted = _find_truth_cells(predictions, truth, more, scored)
@@ -138,7 +135,9 @@ def count_on_device(
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
     tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding)
+    # what follows runs when the counts have arrived, and must not hold the scores until then
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
+    words, counted_by = scored.words, _name_kernels(scored.scores.device)
     plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
     masks = train.layout if train is not None and isinstance(more["train"], Tensor) else None
@@ -151,7 +150,8 @@ def count_on_device(
             inputs["train"] = HostCells.of(arrays, "train", masks).cells(*shape, "train")
         targets = _read_truth(renamed, arrays, layout, shape) if table is None else table
         known = _read_counts(arrays, plan, shape, layout, isinstance(renamed, Logits))
-        return _wrap_dense(renamed, replace(dense, known=known)), targets, inputs
+        dense = replace(dense, known=known, counted_by=counted_by)
+        return _wrap_dense(renamed, dense), targets, inputs
 
     plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
     logits = isinstance(predictions, Logits)
@@ -160,11 +160,23 @@ def count_on_device(
     def counted(arrays: Arrays) -> CountedBatch | None:
         if not plain:
             return None
-        if logits:
-            return read_counted_logits(arrays, shape, scored.words)
-        return read_counted(arrays, shape, scored.words, plan.depth)
+        read = read_counted_logits if logits else partial(read_counted, depth=plan.depth)
+        found = read(arrays, shape, words)
+        return found and replace(found, counted_by=counted_by)
 
     return Job(tensors, batch, counted)
+
+
+def _needs_scores(predictions: Predictions, plan: DevicePlan) -> bool:
+    """Return whether the scores are needed themselves, and not only ranks."""
+    positive = any(key.hit_scores == "positive" for key in plan.keys)
+    paddings = (plan.padding, getattr(predictions, "padding", None))
+    return positive or any(padding is not None for padding in paddings)
+
+
+def _name_kernels(device: torch.device) -> str | None:
+    """Return what counts on a device, for manifests; None on the CPU, where arrays are alike."""
+    return None if device.type == "cpu" else f"{choice(device)} on {device.type}"
 
 
 def _tensors_of_ids(predictions: Predictions, more: Mapping[str, Any]) -> dict[str, Tensor]:

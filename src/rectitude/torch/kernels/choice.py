@@ -27,8 +27,8 @@ def choose(device: torch.device) -> Kind:
 
 
 def choice(device: torch.device) -> str:
-    """Return the chosen implementation by name, for manifests: `triton 3.6.0` or `torch`."""
-    return f"triton {_version()}" if choose(device) == "triton" else "torch"
+    """Return the implementation with its version: `triton 3.6.0` or `torch 2.11.0`."""
+    return f"triton {_version()}" if choose(device) == "triton" else f"torch {torch.__version__}"
 
 
 @cache

@@ -139,8 +139,7 @@ def count_rows(
     level = total(equal) - tl.where(own == own, 1, 0)
     tile = target // TILE * TILE
     here = tile + tl.arange(0, TILE)
-    known = (here < target) & inside
-    near = tl.load(base + here, mask=known, other=float("nan")).to(KIND)
+    near = tl.load(base + here, mask=here < target, other=float("nan")).to(KIND)  # none if -1
     lower = tl.sum((near == own).to(tl.int32), 0)
     tl.store(counts + row, tl.where(inside, total(above), -1))
     tl.store(counts + rows + row, tl.where(inside, level, 0))

@@ -104,9 +104,9 @@ def count_own(
         target = tl.load(targets + at).to(tl.int32)
         exists = (target >= 0) & (target < columns)
         counted = is_valid(target, columns, valid, VALID)
-        tile = tl.maximum(target, 0) // ITEMS * ITEMS
+        tile = tl.where(exists, target // ITEMS * ITEMS, columns)
         column = tile + tl.arange(0, ITEMS)
-        known = is_valid(column, columns, valid, VALID) & exists
+        known = is_valid(column, columns, valid, VALID)
         scores = multiply(
             users, items, user_scale, item_scale, row, column, row >= 0, known,
             INTERESTS, D, BK, COSINE, USERS, ITEMS,
