@@ -130,8 +130,8 @@ def scan_parquet(path: Path, pieces: Sequence[Path]) -> Source:
                 require_modest(piece, str(piece), {*chosen.values()})
             return rename_columns(rows.select(chosen.values()).collect(), chosen)
         except DAMAGED as error:
-            piece, group = _find_damage(pieces, [*chosen.values()])
-            raise _unreadable(piece or path, error, "Parquet", len(pieces), group) from error
+            damaged, group = _find_damage(pieces, [*chosen.values()])
+            raise _unreadable(damaged or path, error, "Parquet", len(pieces), group) from error
 
     try:
         names = lazy.collect_schema().names()
