@@ -1,9 +1,10 @@
 # make demo    see it work             make test    everything CI runs
 # make quick   an answer in a minute   make check   style, types, layers, generated pages
 # make fuzz    search on, new seeds    make docs    regenerate pages, printed outputs and the picture
-# make bench   speed beside the peers  make clean   remove what was made
+# make bench   speed beside the peers  make site    the documentation, in build/site
 # make dist    wheel and sdist         make release everything checked, built, tried and tagged
 # make environments   the release in clean environments, by Python and dependencies
+# make clean   remove what was made
 #
 # Each sets up what it needs in .venv, and again only when pyproject.toml or constraints.txt changed.
 
@@ -15,7 +16,7 @@ CONSTRAINTS ?= constraints.txt
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check -c $(CONSTRAINTS)
-DOCUMENTS := README.md CONTRIBUTING.md docs/report.md docs/results.md docs/smgcn.md docs/comirec.md docs/dense.md docs/next-location.md docs/compare.md docs/slices.md docs/experiments.md
+DOCUMENTS = $(shell grep -rlE '^```(python|console)$$' --include='*.md' --exclude-dir=notebooks README.md CONTRIBUTING.md docs)
 
 QUICK := tests/layers/test_house.py tests/judge tests/aggregate tests/evaluation tests/metrics/test_metrics_by_hand.py \
 	tests/data/test_columns.py tests/data/test_read_frames.py tests/data/test_ids.py tests/test_convention.py tests/splits/test_splits.py
@@ -25,9 +26,9 @@ ifeq ($(CI),true)
 STRICT := -p strict_skips
 endif
 
-.PHONY: help demo test quick fuzz check bench docs dist release environments clean
+.PHONY: help demo test quick fuzz check bench docs site dist release environments clean
 help:
-	@sed -n '1,6s/^# //p' Makefile
+	@sed -n '1,7s/^# //p' Makefile
 
 demo: $(VENV)/.runtime
 	@$(BIN)/rectitude demo
@@ -74,8 +75,12 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python tools/third_party.py
+	$(BIN)/python docs/run_notebooks.py
 	$(BIN)/python docs/blocks.py --write $(DOCUMENTS)
 	$(BIN)/python docs/images/make_screenshot.py
+
+site: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 dist: $(VENV)/.dev
 	$(BIN)/python tools/distribution.py dist

@@ -133,6 +133,16 @@ PEERS: dict[str, Peer] = {
             (("torch==2.13.0",), ("numpy==2.4.6", "scikit-learn==1.9.1")),
         ),
         Peer(
+            "spark-evaluators",
+            "MLlib 4.3.0, recommenders 1.2.1 and RePlay 0.22.0 on Spark",
+            (
+                ("numpy==2.4.6", "pandas==2.3.3", "pyarrow==23.0.1", "polars==1.35.2"),
+                ("scipy==1.17.1", "scikit-learn==1.9.1", "pyspark==4.3.0", "psutil", "tqdm"),
+                # Their evaluators for Spark import nothing else.
+                ("--no-deps", "recommenders==1.2.1", "replay-rec==0.22.0"),
+            ),
+        ),
+        Peer(
             "warprec",
             "WarpRec 2.2.8",
             (

@@ -1,8 +1,10 @@
 """The reference pages, made from the metrics, the switches, the profiles and the messages in the
-source; and the schema of an experiment's file.
+source; the contents of the home page; and the schema of an experiment's file.
 
 python docs/generate.py            writes docs/metrics.md, docs/conventions.md, docs/profiles.md,
-                                   docs/messages.md and docs/experiment.schema.json
+                                   docs/messages.md, docs/api.md, docs/cli.md, docs/README.md
+                                   from mkdocs.yml, tables in docs/coming-from, and
+                                   docs/experiment.schema.json
 python docs/generate.py --check    exits 1 if a page is not what would be written
 """
 
@@ -21,6 +23,10 @@ os.environ["RECTITUDE_PLUGINS"] = "off"  # only what ships
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import api
+import commands
+from coming_from import pages as coming_from_pages
+from contents import home_page
 from messages import Message, error_messages, ledger_messages
 from switch_examples import EXAMPLES, MORE, example_in_words, outcomes_of
 
@@ -280,6 +286,19 @@ def messages_page() -> str:
     return page("Messages", "the errors raised in src/rectitude", lead, index, [*parts, ledger])
 
 
+def api_page() -> str:
+    """Every public name of the Python interface."""
+    return page(
+        "Python API", "the docstrings in src/rectitude", api.LEAD, api.index(), api.entries()
+    )
+
+
+def commands_page() -> str:
+    """Every command."""
+    index = [f"- [{name}](#{name})" for name in commands.commands()]
+    return page("Command line", "src/rectitude/cli", commands.LEAD, index, commands.entries())
+
+
 def in_words(message: Message) -> str:
     """A message as it is printed, and where it comes from."""
     text = "\n  ".join(message.lines)
@@ -313,11 +332,15 @@ def page(title: str, source: str, lead: str, index: list[str], parts: Iterable[s
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "README.md": home_page,
     "metrics.md": metrics_page,
     "conventions.md": conventions_page,
     "profiles.md": profiles_page,
     "messages.md": messages_page,
+    "api.md": api_page,
+    "cli.md": commands_page,
     "experiment.schema.json": schema_text,
+    **coming_from_pages(),
 }
 
 

@@ -65,6 +65,7 @@ WHY = {
     "sqlalchemy": "the tables of MLflow's local store",
     "torch": "evaluation inside PyTorch code, on GPUs",
     "torchmetrics": "metrics in a trainer, and WarpRec's interface for custom ones",
+    "triton": "tests: the kernels for GPUs, in Triton's interpreter",
     "twine": "checks that an index can show the README",
     "typer": "the command line",
     "types-PyYAML": "checks: types of PyYAML",

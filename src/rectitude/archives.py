@@ -16,6 +16,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from rectitude.errors import RectitudeError, UnreadableFile
 from rectitude.memory import read_within, require_expansion
+from rectitude.texts import require_regular
 
 DAMAGED = (
     BadZipFile, EOFError, KeyError, LZMAError, OSError, OverflowError, RuntimeError, ValueError,
@@ -28,7 +29,7 @@ DAMAGED = (
 def open_archive(path: str | os.PathLike[str], expected: str, advice: str) -> Iterator[ZipFile]:
     """Open an archive; whatever is wrong with it is one kind of error."""
     try:
-        with ZipFile(path) as archive:
+        with ZipFile(require_regular(path)) as archive:
             yield archive
     except RectitudeError:
         raise

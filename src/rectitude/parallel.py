@@ -7,6 +7,7 @@ linear algebra can depend on the number of threads; use `one_thread` if that mat
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -235,7 +236,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def require_polars() -> None:
-    """Raise an error if Polars lost its threads in a fork; call this before Polars needs them.
+    """Raise an error if Polars lost its threads in a fork, or may reserve too little memory for
+    them; call this before Polars needs them.
 
     Tables need them, and so do ids. Dense scores with a matrix as truth do not.
     """
@@ -247,7 +249,20 @@ def require_polars() -> None:
             "use multiprocessing.get_context('spawn') or 'forkserver'; for a DataLoader "
             "multiprocessing_context='spawn', or evaluate in the main process.",
         )
+    if not PolarsThreads.used and _is_limited():
+        from rectitude.memory import require_address_space  # noqa: PLC0415  (few processes are)
+
+        require_address_space()
     PolarsThreads.used = True
+
+
+def _is_limited() -> bool:
+    """Whether this process has a limit on its address space."""
+    if sys.platform == "win32":
+        return False
+    import resource  # noqa: PLC0415  (Windows has none)
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 _PACKAGE = "threadpoolctl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import metadata, version
+from pathlib import Path
 
 import pytest
 from cli_files import Run
@@ -62,3 +63,19 @@ def test_a_missing_numba_and_torch_are_no_errors(run: Run, monkeypatch: pytest.M
     assert facts["kernels"]["compiled"].startswith("no: numba is not installed")
     assert facts["kernels"]["compiled"].endswith("pip install 'rectitude[speed]'")
     assert facts["gpu"] == {"torch": "not installed"}
+
+
+def test_folders_that_killed_runs_left_behind_are_counted(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RECTITUDE_SCRATCH", str(tmp_path))
+    assert json.loads(run("doctor", "--json").out)["machine"]["temporary files"] == str(tmp_path)
+    (tmp_path / "rectitude-parts-1").mkdir()
+    assert f"{tmp_path} (1 of runs that go on" in run("doctor").out
+
+
+def test_the_state_of_triton_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="missing: pip install torch")
+    monkeypatch.setattr(doctor, "_find_version", lambda name: "3.0" if name == "triton" else None)
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert "3.0, interpreted (TRITON_INTERPRET=1)" in run("doctor").out

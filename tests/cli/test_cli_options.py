@@ -37,6 +37,19 @@ def test_an_option_without_value_swallows_nothing(typed: str) -> None:
         spell_out(typed.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["a.csv", "--truth", ""], " after --truth"),
+        (["--truth="], " after --truth"),
+        (["", "--json"], ""),
+    ],
+)
+def test_an_empty_argument_is_refused(words: list[str], place: str) -> None:
+    with pytest.raises(BadArgument, match=f"an argument{place} is empty"):
+        spell_out(["evaluate", *words])
+
+
 def test_spelling_out_twice_changes_nothing_more() -> None:
     once = spell_out(["evaluate", "--metrics", "a", "b", "--columns", "user=u", "item=i"])
     assert spell_out(once) == once

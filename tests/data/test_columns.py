@@ -93,6 +93,12 @@ def test_names_for_roles_the_table_does_not_have_are_ignored() -> None:
     assert table.frame.columns == ["list", "item"]
 
 
+def test_a_name_for_a_column_of_a_table_without_names_is_an_error() -> None:
+    lists = rt.Lists({"ann": ["tea"]}, user="visitor")
+    with pytest.raises(BadTable, match="has no column 'visitor', which was named as the user"):
+        rt.evaluate(lists, {"ann": ["tea"]}, "mrr")
+
+
 def test_an_unknown_role_is_an_error() -> None:
     with pytest.raises(UnknownName, match="no role 'usr'") as caught:
         read(frame("a", "b"), "truth", columns={"usr": "a"})

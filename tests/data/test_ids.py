@@ -114,6 +114,21 @@ def test_the_difference_of_1_and_1_0_and_text_1_is_explained(
     assert isinstance(caught.value, TypeError)
 
 
+def test_a_table_without_rows_fits_ids_of_any_type() -> None:
+    days = pl.Series("user", [dt.date(2026, 1, 1), dt.date(2026, 1, 2)])
+    none = pl.Series("user", [], dtype=pl.String)
+    columns = {
+        "truth": ids_module.Column(days, "truth"),
+        "users": ids_module.Column(none, "users", text=True),
+    }
+    assert len(ids_module.align(columns, "user").codes["users"].whole) == 0
+
+
+def test_categories_of_digits_are_whole_numbers() -> None:
+    assert ids_module.whole_numbers(pl.Series(["7", "8"], dtype=pl.Categorical)).to_list() == [7, 8]
+    assert ids_module.whole_numbers(pl.Series([1.5, 2.0])) is None
+
+
 def test_missing_ids_are_refused_with_a_count() -> None:
     lists = pl.DataFrame({"user": [1, None, None], "item": [1, 2, 3]})
     with pytest.raises(BadIds, match=r"2 of 3 rows have no user \(first: row 2\)"):

@@ -44,7 +44,7 @@ def test_ci_runs_make_test() -> None:
     assert script.read_text("utf-8").rstrip().endswith("make test")
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "check", "bench", "docs", "clean"])
+@pytest.mark.parametrize("target", ["demo", "test", "check", "bench", "docs", "site", "clean"])
 def test_make_knows(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 

@@ -14,7 +14,9 @@ import rectitude as rt
 from engines.cases import METRICS, compare_roads, draw_case, draw_tables, outcome
 from engines.conftest import Move
 from rectitude.candidate_sets.value import Candidates
-from rectitude.errors import BadArgument, BadIds, BadTable, MissingExtra
+from rectitude.cli import main
+from rectitude.engines.given import unwrap
+from rectitude.errors import BadArgument, BadIds, BadTable, MissingExtra, UnreadableFile
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -94,6 +96,45 @@ def test_columns_are_named_as_for_any_frame(move: Move) -> None:
     lists = rt.Lists(move(renamed), user="who", item="what id", score="s")
     truth = move(tables["truth"])
     assert outcome(lists, truth, METRICS) == outcome(lists, truth, METRICS, engine="local")
+
+
+def test_values_per_list_are_written_to_a_folder_by_the_workers(move: Move, tmp_path: Path) -> None:
+    tables = draw_tables(6)
+    sides = [move(tables[name]) for name in ("predictions", "truth")]
+    moved = rt.evaluate(*sides, METRICS, per_list=tmp_path / "values")
+    in_memory = rt.evaluate(tables["predictions"], tables["truth"], METRICS)
+    assert moved.lists is None
+    assert moved.values() == in_memory.values()
+    assert [path.name for path in tmp_path.iterdir()] == ["values"]
+    written = pl.read_parquet(tmp_path / "values" / "*.parquet").sort("user")
+    assert written.equals(in_memory.per_list().select(written.columns))
+
+
+def test_the_command_line_names_the_engine(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = draw_tables(6)
+    paths = {name: str(tmp_path / f"{name}.parquet") for name in ("predictions", "truth")}
+    for name, path in paths.items():
+        tables[name].write_parquet(path)
+    command = ["evaluate", paths["predictions"], "--truth", paths["truth"], "--metrics", "ndcg@3"]
+    assert main([*command, "--csv"]) == 0
+    expected = capsys.readouterr().out
+    assert main([*command, "--csv", "--engine", engine]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_a_path_that_cannot_be_read_is_named(engine: str, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"no such format")
+    for path in (tmp_path / "missing.parquet", damaged):
+        with pytest.raises(UnreadableFile, match=path.name):
+            rt.evaluate(path, path, "mrr", engine=engine)
+
+
+def test_a_format_cannot_be_named_for_an_engine() -> None:
+    with pytest.raises(BadArgument, match="read by an engine"):
+        unwrap(rt.Lists("recs.run", format="trec"))
 
 
 def test_whole_lists_in_a_row(move: Move) -> None:

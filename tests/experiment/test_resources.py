@@ -93,12 +93,15 @@ def test_energy_of_stages_inside_each_other_adds_up(monkeypatch: pytest.MonkeyPa
     assert outer.facts["energy_kwh"] == 3.0
 
 
-def test_codecarbon_measures_a_little_energy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codecarbon_measures_a_little_energy_and_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("codecarbon", reason="missing: pip install codecarbon")
     monkeypatch.setenv("RECTITUDE_ENERGY", "on")
     with Meter().measuring() as usage:
         sum(range(10**6))
     assert 0 <= usage.facts["energy_kwh"] < 0.01
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_meter_that_fails_measures_no_energy(monkeypatch: pytest.MonkeyPatch) -> None:

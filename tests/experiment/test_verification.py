@@ -158,6 +158,18 @@ def test_links_and_bombs_in_archives_are_refused(tmp_path: Path) -> None:
         rt.verify(tmp_path / "bomb.zip")
 
 
+def test_an_evaluation_that_does_not_name_its_files_is_refused(tmp_path: Path) -> None:
+    evaluation = rt.evaluate({"ann": ["a"]}, {"ann": ["a"]}, "mrr")
+    evaluation.save(tmp_path / "a.json")
+    with pytest.raises(UnreadableFile, match="in dict of lists, which is not here"):
+        rt.verify(tmp_path / "a.json")
+    change_json(tmp_path / "a.json", lambda stored: stored["manifest"].pop("inputs"))
+    with pytest.raises(UnreadableFile, match="does not say what its predictions were"):
+        rt.verify(tmp_path / "a.json")
+    with pytest.raises(UnreadableFile, match="nowhere is not a folder"):
+        rt.verify(tmp_path / "a.json", inputs=tmp_path / "nowhere")
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match=r"has no results.json"):
         rt.verify(tmp_path)

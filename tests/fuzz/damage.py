@@ -13,7 +13,14 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from damaged_archives import PACK, damage_array, damage_arrays, damage_packed, damage_zip
+from damaged_archives import (
+    PACK,
+    damage_array,
+    damage_arrays,
+    damage_packed,
+    damage_ranx,
+    damage_zip,
+)
 from damaged_tables import damage_columns, damage_text
 from damaged_trees import damage_json, damage_json_lines, damage_toml, damage_yaml
 
@@ -65,7 +72,9 @@ def damage_content(chance: Random, name: str, data: bytes) -> tuple[str, bytes]:
         return damage_array(chance, data)
     if ending == ".npz":
         return damage_arrays(chance, data)
-    if ending in PACK or ending == ".zst" or name.endswith(".csv.zip"):
+    if name == "cbor.lz4":
+        return damage_ranx(chance, data, damage_content)
+    if ending in PACK or ending in (".zst", ".lz4") or name.endswith(".csv.zip"):
         return damage_packed(chance, ending, data, damage_content)
     if ending == ".zip":
         return damage_zip(chance, data, damage_content)

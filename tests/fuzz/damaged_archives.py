@@ -5,14 +5,18 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import struct
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from random import Random
 
 import numpy as np
+
+from rectitude.data.formats.cbor import decode, encode
 
 BOMB = 1_500_000_000
 """Bytes that a bomb unpacks to: more than the memory that an input may take."""
@@ -28,6 +32,10 @@ def pack(ending: str, data: bytes) -> bytes:
         import zstandard
 
         return zstandard.compress(data)
+    if ending == ".lz4":
+        import lz4.frame
+
+        return bytes(lz4.frame.compress(data))
     if ending == ".zip":
         return zipped({"a.csv": data})
     return PACK[ending](data)
@@ -39,6 +47,10 @@ def unpack(ending: str, data: bytes) -> bytes:
         import zstandard
 
         return zstandard.decompress(data, max_output_size=10**8)
+    if ending == ".lz4":
+        import lz4.frame
+
+        return bytes(lz4.frame.decompress(data))
     if ending == ".zip":
         return next(iter(members(data).values()))
     return {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}[ending](data)
@@ -136,6 +148,25 @@ def damage_packed(chance: Random, ending: str, data: bytes, inner: Inner) -> tup
     if what == "tail":
         return "packed tail", data + chance.randbytes(50)
     return "packed two", data + pack(chance.choice((".gz", ".bz2", ".zip")), b"user,item\n")
+
+
+def damage_ranx(chance: Random, data: bytes, inner: Inner) -> tuple[str, bytes]:
+    """Damage a run of ranx: the object in it, its CBOR, or the inner one of its compressions."""
+    cbor = unpack(".lz4", unpack(".lz4", data))
+    what = chance.choice(("tree", "tree", "bytes", "bytes", "once", "thrice", "bomb"))
+    if what == "tree":
+        said, text = inner(chance, "a.json", json.dumps(decode(cbor, "valid")).encode())
+        with suppress(ValueError, TypeError, AttributeError, RecursionError):  # no CBOR of ranx
+            cbor = encode(json.loads(text))
+        return f"ranx {said}", pack(".lz4", pack(".lz4", cbor))
+    if what == "bytes":
+        out = bytearray(cbor)
+        for _ in range(chance.choice((1, 3, 10))):
+            out[chance.randrange(len(out))] = chance.choice((0, 0x1B, 0x7B, 0x9F, 0xBB, 0xBF, 0xFF))
+        return "ranx bytes", pack(".lz4", pack(".lz4", bytes(out)))
+    if what == "bomb":
+        return "ranx bomb", pack(".lz4", bomb(".lz4"))
+    return f"ranx {what}", pack(".lz4", cbor) if what == "once" else pack(".lz4", data)
 
 
 def damage_array(chance: Random, data: bytes) -> tuple[str, bytes]:

@@ -75,6 +75,10 @@ def damage_words(chance: Random, words: list[str], options: list[str]) -> tuple[
     if what == "wrong" and known:
         option = chance.choice(known)
         certain = not LISTING & {*words} and (words[0], option) != ("split", "--output")
+        by_row = (
+            option == "--list-key" and "letor/numbers.txt" in words
+        )  # whatever lists are called
+        certain = certain and not by_row
         return [*words, option, chance.choice(WRONG[option])], Damage(f"words: {option}", certain)
     if what == "unknown":
         name = chance.choice(("--nope", "-Z", "--\x1b[31m", "--metrix", "--truht", "---", "--=x"))

@@ -43,8 +43,12 @@ LIMIT = "400MB"
 """What one file may expand to; the default depends on the machine."""
 KEPT = {"run": "runs/"}
 """Folders in which a command keeps finished stages, also when it ends with an error."""
-NAMED_WITHIN = {"run": ("log.csv", "recipe.toml", "parts")}
-"""Files that no word of a command names, but its file does."""
+NAMED_WITHIN = {
+    "run": ("log.csv", "recipe.toml", "parts"),
+    "evaluate": ("letor/sized.txt", "letor/sized.txt.query"),
+    "convert": ("letor/sized.txt.query",),
+}
+"""Files that no word of a command names, but its file does, or that belong to it."""
 
 
 @dataclass(frozen=True)

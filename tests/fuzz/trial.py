@@ -40,7 +40,8 @@ class Ended:
     """How a command ended: exit code (negative: a signal), what it took, said and left.
 
     `seconds` are those that it worked, which do not depend on what else the machine does; `clock`
-    are those that passed. A command that is still there after three times its limit hangs.
+    are those that passed while it was not waiting for a processor. A command that is still there
+    after three times its limit hangs.
     """
 
     code: int
@@ -132,9 +133,11 @@ def _files(folder: Path) -> set[str]:
 def serve(seconds: float) -> None:
     """Answer every line of the input with how its command ended."""
     import rectitude.cli.app
+    import rectitude.evaluation.inputs
     from rectitude.cli import main
 
     _import_all(Path(rectitude.cli.app.__file__).parents[1])
+    rectitude.evaluation.inputs.LEAST_MEMORY = 1  # so that small files are cut into parts
     base = _idle_megabytes()
     for line in sys.stdin:
         asked = json.loads(line)
@@ -164,12 +167,10 @@ def _import_all(source: Path) -> None:
 
 def _fork(main, words: list[str], folder: Path, seconds: float, base: float) -> dict[str, object]:
     out, err = (folder.with_suffix(f".{name}") for name in ("out", "err"))
-    began = time.perf_counter()
     child = os.fork()
     if child == 0:
         _become(main, words, folder, out, err)
-    code, used = _wait(child, PATIENCE * seconds)
-    took = time.perf_counter() - began
+    code, used, took = _wait(child, PATIENCE * seconds)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     said = [path.read_bytes().decode("utf-8", "backslashreplace")[:100_000] for path in (out, err)]
@@ -202,20 +203,32 @@ def _become(main, words: list[str], folder: Path, out: Path, err: Path) -> None:
     os._exit(code)
 
 
-def _wait(child: int, seconds: float) -> tuple[int, resource.struct_rusage]:
-    """Wait for a process; kill it and all that it started when its time is over."""
-    deadline, pause = time.perf_counter() + seconds + 0.5, 0.002
+def _wait(child: int, seconds: float) -> tuple[int, resource.struct_rusage, float]:
+    """Wait for a process; kill it and all that it started when its time is over. Return its exit
+    code, what it used, and the seconds that it took, without those in which other programs had the
+    processors."""
+    began, pause, queued = time.perf_counter(), 0.002, 0.0
     while True:
         done, status, used = os.wait4(child, os.WNOHANG)
+        took = time.perf_counter() - began - queued
         if done:
-            return os.waitstatus_to_exitcode(status), used
-        if time.perf_counter() > deadline:
+            return os.waitstatus_to_exitcode(status), used, took
+        queued = max(queued, _queued(child))
+        if took > seconds + 0.5:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child, signal.SIGKILL)
             _, status, used = os.wait4(child, 0)
-            return os.waitstatus_to_exitcode(status), used
+            return os.waitstatus_to_exitcode(status), used, took
         time.sleep(pause)
         pause = min(pause * 1.3, 0.05)
+
+
+def _queued(process: int) -> float:
+    """The seconds that a process waited for a processor: the most of all its threads."""
+    with suppress(OSError, IndexError, ValueError):
+        stats = Path(f"/proc/{process}/task").glob("*/schedstat")
+        return max(int(stat.read_text().split()[1]) for stat in stats) / 1e9
+    return 0.0
 
 
 if __name__ == "__main__":

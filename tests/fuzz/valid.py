@@ -23,7 +23,7 @@ from rectitude.data.formats.registry import FORMATS, format_named
 USERS, ITEMS = range(6), range(12)
 ENDINGS = {"lenskit": ".parquet", "recpack": ".csv"}
 """Endings of formats that have none of their own; the others are text separated by tabs."""
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 EXPERIMENT = """\
 name = "small"
 
@@ -120,6 +120,8 @@ COMMANDS = tuple(
             "audit --train train.csv --truth truth.csv --predictions @",
             "convert @ out.parquet --as predictions",
             "evaluate @ --truth truth.csv --format trec_eval -q",
+            "evaluate @ --truth truth.csv --memory 400 --metrics ndcg@3 gini@3",
+            "evaluate other.csv @ --truth truth.csv --memory 1KB --train train.csv",
         ),
         "truth": (
             "evaluate lists.csv --truth @",
@@ -134,6 +136,23 @@ COMMANDS = tuple(
             "candidates --train train.csv --truth @ --set count=2 --output c.parquet",
             f"evaluate --scores scores.npy --truth @ {_SCORED}",
             "convert @ out.csv --as truth",
+            "evaluate lists.csv --truth @ --memory 400 --per-list lists.parquet",
+        ),
+        "rows": (
+            "evaluate @ --truth letor/rows.letor",
+            "evaluate @ --truth letor/sized.txt --convention lightgbm --metrics ndcg@3",
+        ),
+        "queries": (
+            "evaluate letor/numbers.txt --truth @ --metrics ndcg@3 err@3",
+            "evaluate letor/numbers.txt --truth @ --convention xgboost --metrics map@3",
+            "convert @ out.csv --as truth",
+        ),
+        "sizes": ("evaluate letor/numbers.txt --truth letor/sized.txt --metrics ndcg@3",),
+        "subtopics": (
+            "evaluate lists.csv --truth @ --metrics alpha_ndcg@3 subtopic_recall@3 ap_ia",
+            "evaluate lists.csv --truth @ --convention ir_measures --metrics alpha_DCG@3",
+            "explain lists.csv --truth @ --metric alpha_ndcg@3 --first ir_measures",
+            "evaluate lists.csv --truth @ --metrics alpha_ndcg@3 --memory 400",
         ),
         "log": (
             "split @ --how leave_last --output new",
@@ -218,6 +237,9 @@ COMMANDS = tuple(
             "metrics --guide",
             "profiles show ranx",
             "sample here",
+            "sample --json",
+            "doctor",
+            "doctor --json",
             "demo --seed 3 --folder truth.csv",
             "convert --formats",
             "run --init new.toml",
@@ -243,6 +265,10 @@ def make_valid(folder: Path) -> dict[str, list[str]]:
         "items": ["items.csv", "items.json", "items.parquet"],
         "users": ["users.csv", "users.jsonl"],
         "weights": ["weights.csv"],
+        "rows": ["letor/numbers.txt"],
+        "queries": ["letor/rows.letor", "letor/sized.txt"],
+        "sizes": ["letor/sized.txt.query"],
+        "subtopics": ["subtopics.csv", "subtopics.qrels", "subtopics.parquet"],
         "ranking": ["ranking.csv"],
         "scores": ["scores.npy", "scores.npz"],
         "logits": ["logits.npy"],
@@ -289,6 +315,16 @@ def _write_tables(folder: Path) -> None:
         "users.jsonl": [json.dumps({"user": u, "gender": "fm"[u % 2]}) for u in USERS],
         "items.json": [json.dumps([{"item": i, "category": "abc"[i % 3]} for i in ITEMS])],
     }
+    topics = [(u, t, i, (u + t + i) % 3) for u in USERS for t in range(2) for i in ITEMS]
+    many["subtopics.qrels"] = [f"{u} {t} {i} {grade}" for u, t, i, grade in topics]
+    many["subtopics.csv"] = ["user,subtopic,item,grade"]
+    many["subtopics.csv"] += [",".join(map(str, topic)) for topic in topics]
+    many["letor/numbers.txt"] = [f"0.{place % 7}" for place in range(3 * len(USERS))]
+    rows = [f"{n % 3} qid:{u} 1:0.{n} # d{n}" for u in USERS for n in range(3)]
+    many["letor/rows.letor"] = rows
+    many["letor/sized.txt"] = [row.replace("qid:", "3:") for row in rows]
+    many["letor/sized.txt.query"] = ["3" for _ in USERS]
+    (folder / "letor").mkdir(exist_ok=True)
     for name, lines in many.items():
         (folder / name).write_text("\n".join(lines) + "\n")
 
@@ -302,7 +338,8 @@ def _write_arrays(folder: Path) -> None:
     np.savez_compressed(folder / "scores.npz", scores=scores)
     np.save(folder / "logits.npy", draws.normal(size=(20, 5)))
     np.save(folder / "targets.npy", draws.integers(0, 5, 20))
-    pl.read_csv(folder / "items.csv").write_parquet(folder / "items.parquet")
+    for name in ("items", "subtopics"):
+        pl.read_csv(folder / f"{name}.csv").write_parquet(folder / f"{name}.parquet")
 
 
 def _write_words(folder: Path) -> None:

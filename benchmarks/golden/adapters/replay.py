@@ -68,9 +68,6 @@ def _case(profile: str, container: str, fixture: Fixture, table: Callable[..., A
         _add(case, "surprisal", replay.Surprisal, k, (lists, train))
         for name, metric in OVERALL.items():
             named = f"{name}[polars]" if (name, container) == ("coverage", "polars") else name
-            if name == "novelty":
-                _add(case, name, metric, k, (lists, train))
-                continue
             compute = partial(_mean, metric, k, lists, train)
             reported = named.replace(name, metric.__name__)
             case.add(f"{named}@{k}", f"{reported}@{k}", compute)

@@ -15,6 +15,8 @@ from golden.fixtures import Case, Fixture
 
 FRAMEWORK = "scikit-learn"
 CUTOFFS = (1, 3, 5)
+AVERAGES = {"macro": "items", "micro": "one"}
+"""What a row is to an average: each item, or everything as one"""
 GRADED: Mapping[str, Callable[..., Any]] = {
     "dcg": sklearn.dcg_score,
     "ndcg": sklearn.ndcg_score,
@@ -64,16 +66,22 @@ def cases(fixture: Fixture) -> Iterator[Case]:
             labels = truth if base in GRADED else (truth >= 1).astype(int)
             whole.add(name, name, partial(function, labels, scores))
     labels = (truth >= 1).astype(int)
-    for average in ("macro", "micro", "samples"):
-        for name, function in (
-            ("average_precision", sklearn.average_precision_score),
-            ("roc_auc", sklearn.roc_auc_score),
-        ):
-            whole.add(
-                f"{name}[{average}]", f"{function.__name__}(average='{average}')",
-                partial(function, labels, scores, average=average),
-            )  # fmt: skip
+    _add_averages(whole, labels, scores, "samples")
     yield whole
+    for average, rows in AVERAGES.items():
+        case = Case("sklearn", fixture, "scores", (), average, {**options, "rows": rows})
+        _add_averages(case, labels, scores, average)
+        yield case
+
+
+def _add_averages(case: Case, labels: Any, scores: Any, average: str) -> None:
+    """Record the metrics that average over rows, over columns, or over all cells as one row."""
+    for name, function in (
+        ("average_precision", sklearn.average_precision_score),
+        ("roc_auc", sklearn.roc_auc_score),
+    ):
+        compute = partial(function, labels, scores, average=average)
+        case.add(f"{name}[samples]", f"{function.__name__}(average='{average}')", compute)
 
 
 def _functions() -> dict[str, Callable[..., Any]]:

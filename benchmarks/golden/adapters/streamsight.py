@@ -34,24 +34,32 @@ def version() -> str:
 
 
 def cases(fixture: Fixture) -> Iterator[Case]:
-    """Evaluate whole rows of scores."""
+    """Evaluate whole rows of scores, and rows without the items of the training data."""
     if fixture.kind == "candidates":
         return
     scores = np.array(fixture.scores) + 100.0
-    predicted = csr_matrix(scores)
+    yield _evaluate(fixture, csr_matrix(scores), "", {"mask": "none"})
+    users, items = zip(*fixture.rows("train", "user", "item"), strict=True)
+    scores[users, items] = 0.0  # what is not stored is not recommended
+    yield _evaluate(fixture, csr_matrix(scores), "masked", {"mask": "train_removed"})
+
+
+def _evaluate(
+    fixture: Fixture, predicted: csr_matrix, variant: str, options: dict[str, Any]
+) -> Case:
     users, items = zip(*fixture.rows("truth", "user", "item"), strict=True)
-    truth = csr_matrix((np.ones(len(users)), (users, items)), shape=scores.shape)
-    options: dict[str, Any] = {"mask": "none"}
+    truth = csr_matrix((np.ones(len(users)), (users, items)), shape=predicted.shape)
     if "ties" in fixture.kind:
         options |= {"order": "given", "ranking": {}}
-    case = Case("streamsight", fixture, "scores", CUTOFFS, options=options)
+    case = Case("streamsight", fixture, "scores", CUTOFFS, variant, options=options)
     for k in CUTOFFS:
         if "ties" in fixture.kind:
-            options["ranking"][f"@{k}"] = f"ranking-streamsight-{k}.parquet"
-            case.record_order(f"ranking-streamsight-{k}", _order(predicted, k))
+            file = "-".join(filter(None, ("ranking-streamsight", variant, str(k))))
+            options["ranking"][f"@{k}"] = f"{file}.parquet"
+            case.record_order(file, _order(predicted, k))
         for name, metric in AT_K.items():
             _add(case, f"{name}@{k}", metric(K=k), truth, predicted)
-    yield case
+    return case
 
 
 def _order(predicted: csr_matrix, k: int) -> dict[int, list[int]]:

@@ -22,10 +22,11 @@ import polars as pl
 
 from rectitude.archives import open_archive, read_member, require_members
 from rectitude.arrays import Floats, Integers
-from rectitude.errors import BadIds, UnreadableFile
+from rectitude.data.formats.page_sizes import require_modest
+from rectitude.errors import BadIds, RectitudeError, UnreadableFile
 from rectitude.parallel import require_polars
 from rectitude.storage import Write, read_stored, write_all
-from rectitude.texts import parse_json
+from rectitude.texts import parse_json, require_regular
 
 DOCUMENT, LISTS = "evaluation.json", "evaluation.lists.parquet"
 BELONGS = "rectitude.evaluation"
@@ -126,7 +127,9 @@ def read(path: str | os.PathLike[str], expected: str) -> tuple[Any, pl.DataFrame
             )  # fmt: skip
         return documents[""]
     document, file = read_stored(path, "evaluation", expected), lists_path(path)
-    return document, _read_lists(file, document) if file.is_file() else None
+    if not require_regular(file).is_file():
+        return document, None
+    return document, _read_lists(file, str(file), document)
 
 
 def read_zip(
@@ -178,28 +181,33 @@ def _read_member(archive: ZipFile, folder: str) -> tuple[Any, pl.DataFrame | Non
     lists = folder + LISTS
     if lists not in archive.namelist():
         return document, None
-    return document, _read_lists(io.BytesIO(read_member(archive, lists)), document)
+    return document, _read_lists(read_member(archive, lists), LISTS, document)
 
 
-def _read_lists(file: Path | IO[bytes], document: Any) -> pl.DataFrame | None:
+def _open(file: Path | bytes) -> Path | IO[bytes]:
+    return io.BytesIO(file) if isinstance(file, bytes) else require_regular(file)
+
+
+def _read_lists(file: Path | bytes, where: str, document: Any) -> pl.DataFrame | None:
     """Read the values per list if they belong to the document."""
     require_polars()
-    where = str(file) if isinstance(file, Path) else LISTS
     try:
-        mark = pl.read_parquet_metadata(file).get(BELONGS)
+        mark = pl.read_parquet_metadata(_open(file)).get(BELONGS)
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
     if not isinstance(document, Mapping) or mark != fingerprint(document):
         return None
-    if not isinstance(file, Path):
-        file.seek(0)
     return read_values(file, where)
 
 
-def read_values(file: Path | IO[bytes], where: str) -> pl.DataFrame:
+def read_values(file: Path | bytes, where: str) -> pl.DataFrame:
     """Read a Parquet file with a user and values of metrics in each row."""
     try:
-        frame = pl.read_parquet(file)
+        opened = _open(file)
+        require_modest(file, where)
+        frame = pl.read_parquet(opened, glob=False)
+    except RectitudeError:
+        raise
     except _DAMAGED as error:
         raise _explain_damage(where, error) from error
     return require_values_per_list(frame, where)

@@ -12,10 +12,12 @@ from typing import Any
 
 import polars as pl
 
+from rectitude.data.formats.page_sizes import require_modest
 from rectitude.data.ledger import Ledger
-from rectitude.errors import UnreadableFile, UnwritableFile
+from rectitude.errors import RectitudeError, UnreadableFile, UnwritableFile
 from rectitude.render import Printable
 from rectitude.storage import require_format, write_all
+from rectitude.texts import require_regular
 
 _VERSION = 2
 _EXPECTED = "a Parquet file that Candidates.save wrote."
@@ -169,10 +171,14 @@ def describe_first(frame: pl.DataFrame, *columns: str) -> str:
 
 
 def _open_file(where: str) -> tuple[Mapping[str, Any], pl.DataFrame]:
+    path = require_regular(where)
     try:
-        stored = pl.read_parquet_metadata(where).get(_KEY)
-        rows = pl.read_parquet(where)
+        stored = pl.read_parquet_metadata(path).get(_KEY)
+        require_modest(path, where)
+        rows = pl.read_parquet(path, glob=False)
         about = None if stored is None else json.loads(stored)
+    except RectitudeError:
+        raise
     except (Exception, pl.exceptions.PanicException) as error:  # damage raises many kinds
         cause = str(error).partition("\n")[0]
         raise UnreadableFile(f"{where} cannot be read: {cause}.", _EXPECTED, _AGAIN) from error

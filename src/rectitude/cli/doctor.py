@@ -6,11 +6,13 @@ import json
 import os
 import platform
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from rectitude._version import __version__
@@ -26,7 +28,8 @@ SETTINGS = (
     "RECTITUDE_KERNELS", "RECTITUDE_TORCH_KERNELS", "RECTITUDE_THREADS", "RECTITUDE_MEMORY",
     "RECTITUDE_SCRATCH",
     "RECTITUDE_PLUGINS", "RECTITUDE_ENERGY", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT",
-    "POLARS_MAX_THREADS", "CUDA_VISIBLE_DEVICES", "JAVA_HOME",
+    "POLARS_MAX_THREADS", "CUDA_VISIBLE_DEVICES", "TRITON_INTERPRET",
+    "TRITON_CACHE_DIR", "JAVA_HOME",
 )  # fmt: skip
 """environment variables that change how rectitude works"""
 BUNDLES = ("all", "dev")
@@ -95,8 +98,18 @@ def _examine_machine() -> dict[str, str]:
         "threads": str(thread_count()),
         "memory": in_units(machine_memory()),
         "limit for one input": in_units(memory_limit()),
-        "temporary files": os.environ.get("RECTITUDE_SCRATCH") or tempfile.gettempdir(),
+        "temporary files": _describe_scratch(),
+        "Java": shutil.which("java") or "not found; Spark needs it",
     }
+
+
+def _describe_scratch() -> str:
+    """Return the folder of temporary files, and how many folders killed runs left in it."""
+    folder = Path(os.environ.get("RECTITUDE_SCRATCH") or tempfile.gettempdir())
+    if not folder.is_dir():
+        return f"{folder}, which does not exist"
+    left = sum(path.is_dir() for path in folder.glob("rectitude-parts-*"))
+    return f"{folder} ({left} of runs that go on or were killed)" if left else str(folder)
 
 
 def _examine_kernels() -> dict[str, str]:
@@ -137,9 +150,22 @@ def _examine_gpu() -> dict[str, str]:
     return {
         "torch": torch.__version__,
         "CUDA": _describe_cuda(torch),
-        "Triton": _find_version("triton") or "not installed",
+        "Triton": _describe_triton(torch),
         "counting": _describe_counting(torch),
     }
+
+
+def _describe_triton(torch: Any) -> str:
+    """Return the version of Triton, whether kernels run in it, and where it keeps them."""
+    found = _find_version("triton")
+    if found is None:
+        return "not installed; plain torch is used on GPUs, which is slower"
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        return f"{found}, interpreted (TRITON_INTERPRET=1), which is for tests"
+    if not torch.cuda.is_available():
+        return f"{found}, not used without a GPU"
+    cache = os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache"
+    return f"{found}, cache {cache}"
 
 
 def _describe_counting(torch: Any) -> str:

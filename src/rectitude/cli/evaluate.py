@@ -48,7 +48,9 @@ Examples:
   rectitude evaluate trec:bm25.txt --truth elliot:test.tsv
   rectitude evaluate --logits logits.npy --targets targets.npy --baselines
   rectitude evaluate bm25.run --truth qrels.txt --format trec_eval -q -m all_trec"""
-_NOT_ESTIMATED = ("metrics", "cutoffs", "intervals", "slices", "memory", "per_list")
+_NOT_ESTIMATED = (
+    "metrics", "cutoffs", "intervals", "slices", "memory", "engine", "per_list", "unreadable",
+)  # fmt: skip
 
 
 class EvaluateForm(StrEnum):
@@ -111,6 +113,8 @@ def run(  # noqa: PLR0913  one parameter per option
     users: inputs.Users = None,
     weights: inputs.Weights = None,
     memory: inputs.Memory = None,
+    engine: inputs.Engine = None,
+    unreadable: inputs.Unreadable = None,
     list_key: inputs.ListKey = "user",
     columns: inputs.Columns = None,
     slices: Annotated[
@@ -178,7 +182,7 @@ def run(  # noqa: PLR0913  one parameter per option
     if logits and slices and train_targets is not None:
         train, train_targets = train or train_targets, train_targets if baselines else None
     if scores or logits:
-        inputs.refuse({"--memory": memory}, "dense scores and logits")
+        inputs.refuse({"--memory": memory, "--engine": engine}, "dense scores and logits")
     names: Sequence[str] | None = metrics
     if output_form in _SMGCN:
         from rectitude.metrics.names import at_cutoffs
@@ -201,6 +205,8 @@ def run(  # noqa: PLR0913  one parameter per option
         "columns": pairs(columns or (), "--columns", "user=visitor"), "intervals": intervals,
         "candidates": source(candidates), "ranking": source(ranking), "slices": slices,
         **({} if memory is None else {"memory": memory}),
+        **({} if engine is None else {"engine": str(engine)}),
+        **({} if unreadable is None else {"unreadable": unreadable}),
         **_write_unheld(per_list, output, output_form, input_files, convention or ()),
     }  # fmt: skip
     options = trec.Options(

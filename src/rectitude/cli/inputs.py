@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -68,6 +69,28 @@ Memory = Annotated[
     str | None,
     value_option(
         "SIZE", "Evaluate files that need more memory than this, such as 8GB, part by part."
+    ),
+]
+Unreadable = Annotated[
+    str | None,
+    value_option(
+        "left_out", "Leave out damaged or missing files of a table in many files, and count them."
+    ),
+]
+
+
+class EngineName(StrEnum):
+    """Who reads the tables and moves their rows."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+    RAY = "ray"
+
+
+Engine = Annotated[
+    EngineName | None,
+    value_option(
+        "NAME", "Let spark or ray read the tables, which are paths or, for Spark, names of tables."
     ),
 ]
 ListKey = Annotated[

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,6 +75,7 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
     >>> spell_out(["evaluate", "--metrics", "ndcg", "recall", "--json"])
     ['evaluate', '--metrics', 'ndcg', '--metrics', 'recall', '--json']
     """
+    _refuse_empty(arguments)
     spelled: list[str] = []
     taking, empty = "", False
     for position, word in enumerate(arguments):
@@ -93,6 +96,19 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
 def _require_value(option: str, empty: bool) -> None:
     if empty:
         raise BadArgument(f"option {option} was given no value.", "at least one value after it.")
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse an argument without a character, as an unset variable of a script leaves it."""
+    for before, word in pairwise(["", *arguments]):
+        option = word[:-1] if re.fullmatch("--[a-z-]+=", word) else before
+        if not word or option != before:
+            place = f" after {option}" if option.startswith("-") else ""
+            raise BadArgument(
+                f"an argument{place} is empty.",
+                "a value.",
+                "in a script, check that the variables are set.",
+            )
 
 
 def refuse_files(options: Mapping[str, Sequence[str]]) -> None:

@@ -105,14 +105,20 @@ _EXCLUDE_UNKNOWNS: Mapping[bool | None, Mapping[str, str]] = {
     True: {"unknown_users": "drop", "unknown_items": "drop"},
     False: {"unknown_users": "tied", "unknown_items": "lowest"},
 }
-_MASK = {"train_relevant": {"seen_items": "relevant_outside_truth"}, "none": {"seen": "kept"}}
+_MASK = {
+    "train_relevant": {"seen_items": "relevant_outside_truth"},
+    "train_removed": {"seen": "removed"},
+    "none": {"seen": "kept"},
+}
 _RENAMED = ("relevant_from", "scores_from", "ties", "decimals", "undefined")
 _EVERYWHERE = {"users", "without_list", "order", "ranking", "grades", "popularity_order", *_RENAMED}
 _OF_LISTS = {
     "judged_only", "container", "catalogue", "list_items", "min_list_length", "candidates",
     "empty_target", "weights",
 }  # fmt: skip
-_OF_SCORES = {"mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef"}
+_OF_SCORES = {
+    "mask", "candidates", "batch_size", "empty_target", "exclude_unknowns", "coef", "rows",
+}  # fmt: skip
 _HANDLED = {
     "lists": {*_EVERYWHERE, *_OF_LISTS},
     "scores": {*_EVERYWHERE, *_OF_SCORES},

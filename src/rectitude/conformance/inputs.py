@@ -57,6 +57,8 @@ def _scores(case: Case, ranking: str) -> dict[str, Any]:
     array = _array(case, "scores.npy")
     if array.dtype == np.float16:
         array = array.astype(np.float32)
+    if "rows" in case.options:
+        return _turn(case, array)
     padding = 0 if array.ndim == 3 else None
     users = _parquet(case, "rows.parquet")["user"]
     items: Any = range(array.shape[-1])  # ids are column numbers, also those without a score
@@ -77,6 +79,19 @@ def _scores(case: Case, ranking: str) -> dict[str, Any]:
     elif ranking:
         inputs["ranking"] = _read_order(case, ranking)
     return inputs
+
+
+def _turn(case: Case, array: NDArray[Any]) -> dict[str, Any]:
+    """Return scores in which every item is a row, or all cells are one row, with their truth."""
+    truth, users = _truth(case), _parquet(case, "rows.parquet")["user"]
+    if case.options["rows"] == "items":
+        turned = truth.rename({"user": "item", "item": "user"})
+        return {"predictions": Scores(array.T, items=users), "truth": turned}
+    place = pl.col("user").replace_strict(users, range(len(users)), return_dtype=pl.Int64)
+    cell = (place * array.shape[1] + pl.col("item")).alias("item")
+    others = [name for name in truth.columns if name not in ("user", "item")]
+    one = truth.select(pl.lit(0).alias("user"), cell, *others)
+    return {"predictions": Scores(array.reshape(1, -1)), "truth": one}
 
 
 def _rerank(case: Case, scores: NDArray[Any], k: int) -> Integers:

@@ -336,7 +336,10 @@ def _must_fill(role: str, want: WantedColumns, filled: set[str]) -> bool:
 
 def _take_named(source: Source, want: WantedColumns) -> dict[str, str]:
     """Return the explicitly named columns whose roles this kind of table has."""
-    if source.anonymous:
+    if source.anonymous:  # its columns are called by their roles
+        for role, name in want.named.items():
+            if name not in source.names:
+                raise _absent_column(source, want, role, name)
         return {}
     roles = {*POSITIONS[want.what], *WELCOME[want.what], *NAMED_ONLY.get(want.what, ())}
     named = dict(want.named)

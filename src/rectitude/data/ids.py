@@ -110,7 +110,10 @@ def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
     require_polars()
     kind = _common_kind(columns, what)
     typed = {side: _cast_ids(column, kind) for side, column in columns.items()}
-    dtypes = {series.dtype for side, series in typed.items() if len(series)}
+    dtypes = {series.dtype for series in typed.values() if len(series)}
+    if kind in map(str, dtypes):  # such as dates: a table without rows is of any type
+        (dtype,) = dtypes
+        typed = {s: v if len(v) else pl.Series(v.name, dtype=dtype) for s, v in typed.items()}
     ids = _code_ids(kind, typed, exact)
     return replace(ids, dtype=dtypes.pop() if len(dtypes) == 1 else None)
 
@@ -225,7 +228,9 @@ def whole_numbers(series: pl.Series) -> pl.Series | None:
     if series.dtype.is_integer():
         return series
     if not len(series):
-        return series.cast(pl.Int64)
+        return pl.Series(series.name, dtype=pl.Int64)
+    if series.dtype != pl.String:  # such as categories
+        series = series.cast(pl.String)
     numbers = series.cast(pl.Int64, strict=False)
     if numbers.null_count():
         numbers = series.cast(pl.UInt64, strict=False)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import get_args
 
 from rectitude.data.table import Source, is_wrapped
-from rectitude.errors import BadArgument
+from rectitude.errors import BadArgument, UnreadableFile
 from rectitude.evaluation.parts import Side
 
 
@@ -20,6 +20,13 @@ def unwrap(table: object) -> object:
             "rt.Lists has users=, and its rows are read by an engine.",
             "rt.Lists without users=.",
             "add a row with a list for each user, or use engine='local'.",
+        )
+    form = getattr(table, "format", None)
+    if form is not None:
+        raise BadArgument(
+            f"the format {form!r} is named for {table.source!r}, which is read by an engine.",
+            "Parquet, or another format that the engine recognises by the ending of the path.",
+            "convert the file (rectitude convert), or use engine='local'.",
         )
     return table.source
 
@@ -37,3 +44,13 @@ def refuse_other(source: object, name: str, engine: str, wanted: str, advice: st
             f"{wanted} or a path for predictions, truth, train, users and weights.",
             f"{advice}, or engine='local' to evaluate in memory.",
         )
+
+
+def refuse_unreadable(path: str, engine: str, error: Exception) -> UnreadableFile:
+    """Return the error for a path that an engine cannot read."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    said = next((line for line in lines if "Exception: " in line), lines[0])
+    return UnreadableFile(
+        f"{engine} cannot read {path}: {said.strip():.300}",
+        "the path of a file or folder that all its machines see, or for Spark the name of a table.",
+    )

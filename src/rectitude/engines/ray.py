@@ -23,7 +23,7 @@ from rectitude.data.frames import open_frame, rename_columns
 from rectitude.data.read import TableReader
 from rectitude.data.table import Source, Table
 from rectitude.engines.cut import Cut, plan_cuts
-from rectitude.engines.given import refuse_other, unwrap, wrap
+from rectitude.engines.given import refuse_other, refuse_unreadable, unwrap, wrap
 from rectitude.engines.tasks import HEAD, Outcomes, PartTask, add_outcomes, evaluate_moved
 from rectitude.errors import MissingExtra
 from rectitude.evaluation.engines import engine_of
@@ -67,6 +67,14 @@ def started() -> Iterator[None]:
         ray.shutdown()
 
 
+def cluster_resources() -> Mapping[str, float]:
+    """Return how many CPUs and GPUs the cluster has."""
+    import ray
+
+    resources: Mapping[str, float] = ray.cluster_resources()
+    return resources
+
+
 def _find_dataset(source: object, name: str) -> Any:
     """Return an input as a dataset; None if it is read here and handed to every part."""
     if engine_of(source) == "ray":
@@ -76,7 +84,12 @@ def _find_dataset(source: object, name: str) -> Any:
 
         path = fspath(source)
         form = _FORMATS.get(PurePath(path).suffix, "parquet")
-        return getattr(ray.data, f"read_{form}")(path)
+        try:
+            dataset = getattr(ray.data, f"read_{form}")(path)
+            dataset.schema()  # looks at the files
+        except (OSError, ValueError, ray.exceptions.RayError) as error:
+            raise refuse_unreadable(path, "Ray", error) from error
+        return dataset
     refuse_other(source, name, "Ray", "a Ray Dataset", f"ray.data.from_arrow({name}.to_arrow())")
     return None
 

@@ -26,7 +26,8 @@ from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
 from rectitude.data.table import Source, Table
 from rectitude.engines.cut import Cut, plan_cuts
-from rectitude.engines.given import refuse_other, unwrap, wrap
+from rectitude.engines.given import refuse_other, refuse_unreadable, unwrap, wrap
+from rectitude.engines.scans import FIELDS, Scans, find_scans, read_spans
 from rectitude.engines.tasks import Outcomes, PartTask, evaluate_moved
 from rectitude.errors import MissingExtra
 from rectitude.evaluation.engines import engine_of
@@ -68,7 +69,8 @@ def open_tables(given: RawInputs, slicings: Slicings) -> Iterator[EvaluatePlans]
         name: wrap(given.inputs[name], _open(frame, labels[name])) for name, frame in frames.items()
     }
     given = replace(given, inputs={**given.inputs, **whole})
-    tables = SparkTables(given, readers, frames, session)
+    scans = {side: find_scans(frames[side]) for side in readers}
+    tables = SparkTables(given, readers, frames, session, scans)
     yield partial(evaluate_moved, tables=tables)
 
 
@@ -80,11 +82,16 @@ class SparkTables:
     readers: Mapping[Side, TableReader]
     frames: Mapping[str, Any]
     session: Any
+    scans: Mapping[Side, Scans]
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
         reader = self.readers[side]
-        return reader.build(_open(self.frames[side].limit(rows), reader.source.label))
+        empty = reader.source.take({name: name for name in reader.source.names})
+        first = self.scans[side].head(empty, rows)
+        if first is None:
+            return reader.build(_open(self.frames[side].limit(rows), reader.source.label))
+        return reader.build(_open(first, reader.source.label))
 
     def distinct(self, side: Side, role: str) -> pl.Series:
         """Return the ids of a column, each once."""
@@ -99,12 +106,7 @@ class SparkTables:
         from pyspark import cloudpickle
 
         cuts = plan_cuts(self.readers, roles, self.parts)
-        packed = [
-            self.frames[side]
-            .select(*map(_column, task.columns(side)))
-            .mapInArrow(partial(pack_partition, side, cut), _PACKED)
-            for side, cut in cuts.items()
-        ]
+        packed = [self._pack(side, cut, task) for side, cut in cuts.items()]
         evaluate = partial(evaluate_partition, cloudpickle.dumps(task.for_workers()))
         together = reduce(lambda one, other: one.union(other), packed).repartition("part")
         try:
@@ -113,6 +115,16 @@ class SparkTables:
             raise _explain(error) from error
         # Our own workers wrote these bytes.
         return [pickle.loads(row["outcomes"]) for row in returned]  # noqa: S301
+
+    def _pack(self, side: Side, cut: Cut, task: PartTask) -> Any:
+        """Return the rows of a table, packed by part, as a DataFrame."""
+        frame, columns = self.frames[side], task.columns(side)
+        spans = self.scans[side].spans(task.empty(side))
+        if spans:
+            files = self.session.createDataFrame(spans, FIELDS)
+            return files.mapInArrow(partial(pack_spans, side, cut, columns), _PACKED)
+        rows = frame.select(*map(_column, columns))
+        return rows.mapInArrow(partial(pack_partition, side, cut), _PACKED)
 
     @property
     def parts(self) -> int:
@@ -136,6 +148,12 @@ def pack_partition(side: Side, cut: Cut, batches: Iterator[Any]) -> Iterator[Any
             held, number = [], number + 1
     if held:
         yield _pack(side, cut, pl.concat(held), number)
+
+
+def pack_spans(side: Side, cut: Cut, columns: list[str], batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the rows of spans of files, packed by part; runs on a worker."""
+    for number, rows in read_spans(batches, columns):
+        yield _pack(side, cut, rows, number)
 
 
 def _pack(side: Side, cut: Cut, rows: pl.DataFrame, number: int) -> Any:
@@ -226,7 +244,12 @@ def _read(path: str, session: Any) -> Any:
     if "/" not in path and session.catalog.tableExists(path):
         return session.table(path)
     options = dict(_FORMATS.get(PurePath(path).suffix, {"format": "parquet"}))
-    return session.read.load(path, **options)
+    try:
+        frame = session.read.load(path, **options)
+        frame.columns  # Spark Connect looks at files only now  # noqa: B018
+    except Exception as error:  # of Spark, or of Java
+        raise refuse_unreadable(path, "Spark", error) from error
+    return frame
 
 
 def _label(source: object) -> str:

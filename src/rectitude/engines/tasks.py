@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import polars as pl
@@ -19,6 +20,7 @@ from rectitude.candidate_sets.value import load_stored
 from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
 from rectitude.data.table import Table
+from rectitude.engines.aside import open_folder, scan_values, write_values
 from rectitude.errors import BadTable, RectitudeError
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.parts import (
@@ -31,12 +33,25 @@ from rectitude.evaluation.parts import (
     read_whole,
 )
 from rectitude.evaluation.plan import Plan
+from rectitude.evaluation.state import KeptValues
+from rectitude.evaluation.written import write_tables
 
 HEAD = 1000
 """how many rows of each table are looked at before any are moved"""
-Outcome: TypeAlias = PartState | RectitudeError
+Outcome: TypeAlias = "PartSum | RectitudeError"
 Outcomes: TypeAlias = Sequence[Outcome]
 """what became of a part under each plan"""
+
+
+@dataclass(frozen=True, slots=True)
+class PartSum:
+    """The state of one part, or of several, and the files with their values per list."""
+
+    state: PartState
+    files: tuple[Path, ...] = ()
+
+    def __add__(self, other: PartSum) -> PartSum:
+        return PartSum(self.state + other.state, self.files + other.files)
 
 
 class MovedTables(CutTables, Protocol):
@@ -67,6 +82,8 @@ class PartTask:
     whole: Mapping[str, Table]
     """the tables that every part needs whole"""
     known_items: pl.Series | None
+    folder: Path | None = None
+    """where values per list are put aside; None if they are returned"""
 
     def columns(self, side: Side) -> list[str]:
         """Return the columns of a table that are read."""
@@ -106,9 +123,13 @@ class PartTask:
         ready: dict[str, Table] = {str(side): table for side, table in tables.items()}
         given = replace(self.given, ready={**ready, **self.whole})
         try:
-            return evaluate_part(plan, given, self.known_items)
+            state = evaluate_part(plan, given, self.known_items)
         except RectitudeError as error:
             return error
+        if self.folder is None:
+            return PartSum(state)
+        files = write_values(plan, state.state.kept, self.folder)
+        return PartSum(replace(state, state=replace(state.state, kept=KeptValues())), files)
 
     def _build(self, side: Side, frame: pl.DataFrame) -> Table:
         """Return the rows of one side as a table; what all rows tell is known from its head."""
@@ -154,30 +175,40 @@ def evaluate_moved(plans: Sequence[Plan], tables: MovedTables) -> list[Evaluatio
     )
     failed = task.try_heads()
     left = {n: plan for n, plan in enumerate(plans) if n not in failed}
-    states: dict[int, PartState | RectitudeError | None] = {**failed}
-    if left:
-        outcomes = [*tables.run(replace(task, plans=[*left.values()]), roles)]
-        sums = (add_states(of_plan) for of_plan in zip(*outcomes, strict=True))
-        states |= dict.fromkeys(left) | dict(zip(left, sums, strict=False))
-    if callable(given.progress):
-        given.progress(1, 1)
-    seen = _Seen(tables, heads)
-    return [_finish(plan, states[n], whole, given, seen) for n, plan in enumerate(plans)]
+    states: dict[int, PartSum | RectitudeError | None] = {**failed}
+    finishing = _Finishing(given, whole, _Seen(tables, heads))
+    with open_folder(plans) as folder:
+        if left:
+            moved = replace(task, plans=[*left.values()], folder=folder)
+            outcomes = [*tables.run(moved, roles)]
+            sums = (add_states(of_plan) for of_plan in zip(*outcomes, strict=True))
+            states |= dict.fromkeys(left) | dict(zip(left, sums, strict=False))
+        if callable(given.progress):
+            given.progress(1, 1)
+        return [finishing.finish(plan, states[n]) for n, plan in enumerate(plans)]
 
 
-def _finish(
-    plan: Plan,
-    total: PartState | RectitudeError | None,
-    whole: Mapping[str, Table],
-    given: RawInputs,
-    seen: _Seen,
-) -> Evaluation | RectitudeError:
-    if isinstance(total, RectitudeError):
-        return total
-    try:
-        return finish(plan, given, total, whole, seen)
-    except RectitudeError as error:
-        return error
+@dataclass(frozen=True, slots=True)
+class _Finishing:
+    """What is needed to make evaluations of the sums of all parts."""
+
+    given: RawInputs
+    whole: Mapping[str, Table]
+    seen: _Seen
+
+    def finish(
+        self, plan: Plan, total: PartSum | RectitudeError | None
+    ) -> Evaluation | RectitudeError:
+        if isinstance(total, RectitudeError):
+            return total
+        try:
+            state = None if total is None else total.state
+            evaluation = finish(plan, self.given, state, self.whole, self.seen)
+            if total is not None and total.files and plan.per_list is not None:
+                write_tables([scan_values(file) for file in total.files], evaluation, plan.per_list)
+        except RectitudeError as error:
+            return error
+        return evaluation
 
 
 def add_states(outcomes: Iterable[Outcome]) -> Outcome | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
@@ -83,6 +83,7 @@ class EvaluateArguments(Arguments, total=False):
     intervals: bool
     slices: object
     per_list: str | PathLike[str] | None
+    unreadable: Literal["error", "left_out"]
     memory: str | int | None
     engine: str | None
     progress: Progress | None
@@ -134,6 +135,7 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     intervals: bool = False,
     slices: object = None,
     per_list: str | PathLike[str] | None = None,
+    unreadable: Literal["error", "left_out"] = "error",
     memory: str | int | None = None,
     engine: str | None = None,
     progress: Progress | None = None,
@@ -153,9 +155,12 @@ def evaluate(  # noqa: PLR0913  one parameter per input
     "gender" or "activity:4". Files that need more than `memory`, such as "8GB" (by default a
     quarter of the machine's memory), are evaluated part by part. With `per_list`, the values of
     every list are written to that .parquet or .csv file, or to a folder of Parquet files, and are
-    not held in memory; their rows are in no particular order. DataFrames of Spark are evaluated
-    by its workers; `engine="spark"` lets Spark read paths. `progress=True` shows a bar; a function
-    is called with the number of rows that are done and the total.
+    not held in memory; their rows are in no particular order. With `unreadable="left_out"`, damaged
+    or missing files of a table in many files are left out and counted in the ledger.
+
+    DataFrames of Spark are evaluated by its workers; `engine="spark"` lets Spark read paths.
+    `progress=True` shows a bar; a function is called with the number of rows that are done and the
+    total.
 
     >>> evaluate({"ann": ["a", "b", "c"]}, {"ann": ["b"]}, metrics="mrr")["mrr"]
     0.5
@@ -165,6 +170,10 @@ def evaluate(  # noqa: PLR0913  one parameter per input
         "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
     }  # fmt: skip
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
+    if unreadable != "error":
+        from rectitude.evaluation.unreadable import leave_out_unreadable  # noqa: PLC0415  (if asked)
+
+        given = leave_out_unreadable(given, unreadable, engine)
     target = None if per_list is None else _require_target(per_list, convention)
     ask = partial(
         plan_of, predictions, intervals=intervals, slices=slices, cutoffs=cutoffs, per_list=target

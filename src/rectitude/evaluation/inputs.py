@@ -90,6 +90,15 @@ class Arguments(TypedDict, total=False):
     columns: Mapping[str, str] | None
 
 
+class LeftOut(NamedTuple):
+    """The files of a table that cannot be read and were left out."""
+
+    side: str
+    names: tuple[str, ...]
+    files: int
+    """how many files there are in all"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RawInputs:
     """The inputs by name, as they were passed."""
@@ -107,6 +116,15 @@ class RawInputs:
     """how predictions without ids were read, in words"""
     ready: Mapping[str, Table] = field(default_factory=dict)
     """tables that were read before"""
+    left_out: tuple[LeftOut, ...] = ()
+    """files that cannot be read"""
+
+    def account(self, ledger: Ledger) -> None:
+        """Count the files that were left out, with their names."""
+        for side, names, files in self.left_out:
+            about = f"files of {side} cannot be read: left out"
+            ledger.count(f"{side}_files_left_out", len(names), about, files, names[0], "warning")
+            ledger.note(f"{side} without", ", ".join(names))
 
 
 def with_progress(function: Callable[Accepted, Returned]) -> Callable[Accepted, Returned]:
@@ -256,6 +274,8 @@ def open_inputs(given: RawInputs, reach: Reach, convention: Convention) -> Input
     opened = _open(given, reach, convention)
     if given.read_as:
         opened.ledger.note("read as", given.read_as)
+    if not given.ready:  # parts have ready tables; what concerns all of them is counted at the end
+        given.account(opened.ledger)
     return opened
 
 

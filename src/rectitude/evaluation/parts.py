@@ -198,6 +198,7 @@ def finish(
         )
     state = total.state
     ledger = state.ledger + _look_for_swap(given, tables)
+    given.account(ledger)
     if not ledger["truth_rows"] or not ledger["users_with_list"]:
         raise _nothing_to_evaluate(ledger)
     if not total.matches:

@@ -100,8 +100,9 @@ class _EnergyMeter:
     is no reason for a run to fail."""
 
     def __init__(self) -> None:
-        logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
         self._tracker: Any = None
+        log = logging.getLogger("codecarbon")
+        log.disabled = True  # it reports its own start before it knows its level
         with suppress(Exception):
             from codecarbon import OfflineEmissionsTracker
 
@@ -110,6 +111,7 @@ class _EnergyMeter:
                 allow_multiple_runs=True, tracking_mode="process",
             )  # fmt: skip
             self._tracker.start_task("0")
+        log.disabled = False
         self._laps = 0
 
     def lap(self) -> float | None:

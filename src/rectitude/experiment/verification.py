@@ -18,7 +18,7 @@ from zipfile import is_zipfile
 import numpy as np
 import polars as pl
 
-from rectitude.aggregate.evaluation import EXPECTED, Evaluation
+from rectitude.aggregate.evaluation import Evaluation
 from rectitude.aggregate.stored import holds_documents, read_values
 from rectitude.archives import open_archive, unpack
 from rectitude.candidate_sets.value import Candidates
@@ -164,6 +164,8 @@ def verify(
         if is_zipfile(path) and (_holds_run(path) or not holds_documents(path)):
             with unpack(path, _EXPECTED, _AGAIN) as folder:
                 return _verify_run(_find_run(folder, label), label)
+        if inputs is not None and not Path(inputs).is_dir():
+            raise UnreadableFile(f"{inputs} is not a folder.", "the folder of the files.")
         return _verify_evaluations(path, label, None if inputs is None else Path(inputs))
 
 
@@ -333,7 +335,7 @@ def _compare_documents(
         findings.require("number", f"{label}: {name}, which failed", *sides)
     for side in ("predictions", "truth"):
         before, after = (
-            document["manifest"]["inputs"].get(side, {}).get("fingerprint", "")
+            document["manifest"].get("inputs", {}).get(side, {}).get("fingerprint", "")
             for document in (stored, found)
         )
         if before.partition(":")[0] == after.partition(":")[0]:
@@ -399,7 +401,7 @@ def _verify_headline(
 def _verify_evaluations(path: Path, label: str, inputs: Path | None) -> Verification:
     evaluations, findings = load_evaluations(path), _Findings()
     if not evaluations:
-        raise UnreadableFile(f"{label} contains no evaluation.", f"{_EXPECTED} {EXPECTED}")
+        raise UnreadableFile(f"{label} contains no evaluation.", _EXPECTED)
     for name, evaluation in evaluations.items():
         again = _evaluate_files(path, evaluation, inputs)
         title = name if len(evaluations) > 1 else "evaluation"
@@ -416,7 +418,10 @@ def _verify_evaluations(path: Path, label: str, inputs: Path | None) -> Verifica
 
 def _evaluate_files(path: Path, stored: Evaluation, inputs: Path | None) -> Evaluation:
     """Evaluate the files again that an evaluation was made from."""
-    facts = stored.manifest["inputs"]
+    facts = stored.manifest.get("inputs", {})
+    for side in ("predictions", "truth"):
+        if side not in facts:
+            raise UnreadableFile(f"{path} does not say what its {side} were.", _EXPECTED)
     sources = {side: _find_file(path, side, facts[side], inputs) for side in facts}
     columns = {side: dict(facts[side].get("columns", {})) for side in facts}
     list_key = (

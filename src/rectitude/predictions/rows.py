@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from rectitude.data.read import open_file
 from rectitude.data.table import Interactions, Source
 from rectitude.errors import BadTable
 from rectitude.predictions.unlabelled import holds_floats
+from rectitude.texts import require_regular
 
 _LETOR = ("letor", "svmlight")
 
@@ -53,7 +54,7 @@ def _path_of(given: object) -> Path | None:
     source = given.source if isinstance(given, Interactions) else given
     if not isinstance(source, (str, PathLike)):
         return None
-    path = Path(fspath(source)).expanduser()
+    path = require_regular(source)
     return path if path.is_file() else None
 
 

@@ -9,14 +9,24 @@ from rectitude.errors import MissingExtra
 
 if TYPE_CHECKING:
     from rectitude.reports.history import History
+    from rectitude.torch.actors import Actors
     from rectitude.torch.evaluate import evaluate
     from rectitude.torch.evaluator import Evaluator
     from rectitude.torch.held import Ranked
     from rectitude.torch.metric import RankingCallback, RankingMetric
 
-__all__ = ["Evaluator", "History", "Ranked", "RankingCallback", "RankingMetric", "evaluate"]
+__all__ = [
+    "Actors",
+    "Evaluator",
+    "History",
+    "Ranked",
+    "RankingCallback",
+    "RankingMetric",
+    "evaluate",
+]
 
 _WHERE = {
+    "Actors": "rectitude.torch.actors",
     "Evaluator": "rectitude.torch.evaluator",
     "History": "rectitude.reports.history",
     "Ranked": "rectitude.torch.held",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -22,8 +21,9 @@ from rectitude.data.ids import Column, codes_of, locate
 from rectitude.data.read import read
 from rectitude.data.table import Table
 from rectitude.errors import BadArgument, BadIds
-from rectitude.predictions.scores import Embeddings, Scores
+from rectitude.predictions.scores import Embeddings
 from rectitude.progress import report_to
+from rectitude.torch.actors import Actors, Block, OfModel, OfVectors, add_in_actors
 from rectitude.torch.evaluator import Evaluator
 from rectitude.torch.tensors import to_plain
 
@@ -51,6 +51,7 @@ def evaluate(
     device: object = None,
     progress: object = None,
     intervals: bool = False,
+    actors: int | Actors | None = None,
 ) -> Evaluation:
     """Evaluate a model or embeddings, batch by batch, and return the `Evaluation`.
 
@@ -66,21 +67,28 @@ def evaluate(
     `batch_size`, as many rows are scored together as fit easily into the memory of the device; if
     it runs out nevertheless, half as many are tried once. `device` is the one of the model by
     default. `progress` is True for a bar, or a function that is called with the rows done and their
-    total.
+    total. `actors`, a number or `Actors`, lets actors of Ray rank the users of a pair or model.
     """
     evaluator = Evaluator(metrics, convention, intervals=intervals)
     more = {"train": train, "seen": seen, "items": items}
     shown = nullcontext(lambda *_: None) if progress in (None, False) else report_to(progress)
     with torch.inference_mode(), _evaluation_mode(model), shown as report:
+        how = _How(batch_size, report, Actors(actors) if isinstance(actors, int) else actors)
         if isinstance(model, (tuple, list, Embeddings)):
-            _add_embeddings(
-                evaluator, _open_embeddings(model), data, truth, more, batch_size, report
-            )
+            _add_embeddings(evaluator, _open_embeddings(model), data, truth, more, how)
         elif step is None and _are_ids(data):
-            _add_users(evaluator, model, data, truth, more, batch_size, device, report)
+            _add_users(evaluator, model, data, truth, more, device, how)
         else:
-            _add_loader(evaluator, model, data, truth, more, step, device, report)
+            _add_loader(evaluator, model, data, truth, more, step, device, how)
         return evaluator.compute()
+
+
+class _How(NamedTuple):
+    """How rows are added: in blocks of a size, by whom, and who is told about it."""
+
+    size: int | None
+    report: Callable[[int, int], None]
+    crew: Actors | None
 
 
 @contextmanager
@@ -124,8 +132,7 @@ def _add_embeddings(
     ids: object,
     truth: object,
     more: Mapping[str, Any],
-    batch_size: int | None,
-    report: Callable[[int, int], None],
+    how: _How,
 ) -> None:
     users, vectors = embeddings.user_vectors, embeddings.item_vectors
     for side, value in (("user", users), ("item", vectors)):
@@ -137,14 +144,10 @@ def _add_embeddings(
     names = embeddings.users if ids is None else ids
     rows = _Rows(len(cast("Tensor", users)), names, truth, more)
 
-    def add(first: int, last: int) -> None:
-        here = slice(first, last)
-        part = replace(embeddings, user_vectors=cast("Tensor", users)[here], users=rows.names(here))
-        evaluator.update(part, **rows.arguments(here))
-
     columns = len(cast("Tensor", vectors))
     usual = _fitting_rows(cast("Tensor", users).device, columns)
-    _in_blocks(add, rows.size, usual if batch_size is None else batch_size, report)
+    how = how._replace(size=usual if how.size is None else how.size)
+    _add_rows(evaluator, OfVectors(embeddings), cast("Tensor", users), rows, how)
 
 
 def _add_users(
@@ -153,20 +156,43 @@ def _add_users(
     ids: object,
     truth: object,
     more: Mapping[str, Any],
-    batch_size: int | None,
     device: object,
-    report: Callable[[int, int], None],
+    how: _How,
 ) -> None:
-    score, where = _require_callable(model), _device_of(model, device)
+    ranks, where = OfModel(_require_callable(model)), _device_of(model, device)
     numbers = ids if isinstance(ids, Tensor) else torch.as_tensor(np.asarray(ids))
     rows = _Rows(len(numbers), numbers, truth, more)
+    _add_rows(evaluator, ranks, numbers, rows, how, where)
+
+
+def _add_rows(
+    evaluator: Evaluator,
+    ranks: OfVectors | OfModel,
+    inputs: Tensor,
+    rows: _Rows,
+    how: _How,
+    where: torch.device | None = None,
+) -> None:
+    """Add all rows in blocks: in this process, or in actors."""
+    size = USUAL_ROWS if how.size is None else how.size
+    if size < 1:
+        raise BadArgument(f"batch_size is {size}.", "a whole number of at least 1.")
+    if how.crew is not None:
+        spans = (slice(first, min(first + size, rows.size)) for first in range(0, rows.size, size))
+        blocks = (Block(inputs[h].cpu(), rows.names(h), rows.arguments(h)) for h in spans)
+        done = 0
+        for added in add_in_actors(evaluator, ranks, blocks, rows.shared, how.crew):
+            done += added
+            how.report(done, rows.size)
+        return
 
     def add(first: int, last: int) -> None:
         here = slice(first, last)
-        scores = score(numbers[here].to(where))
-        evaluator.update(Scores(scores, users=rows.names(here)), **rows.arguments(here))
+        block = inputs[here] if where is None else inputs[here].to(where)
+        predictions = ranks.predict(block, rows.names(here))
+        evaluator.update(predictions, **rows.shared, **rows.arguments(here))
 
-    _in_blocks(add, rows.size, USUAL_ROWS if batch_size is None else batch_size, report)
+    _in_blocks(add, rows.size, size, how.report)
 
 
 class _Rows:
@@ -213,10 +239,14 @@ class _Rows:
         """Return the ids of some rows; None if everything else is given by position."""
         return self.ids[here] if self.by_id else None
 
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The arguments that are the same for all rows."""
+        return {n: v for n, v in self.more.items() if not isinstance(v, Tensor) or n == "items"}
+
     def arguments(self, here: slice) -> dict[str, Any]:
         """Return the other arguments of an update with some rows."""
-        cut = {n: v[here] if isinstance(v, Tensor) and n != "items" else v
-               for n, v in self.more.items()}  # fmt: skip
+        cut = {n: v[here] for n, v in self.more.items() if n not in self.shared}
         if not self.by_id:
             return {"truth": cast("Tensor", self.truth)[here], **cut}
         last = here.stop if here.stop < self.size else self.size + 1
@@ -234,8 +264,6 @@ def _fitting_rows(device: torch.device, columns: int) -> int:
 
 def _in_blocks(add: Update, rows: int, size: int, report: Callable[[int, int], None]) -> None:
     """Add all rows in blocks of `size`; once, go on with half as many if memory runs out."""
-    if size < 1:
-        raise BadArgument(f"batch_size is {size}.", "a whole number of at least 1.")
     first, tried = 0, [size]
     while first < rows:
         last = min(first + tried[-1], rows)
@@ -268,9 +296,14 @@ def _add_loader(
     more: Mapping[str, Any],
     step: Step | None,
     device: object,
-    report: Callable[[int, int], None],
+    how: _How,
 ) -> None:
-    """Add the batches of a loader."""
+    """Add the batches of a loader, which gives them to this process alone."""
+    if how.crew is not None:
+        raise BadArgument(
+            f"actors={how.crew.number} is given beside a loader or step=.",
+            "a model and ids of users, or a pair of tensors, whose blocks actors can rank.",
+        )
     if not isinstance(data, Iterable):
         raise BadArgument(
             f"data is of type {type(data).__name__}.", "a loader, or a tensor of user ids."
@@ -295,7 +328,7 @@ def _add_loader(
                 "smaller batches.",
                 "set a smaller batch_size= of the loader.",
             ) from error
-        report(number, max(total, number))
+        how.report(number, max(total, number))
 
 
 def _usual_step(model: object, batch: Any) -> dict[str, Any]:

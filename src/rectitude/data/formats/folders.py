@@ -231,6 +231,11 @@ def holds_table(folder: Path) -> bool:
     return folder.is_dir() and bool(is_dataset or _find_pieces(folder) or find_partitions(folder))
 
 
+def find_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that is one table in many files: pieces or partitions."""
+    return _find_pieces(folder) or find_partitions(folder)
+
+
 def find_partitions(folder: Path) -> list[Path]:
     """Return the files of a partitioned folder: every subfolder names the value of a column, as in
     `user=1`. None if a file is a part of a split, because its folder is then a fold."""

@@ -20,6 +20,7 @@ from rectitude.data.formats.file import File, open_content
 from rectitude.data.formats.lines import number_lines, source_of
 from rectitude.data.table import Source
 from rectitude.errors import BadTable, UnreadableFile
+from rectitude.texts import require_regular
 
 _BLOCK = 1 << 24
 """How many bytes are parsed at a time: only three short columns of each line are kept."""
@@ -62,7 +63,7 @@ def find_sizes(path: Path) -> Path | None:
     plain = path.with_suffix("") if path.suffix.lower() in PACKED else path
     names = [f"{name}{ending}" for name in (path.name, plain.name) for ending in SIZES]
     found = [path.with_name(name) for name in dict.fromkeys(names)]
-    return next((sizes for sizes in found if sizes.is_file()), None)
+    return next((sizes for sizes in map(require_regular, found) if sizes.is_file()), None)
 
 
 def _require_sizes(file: File, rows: pl.DataFrame) -> Path:

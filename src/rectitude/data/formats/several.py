@@ -19,6 +19,7 @@ from rectitude.data.columns import quote_names
 from rectitude.data.ids import whole_numbers
 from rectitude.data.table import Source, SourceParts
 from rectitude.errors import BadArgument, BadTable, UnreadableFile
+from rectitude.texts import require_regular
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The name of the folder with the rows that have no value."""
@@ -33,7 +34,7 @@ def match_files(pattern: Path) -> list[Path]:
         return []
     root = Path(pattern.anchor or ".")
     matches = sorted(root.glob(str(pattern.relative_to(pattern.anchor))))
-    files = [match for match in matches if match.is_file()]
+    files = [match for match in map(require_regular, matches) if match.is_file()]
     if not files:
         raise UnreadableFile(
             f"no file matches {str(pattern)!r}.",
