@@ -31,7 +31,7 @@ GROUPS = {
     )),
     "Batches": ("rectitude", ("Evaluator", "History")),
     "rectitude.torch": ("rectitude.torch", (
-        "evaluate", "Evaluator", "History", "Ranked", "RankingMetric", "RankingCallback",
+        "evaluate", "Actors", "Evaluator", "History", "Ranked", "RankingMetric", "RankingCallback",
     )),
     "rectitude.torch.metrics": ("rectitude.torch.metrics", (
         "BaseMetric", "TopKMetric", "UserAverageTopKMetric", "RatingMetric", "MetricSet",
