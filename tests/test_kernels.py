@@ -15,7 +15,7 @@ import pytest
 
 import rectitude as rt
 from rectitude import kernels
-from rectitude.errors import MissingExtra
+from rectitude.errors import BadArgument, MissingExtra
 from rectitude.kernels import without_gc
 
 
@@ -133,3 +133,11 @@ def test_kernels_that_are_demanded_without_numba_are_an_error_with_the_command(
     monkeypatch.setenv("RECTITUDE_KERNELS", "numba")
     with pytest.raises(MissingExtra, match=r"pip install 'rectitude\[speed\]'"):
         rt.evaluate({"ann": ["tea"]}, {"ann": ["tea"]}, "mrr")
+
+
+def test_a_setting_of_kernels_that_does_not_exist_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RECTITUDE_KERNELS", "cython")
+    with pytest.raises(BadArgument, match="RECTITUDE_KERNELS is 'cython'"):
+        kernels.should_compile(10)

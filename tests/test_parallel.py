@@ -11,7 +11,8 @@ from functools import partial
 
 import pytest
 
-from rectitude.parallel import Once, in_blocks, run_tasks
+from rectitude.errors import BadArgument
+from rectitude.parallel import Once, in_blocks, run_tasks, thread_count
 
 
 @pytest.fixture(params=["1", "2", "5"], autouse=True)
@@ -213,3 +214,12 @@ def test_an_interrupt_at_any_line_loses_no_task_and_locks_nothing() -> None:
     assert done.returncode == 0, done.stderr
     if os.environ["RECTITUDE_THREADS"] != "1":
         assert [int(line.split()[2]) > 50 for line in done.stdout.splitlines()] == [True, True]
+
+
+@pytest.mark.parametrize("setting", ["abc", "0", "-2", "²", "1.5"])
+def test_a_number_of_threads_that_is_none_is_an_error(
+    setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECTITUDE_THREADS", setting)
+    with pytest.raises(BadArgument, match=f"RECTITUDE_THREADS is '{setting}'"):
+        thread_count()

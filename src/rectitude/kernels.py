@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.errors import MissingExtra
+from rectitude.errors import BadArgument, MissingExtra
 
 REPAYS_FROM_ROWS = 2_000_000
 REPAYS_ONCE_LOADED = 50_000
@@ -37,6 +37,12 @@ def should_compile(rows: int) -> bool:
     setting = os.environ.get("RECTITUDE_KERNELS", "")
     if setting in ("numpy", "numba"):
         return setting == "numba" and _must_compile()
+    if setting:
+        raise BadArgument(
+            f"RECTITUDE_KERNELS is {setting!r}.",
+            "numba or numpy.",
+            "unset it, to compile where it pays.",
+        )
     loaded = "numba" in sys.modules and kernel.cache_info().currsize > 0
     if rows < (REPAYS_ONCE_LOADED if loaded else REPAYS_FROM_ROWS):
         return False

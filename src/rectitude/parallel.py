@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rectitude.errors import ForkedProcess
+from rectitude.errors import BadArgument, ForkedProcess
 from rectitude.forks import PolarsThreads
 
 Task = Callable[[], object]
@@ -29,8 +29,14 @@ Made = TypeVar("Made")
 def thread_count() -> int:
     """Return the number of threads: `RECTITUDE_THREADS`, or the CPUs available to this process."""
     setting = os.environ.get("RECTITUDE_THREADS", "")
-    if setting.isdigit() and int(setting) > 0:
+    if setting.isascii() and setting.isdigit() and int(setting) > 0:
         return int(setting)
+    if setting:
+        raise BadArgument(
+            f"RECTITUDE_THREADS is {setting!r}.",
+            "a number of threads, 1 or more.",
+            "unset it, to use all processors of this process.",
+        )
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
