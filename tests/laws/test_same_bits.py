@@ -21,7 +21,7 @@ ALL = names((None, 3))
 # These compare with the order of the truth, so that order is content for them.
 ORDERED = (
     "rmrr", "all_pairs_auc", "reference_overlap", "unlike_reference", "rank_biased_overlap",
-    "least_item_promoted", "compatibility_by_score",
+    "least_item_promoted", "compatibility_by_score", "ndcg_of_rows",
 )  # fmt: skip
 UNORDERED = [name for name in ALL if not name.startswith(ORDERED)]
 
