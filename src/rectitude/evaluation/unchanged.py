@@ -1,6 +1,6 @@
 """What must be unchanged for a run to go on where a killed one stopped: files, settings, plan.
 
-Each is told by a fingerprint, so that nothing is reused that could have changed. Files are compared
+Each has a fingerprint, so that nothing is reused that could have changed. Files are compared
 by path, size and time of change, like `make` does it; tables in memory are never taken to be the
 same.
 """

@@ -24,8 +24,8 @@ def sequences_of(split: Split, longest: int = LONGEST) -> dict[str, pl.DataFrame
     """Return each part of a split as targets with the items before them in a column `history`.
 
     Rows are in the order of users and times; equal times are in the order of the source. A sequence
-    has the `longest` latest items. The first row of a user follows nothing and is no target. With
-    a validation, `train` is the part that a model is tuned on: without the validation rows.
+    has the `longest` latest items. The first row of a user has no history, so it is not a target.
+    With a validation, `train` is the part that a model is tuned on: without the validation rows.
     """
     require_whole(longest, "longest", most=MOST_ROWS)
     split.truth.require("timestamp", "a sequence")
