@@ -63,7 +63,13 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
         yield None
         return
     with open_scratch(identify_inputs(given, limit, keep)) as scratch:
-        yield Partitions(given, tables, scratch, max(limit // (2 * ROW_BYTES), 1), rows)
+        yield Partitions(given, tables, scratch, rows, count_parts(rows, limit))
+
+
+def count_parts(rows: int, limit: int) -> int:
+    """Return how many parts the rows of all tables are cut into: half of the limit is for the rows
+    of a part."""
+    return max(-(-rows * 2 * ROW_BYTES // limit), 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +111,16 @@ class Partitions:
     given: RawInputs
     tables: Mapping[Side, TableReader]
     scratch: Scratch
-    target: int
-    """the number of rows of a part, over all tables"""
     rows: int
+    """the number of rows of all tables"""
+    parts: int
+    """how many parts there are, or nearly so if parts are ranges of rows"""
     _progress: _Progress = field(init=False, repr=False)
+
+    @property
+    def target(self) -> int:
+        """The number of rows of a part, over all tables."""
+        return max(-(-self.rows // self.parts), 1)
 
     def evaluate_plans(self, plans: Sequence[Plan]) -> list[Evaluation | RectitudeError]:
         """Return the evaluation under each plan, or why there is none."""
@@ -215,8 +227,7 @@ class Partitions:
             if ranges is not None:
                 return ranges
         whole = {ids.dtype.is_integer() and ids.dtype != pl.UInt64 for ids in kinds.values()}
-        count = max(-(-self.rows // self.target), 2)
-        return Hashes(count, as_text=has_text or whole != {True})
+        return Hashes(self.parts, as_text=has_text or whole != {True})
 
     def _first_id(self, side: Side) -> pl.Series:
         ids = next(self.tables[side].ids(self.roles[side], 1), pl.Series(dtype=pl.Null))
