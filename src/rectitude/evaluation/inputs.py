@@ -198,11 +198,11 @@ def memory_for(memory: str | int | None) -> int:
     if memory is None:
         return memory_limit()
     size = parse_size(memory, "memory") if isinstance(memory, str) else memory
-    if isinstance(size, bool) or not isinstance(size, int) or size < LEAST_MEMORY:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < LEAST_MEMORY:
         raise BadArgument(
             f"memory is {memory!r}.", f"at least {in_units(LEAST_MEMORY)}, such as '8GB'."
         )
-    return size
+    return int(size)
 
 
 def may_exceed(given: RawInputs, memory: str | int | None) -> bool:

@@ -23,7 +23,7 @@ from rectitude.arrays import Integers
 from rectitude.data.ids import kind_of
 from rectitude.data.read import TableReader
 from rectitude.data.table import Inputs, Table
-from rectitude.errors import RectitudeError
+from rectitude.errors import BadArgument, RectitudeError
 from rectitude.evaluation.evaluate import columns_for, parse_slices
 from rectitude.evaluation.firstpass import require_few_values, settle_slices
 from rectitude.evaluation.inputs import RawInputs
@@ -45,9 +45,12 @@ from rectitude.evaluation.scratch import Scratch, open_scratch
 from rectitude.evaluation.state import KeptValues
 from rectitude.evaluation.unchanged import identify_inputs, identify_plan
 from rectitude.evaluation.written import tabulate_kept, write_tables
+from rectitude.memory import in_units
 
 _KNOWN = "train.items"
 """the temporary table with the items of the training data"""
+MOST_PARTS = 256
+"""the most parts of an evaluation: every piece of a table may have a file for each of them"""
 
 
 @contextmanager
@@ -62,8 +65,27 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
     if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
         yield None
         return
+    target = max(limit // _PART_BYTES, 1)
+    _require_few_parts(rows, target, limit)
     with open_scratch(identify_inputs(given, limit, keep)) as scratch:
-        yield Partitions(given, tables, scratch, max(limit // (2 * ROW_BYTES), 1), rows)
+        yield Partitions(given, tables, scratch, target, rows)
+
+
+_PART_BYTES = 2 * ROW_BYTES
+"""what a row of a part takes while the next piece is read"""
+
+
+def _require_few_parts(rows: int, target: int, limit: int) -> None:
+    """Raise an error if a limit is so low that the tables would be cut into too many parts."""
+    parts = -(-rows // target)
+    if parts <= MOST_PARTS:
+        return
+    least = in_units(-(-rows // MOST_PARTS) * _PART_BYTES, up=True)
+    raise BadArgument(
+        f"with {in_units(limit)} of memory, about {rows:,} rows would be cut into {parts:,} parts.",
+        f"at most {MOST_PARTS} parts, for which {least} are enough.",
+        f"allow more memory: memory={least!r} (command line: --memory {least}).",
+    )
 
 
 @dataclass(frozen=True, slots=True)

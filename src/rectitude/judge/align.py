@@ -31,6 +31,7 @@ from rectitude.arrays import (
 )
 from rectitude.data.dense import Dense
 from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of, smallest
+from rectitude.data.ledger import cut_example
 from rectitude.data.table import ROW_NUMBER, Inputs, Table
 from rectitude.data.values import pieces
 from rectitude.errors import BadTable
@@ -114,9 +115,6 @@ def list_weights(
             "exactly one finite weight of at least 0 for every list.",
         )
     return values
-
-
-_LONGEST_LABEL = 60
 
 
 class Collision(Exception):
@@ -219,8 +217,7 @@ class Aligned:
 
 def label_of(keys: pl.Series, number: int) -> str:
     """Return the name of a list for errors and the ledger."""
-    label = repr(keys[int(number)])
-    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}..."
+    return cut_example(repr(keys[int(number)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
