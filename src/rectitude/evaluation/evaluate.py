@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
+import polars  # noqa: F401  (first, as deep inside other imports it takes longer)
 
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
