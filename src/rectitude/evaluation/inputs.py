@@ -114,6 +114,8 @@ class RawInputs:
     """how predictions without ids were read, in words"""
     ready: Mapping[str, Table] = field(default_factory=dict)
     """tables that were read before"""
+    samples: Mapping[str, Table] = field(default_factory=dict)
+    """rows that say of what kind the ids of a table are, if only a part of it was read"""
     left_out: tuple[LeftOut, ...] = ()
     """files that cannot be read"""
 

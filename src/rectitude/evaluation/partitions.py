@@ -20,7 +20,7 @@ import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Integers
-from rectitude.data.ids import kind_of
+from rectitude.data.ids import deciding_rows, kind_of
 from rectitude.data.read import TableReader
 from rectitude.data.table import Inputs, Table
 from rectitude.errors import BadArgument, RectitudeError
@@ -169,7 +169,8 @@ class Partitions:
         if not plan.slicings:
             return plan
         heads: dict[str, Table] = {side: self.head(side, 1) for side in self.roles}
-        given = replace(self.given, inputs={**self.given.inputs, "candidates": None})
+        inputs = {**self.given.inputs, "candidates": None}
+        given = replace(self.given, inputs=inputs, samples=self._samples)
 
         def open_tables(tables: Mapping[str, Table]) -> Inputs:
             return open_part(plan, replace(given, ready={**heads, **tables, **whole}), known)
@@ -193,7 +194,9 @@ class Partitions:
         rows = sum(tables[side].frame.height for side in self.roles)
         state = None
         if rows:
-            state = evaluate_part(plan, replace(self.given, ready=tables), known)
+            given = replace(self.given, ready=tables, samples=self._samples)
+            with self._name_part():
+                state = evaluate_part(plan, given, known)
         if state is not None and plan.per_list is not None:
             state = self._put_values_aside(plan, name, part, state)
         self.scratch.keep_state(name, part, _Finished(state, rows))
@@ -208,6 +211,16 @@ class Partitions:
         if values is not None:
             self.scratch.write_values(name, part, values)
         return replace(state, state=replace(state.state, kept=KeptValues()))
+
+    @contextmanager
+    def _name_part(self) -> Iterator[None]:
+        """Say in an error that its numbers are those of a part."""
+        try:
+            yield
+        except RectitudeError as error:
+            about = f"rows and counts are those of one of {self.cut.parts} parts of the tables."
+            advice = f"{error.advice}\n  {about}" if error.advice else about
+            raise type(error)(error.found, error.expected, advice) from error
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
@@ -268,7 +281,8 @@ class Partitions:
 
     @cached_property
     def _templates(self) -> dict[Side, Table]:
-        """The tables without rows, after all rows were written to temporary files."""
+        """The tables with a few rows that say of what kind their ids are, after all rows were
+        written to temporary files."""
         templates: dict[Side, Table] = {}
         for side in self.roles:
             if side != "predictions" or not isinstance(self.cut, Ranges):
@@ -276,25 +290,23 @@ class Partitions:
         return templates
 
     def _write(self, side: Side) -> Table:
-        """Write the rows of a table to temporary files by part; return it without rows. Pieces that
-        are complete are not read again, except for the first one, which describes the table."""
+        """Write the rows of a table to temporary files by part; return it with a few rows that say
+        of what kind its ids are. Pieces that are complete are not read again, except for the first
+        one, which describes the table."""
         template: Table | None = None
         reader = self.tables[side]
         for number, piece in enumerate(reader.parts(self.target)):
-            types = self.scratch.find_piece(side, number)
-            if types is None or template is None:
-                table = reader.build(piece)
-                if types is None:
-                    self._write_piece(side, number, table)
-                piece_template = replace(table, frame=table.frame.clear())
-            else:
-                piece_template = replace(template, frame=types)
-            template = _join_templates(template, piece_template)
+            sample = self.scratch.find_piece(side, number)
+            table = reader.build(piece) if sample is None or template is None else template
+            if sample is None:
+                sample = _sample(table)
+                self._write_piece(side, number, table, sample)
+            template = _join_templates(template, replace(table, frame=sample))
         if template is None:  # a file without rows
             template = reader.build(reader.source)
         return template
 
-    def _write_piece(self, side: Side, number: int, table: Table) -> None:
+    def _write_piece(self, side: Side, number: int, table: Table, sample: pl.DataFrame) -> None:
         """Write the rows of a piece of a table by part, and then note that it is complete."""
         role = self.roles[side]
         frames: dict[str, pl.DataFrame] = {side: table.frame}
@@ -309,7 +321,7 @@ class Partitions:
         if side == "train":
             items = table.frame["item"].value_counts(name="rows")
             self.scratch.write(_KNOWN, 0, number, items)
-        self.scratch.finish_piece(side, number, table.frame.clear())
+        self.scratch.finish_piece(side, number, sample)
         self._progress.add(table.frame.height)
 
     @cached_property
@@ -322,13 +334,18 @@ class Partitions:
         items = pl.concat(pieces, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
         return KnownItems(items["item"], items["rows"].to_numpy().astype(np.int64))
 
+    @cached_property
+    def _samples(self) -> dict[str, Table]:
+        """Rows of every table that is cut, which say of what kind its ids are."""
+        return {side: self._templates.get(side) or self.head(side, 1) for side in self.roles}
+
     def _load(self, part: int, sides: Collection[str] | None = None) -> dict[str, Table]:
         """Return the tables of a part, or some of them."""
         tables: dict[str, Table] = {}
         for side, template in self._templates.items():
             if sides is not None and side not in sides:
                 continue
-            frame = _match_types(self.scratch.read(side, part), template.frame)
+            frame = _match_types(self.scratch.read(side, part), template.frame.clear())
             handed = template.handed
             if handed is not None:
                 frames = self.scratch.read(f"{side}.handed", part)
@@ -379,8 +396,14 @@ class _Progress:
         self.add(self.total)
 
 
+def _sample(table: Table) -> pl.DataFrame:
+    """Return the rows of a table that say of what kind its ids are."""
+    ids = [table.frame[role] for role in ("list", "user", "item") if role in table.frame.columns]
+    return table.frame[sorted({row for column in ids for row in deciding_rows(column)})]
+
+
 def _join_templates(one: Table | None, other: Table) -> Table:
-    """Return a table without rows, in types that fit both."""
+    """Return a table with the rows of both, in types that fit both."""
     if one is None:
         return other
     frame = pl.concat([one.frame, other.frame], how="vertical_relaxed")
