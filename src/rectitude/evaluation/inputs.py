@@ -114,6 +114,8 @@ class RawInputs:
     """how predictions without ids were read, in words"""
     ready: Mapping[str, Table] = field(default_factory=dict)
     """tables that were read before"""
+    samples: Mapping[str, Table] = field(default_factory=dict)
+    """rows that say of what kind the ids of a table are, if only a part of it was read"""
     left_out: tuple[LeftOut, ...] = ()
     """files that cannot be read"""
 
@@ -200,11 +202,11 @@ def memory_for(memory: str | int | None) -> int:
     if memory is None:
         return memory_limit()
     size = parse_size(memory, "memory") if isinstance(memory, str) else memory
-    if isinstance(size, bool) or not isinstance(size, int) or size < LEAST_MEMORY:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < LEAST_MEMORY:
         raise BadArgument(
             f"memory is {memory!r}.", f"at least {in_units(LEAST_MEMORY)}, such as '8GB'."
         )
-    return size
+    return int(size)
 
 
 def may_exceed(given: RawInputs, memory: str | int | None) -> bool:
