@@ -1,6 +1,6 @@
 """TF-Ranking: the metrics of `tfr.keras.metrics` on padded lists, all lists in one batch.
 
-Ties are shuffled at random, so inputs with ties are left out. A row with a label below 0 is padding.
+Ties are shuffled at random, so inputs with ties are left out. Rows with labels below 0 are padding.
 """
 
 from __future__ import annotations
