@@ -220,9 +220,9 @@ def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spre
     return _mean(_by_user(values, weights, owners), None, spread)
 
 
-def state_of(values: Floats) -> Sums:
-    """Return the sums of a plain mean of values."""
-    return _mean(values, None, spread=False)
+def state_of(values: Floats, times: Integers | None = None) -> Sums:
+    """Return the sums of a plain mean of values; `times` says how often each occurs."""
+    return _mean(values, None, spread=False) if times is None else _mean_of_repeated(values, times)
 
 
 def _mean(values: Floats, weights: Floats | None, spread: bool) -> Sums:

@@ -25,6 +25,7 @@ from rectitude.evaluation.axes import require_axes
 from rectitude.evaluation.batch import Batch, join_batches, joinable, judge_aligned, judge_batch
 from rectitude.evaluation.counted import CountedBatch, align_counted, can_defer_judging, count_batch
 from rectitude.evaluation.evaluate import columns_kept, evaluation_of, parse_slices
+from rectitude.evaluation.grouped import GroupedLists, may_group, measure_grouped
 from rectitude.evaluation.inputs import Arguments, RawInputs, gather_arguments, open_inputs
 from rectitude.evaluation.measure import Measurement, counts_alike, measure
 from rectitude.evaluation.plan import Plan, Slicings, answer_keywords, resolve
@@ -181,6 +182,20 @@ class Evaluator:
         """Keep a batch that is counted, to be judged and measured with others."""
         self._updates += 1
         self._keep(replace(counted, number=self._updates))
+
+    def may_group(self) -> bool:
+        """Return whether lists that stand alike can be grouped where they are counted."""
+        return self.judges_later("scores") and may_group(self._batch_plan)
+
+    def add_grouped(self, grouped: GroupedLists) -> bool:
+        """Add the lists of several batches that were grouped where they were counted. Add nothing
+        and return False if a metric fails, because its error counts all lists."""
+        state = measure_grouped(self._batch_plan, grouped)
+        if self._failures(state.failures):
+            return False
+        self._updates += state.batches
+        self._state = self._state + replace(state, failures={})  # only bounds may have failed
+        return True
 
     def open(self, given: RawInputs) -> Inputs:
         """Open the inputs of a batch, ready to be judged."""

@@ -33,6 +33,7 @@ from rectitude.torch.counted import (
     read_counted,
     read_counted_logits,
 )
+from rectitude.torch.grouping import KeptBatch, mark_seen, may_stay
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
 from rectitude.torch.kernels import choice, count_logits, count_products, count_ranks
@@ -60,16 +61,20 @@ class DevicePlan:
     padding: object
     depth: int | None
     """the deepest rank that a metric looks at; None for all ranks"""
+    groups: bool
+    """whether lists that stand alike can be grouped on the device"""
 
     @staticmethod
-    def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> DevicePlan:
+    def of(
+        convention: Convention, wanted: Sequence[Asked], padding: object, groups: bool
+    ) -> DevicePlan:
         """Return the plan for metrics under a convention."""
         loss = any("logits" in asked.metric.requires for asked in wanted)
         moved = {"shown", "chances"}  # these need the scores themselves
         shown = any(moved & {*asked.metric.requires} for asked in wanted)
         conventions = [keep_scores(asked.convention, asked.metric.requires) for asked in wanted]
         depth = Reach.of(wanted).depth
-        return DevicePlan([convention, *conventions], loss, shown, padding, depth)
+        return DevicePlan([convention, *conventions], loss, shown, padding, depth, groups)
 
     @cached_property
     def keys(self) -> list[ReadingKey]:
@@ -85,6 +90,8 @@ class Job(NamedTuple):
     """returns the batch, ready to be judged"""
     counted: Callable[[Arrays], CountedBatch | None]
     """returns the batch as counts, which can be judged with others; None if it cannot wait"""
+    kept: KeptBatch | None
+    """the batch as counts that may stay on the device; None if they may not"""
 
 
 def must_move(
@@ -129,12 +136,17 @@ def count_on_device(
     shape, names = (rows, columns), _tensors_of_ids(predictions, more)
     wanted = _find_truth_cells(predictions, truth, more, scored)
     tensors = {**scored.checks, **names, **as_tensors("truth", wanted)}
-    train = None
+    plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
+    train, stays = None, plain and plan.groups and may_stay(predictions, wanted)
     if more.get("train") is not None:
         train = _find_train_cells(predictions, more, scored)
+        stays = stays and train.offsets is None
+        if stays:
+            train = train._replace(column=train.column.sort(dim=1).values)
+            tensors["plain/known"] = mark_seen(train.column, columns)
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
-    tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding)
+    tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding, stays)
     # what follows runs when the counts have arrived, and must not hold the scores until then
     bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
     words, counted_by = scored.words, _name_kernels(scored.scores.device)
@@ -153,8 +165,10 @@ def count_on_device(
         dense = replace(dense, known=known, counted_by=counted_by)
         return _wrap_dense(renamed, dense), targets, inputs
 
-    plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
     logits = isinstance(predictions, Logits)
+    if stays:
+        tensors["truth/column"] = wanted.column.clone()  # the caller may write into the tensor
+        return Job(tensors, batch, _none, KeptBatch(shape, words, counted_by, tensors))
     tensors |= facts_of(wanted, train, columns) if plain and not logits else {}
 
     def counted(arrays: Arrays) -> CountedBatch | None:
@@ -164,7 +178,11 @@ def count_on_device(
         found = read(arrays, shape, words)
         return found and replace(found, counted_by=counted_by)
 
-    return Job(tensors, batch, counted)
+    return Job(tensors, batch, counted, None)
+
+
+def _none(arrays: Arrays) -> None:
+    """Return no counts: the batch must be judged at once."""
 
 
 def _needs_scores(predictions: Predictions, plan: DevicePlan) -> bool:
@@ -253,6 +271,7 @@ def _count_readings(
     scored: Scored,
     sides: tuple[TensorCells, TensorCells | None],
     padding: int | None,
+    ascending: bool,
 ) -> dict[str, Tensor]:
     """Count the ranks of the truth, without the training data, for every way to read the scores."""
     tensors: dict[str, Tensor] = {}
@@ -261,7 +280,7 @@ def _count_readings(
         if isinstance(predictions, Logits):
             tensors |= _count_logits(number, key, cast("Tensor", scored.scores), wanted, plan.loss)
         else:
-            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
+            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding, ascending)
     return tensors
 
 
@@ -272,6 +291,7 @@ def _count_reading(
     wanted: TensorCells,
     train: TensorCells | None,
     padding: int | None,
+    ascending: bool,
 ) -> dict[str, Tensor]:
     seen = None if key.seen == "kept" else train
     lists: dict[str, Any] = {
@@ -279,6 +299,7 @@ def _count_reading(
         "seen": None if seen is None else seen.column,
         "target_offsets": wanted.offsets,
         "seen_offsets": None if seen is None else seen.offsets,
+        "seen_sorted": ascending,
     }
     if isinstance(scores, DeviceProducts):  # of 32 bits in any precision
         ranks = count_products(scores.users, scores.items, metric=scores.similarity, **lists)
