@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from rectitude.errors import BadArgument, make_visible
+from rectitude.errors import BadArgument, cut_words, make_visible
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_a_message_has_no_control_characters_but_its_parts_keep_them() -> None:
     assert str(error) == "the file a\\x1b[2J.csv is empty.\n  expected rows."
     assert error.found == "the file a\x1b[2J.csv is empty."
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
+
+
+def test_words_that_nobody_can_read_are_cut_and_sentences_are_not() -> None:
+    sentence = "all of these words stay " * 100
+    assert cut_words(sentence + "x" * 301) == sentence + "x" * 300 + "..."

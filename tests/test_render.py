@@ -168,6 +168,21 @@ def test_printed_results_show_control_characters() -> None:
     assert r"\x1b[31mx" in str(evaluation)
 
 
+def test_no_cell_is_wider_than_can_be_read() -> None:
+    grid = Grid(["slice", "value"], [["x" * 10**6, "0.5"], ["y", "0.5"]])
+    for text in (grid.text(), grid.columns(), grid.markdown(), grid.latex(), grid.html()):
+        assert "x" * 300 in text
+        assert len(text) < 2000
+
+
+def test_an_example_in_a_ledger_is_cut_wherever_it_is_shown() -> None:
+    lists, long = {"ann": ["a"]}, "x" * 10**6
+    evaluation = rt.evaluate(lists, {"ann": ["a"], long: ["a"]}, "mrr")
+    for text in (str(evaluation), evaluation.to_json()):
+        assert "x" * 200 in text
+        assert len(text) < 10_000
+
+
 def test_csv_keeps_full_precision_and_leaves_none_empty() -> None:
     assert csv([{"a": 1 / 3, "b": None}]) == "a,b\n0.3333333333333333,\n"
 

@@ -74,6 +74,7 @@ ENVIRONMENTS = (
     Environment("numpy-1-3.12", "3.12", also=("numpy<2",)),
     Environment("polars-oldest", "3.13", also=("polars==1.30.0",)),
     Environment("torch", "3.11", ("torch",), also=("torch==2.13.0",)),
+    Environment("torch-oldest", "3.11", ("torch",), also=("torch==2.2.0", "numpy<2")),
     Environment("all", "3.11", ("all",), also=("torch==2.13.0", "pandas")),
 )
 

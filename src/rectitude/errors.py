@@ -65,7 +65,7 @@ class RectitudeError(Exception):
     """An error that says what was found, what was expected and what to do."""
 
     def __init__(self, found: str, expected: str = "", advice: str = "") -> None:
-        found, expected, advice = map(_shorten, (found, expected, advice))
+        found, expected, advice = map(shorten, (found, expected, advice))
         self.found = found
         self.expected = expected
         self.advice = advice
@@ -206,8 +206,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return " or ".join(repr(by_lower[match]) for match in close)
 
 
-def _shorten(text: str) -> str:
-    """Cut a word that no one can read, such as a field of megabytes, and a text that never ends."""
-    words = (word if len(word) <= _WORD else f"{word[:_WORD]}..." for word in text.split(" "))
-    readable = " ".join(words)
+def shorten(text: str) -> str:
+    """Cut words that no one can read, such as a field of megabytes, and a text that never ends."""
+    readable = cut_words(text)
     return readable if len(readable) <= _TEXT else f"{readable[:_TEXT]}..."
+
+
+def cut_words(text: str) -> str:
+    """Cut words that no one can read."""
+    if len(text) <= _WORD:
+        return text
+    words = (word if len(word) <= _WORD else f"{word[:_WORD]}..." for word in text.split(" "))
+    return " ".join(words)

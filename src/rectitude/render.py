@@ -21,7 +21,7 @@ from itertools import groupby
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rectitude.errors import MissingExtra, make_visible
+from rectitude.errors import MissingExtra, cut_words, make_visible
 from rectitude.storage import require_suffix, write_text
 
 if TYPE_CHECKING:
@@ -324,8 +324,12 @@ class Drawable:
 def as_text(shown: Iterable[str | Grid]) -> str:
     """Return lines and tables for a terminal."""
     return "\n".join(
-        part.text() if isinstance(part, Grid) else make_visible(part) for part in shown
+        part.text() if isinstance(part, Grid) else make_visible(_cut_lines(part)) for part in shown
     )
+
+
+def _cut_lines(text: str) -> str:
+    return "\n".join(map(cut_words, text.split("\n")))
 
 
 def as_html(shown: Iterable[str | Grid]) -> str:
@@ -356,7 +360,7 @@ def _format_cells(column: Sequence[str | Cell], form: Form) -> list[str]:
     marks = [cell.raised for cell in column if isinstance(cell, Cell)]
     widest = max(marks, key=len, default="")
     return [
-        form.words(cell) if isinstance(cell, str) else _add_marks(cell, widest, form)
+        form.words(cut_words(cell)) if isinstance(cell, str) else _add_marks(cell, widest, form)
         for cell in column
     ]
 
@@ -385,8 +389,8 @@ def _format_signs(cell: str | Cell) -> str:
 
 
 def text_of(cell: str | Cell) -> str:
-    """Return the text of a cell without its marks, on one line."""
-    return make_visible(cell if isinstance(cell, str) else cell.text, keep="")
+    """Return the text of a cell without its marks, on one line, and no wider than can be read."""
+    return make_visible(cut_words(cell if isinstance(cell, str) else cell.text), keep="")
 
 
 def _fold(row: Sequence[str], room: int) -> list[list[str]]:

@@ -131,6 +131,19 @@ def test_release_9_has_its_own_measures_and_queries(trec: Run) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_means_are_added_in_the_order_of_trec_eval(trec: Run, tmp_path: Path, turned: bool) -> None:
+    # 1, 3 and 7 hits in 20 for three of 8 queries: 11/160 = 0.06875 is a half in the last decimal;
+    # added one after the other they are a little more, as an exact sum a little less
+    hits = [0, 0, 0, 0, 0, 1, 3, 7]
+    pairs = [(query, item) for query, size in enumerate(hits) for item in range(max(size, 1))]
+    pairs = pairs[::-1] if turned else pairs
+    judged = "".join(f"q{q} 0 d{item} {int(hits[q] > 0)}\n" for q, item in pairs)
+    (tmp_path / "j.qrels").write_text(judged)
+    (tmp_path / "r.run").write_text("".join(f"q{q} Q0 d{i} 0 {9 - i} x\n" for q, i in pairs))
+    assert rows(trec("-m", "P.20")) == [["P_20", "all", "0.0688"]]
+
+
 def test_the_judgements_of_several_groups_are_averaged(trec: Run, tmp_path: Path) -> None:
     # query 1: a and b for one group, b for the other: 2/2 and 1/2; query 10: 1
     judged = "1 ann a 1\n1 ann b 1\n1 bob b 1\n10 ann c 1\n"

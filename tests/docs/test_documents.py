@@ -130,8 +130,13 @@ def test_the_readme_has_two_screens() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
 
 
-def test_readme_names_every_profile() -> None:
+def test_the_readme_counts_the_profiles() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
+    assert f"{len(set(PROFILES) - {'default'})} [profiles](docs/profiles.md)" in text
+
+
+def test_the_page_of_profiles_names_each() -> None:
+    text = (DOCS / "profiles.md").read_text("utf-8")
     assert [name for name in PROFILES if name != "default" and f"`{name}`" not in text] == []
 
 

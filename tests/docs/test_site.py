@@ -96,23 +96,40 @@ def test_a_page_opens_fits_a_phone_and_says_nothing_in_the_console(
     assert page.evaluate("document.scrollingElement.scrollWidth") == 390
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("cold start", "Unknown users and items"),
-        ("ground truth", "Judged lists and the ground truth"),
-        ("RecBole", "RecBole"),
-        ("p-value", "p-value"),
-    ],
+FOUND = (
+    ("cold start", "Unknown users and items"),
+    ("ground truth", "Judged lists and the ground truth"),
+    ("RecBole", "RecBole"),
+    ("p-value", "p-value"),
 )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("words", "expected"), FOUND)
 def test_search_finds(page: Any, address: str, words: str, expected: str) -> None:
-    page.goto(f"{address}/index.html")
+    titles = search(page, f"{address}/index.html", words)
+    assert any(expected in title for title in titles[:5]), titles[:5]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("words", "expected"), FOUND)
+def test_search_finds_the_same_in_a_page_opened_from_the_folder(
+    browser: Any, site: Path, words: str, expected: str
+) -> None:
+    context = browser.new_context()
+    for page in watched(context, site.as_uri()):
+        titles = search(page, (site / "how-to" / "training-loop.html").as_uri(), words)
+        assert any(expected in title for title in titles[:5]), titles[:5]
+
+
+def search(page: Any, address: str, words: str) -> list[str]:
+    """Open a page, type words into its search, and return what is found."""
+    page.goto(address)
     page.locator(".md-search__input").fill(words)
     found = page.locator(".md-search-result__item")
     found.first.wait_for(state="attached")
-    titles = found.all_inner_texts()
-    assert any(expected in title for title in titles[:5]), titles[:5]
+    titles: list[str] = found.all_inner_texts()
+    return titles
 
 
 @pytest.mark.browser

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -18,6 +20,7 @@ from rectitude.errors import (
     BadTable,
     DuplicateItems,
     NothingToEvaluate,
+    RectitudeError,
     UnwritableFile,
 )
 from rectitude.evaluation import inputs
@@ -239,6 +242,65 @@ def test_memory_is_a_size(memory: object, files: Path) -> None:
         rt.evaluate("lists.parquet", "truth.parquet", "mrr", memory=memory)  # type: ignore[call-overload]
     with pytest.raises(BadSetting, match="memory is 'lots'"):
         rt.evaluate("lists.parquet", "truth.parquet", "mrr", memory="lots")
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        {0: [1]},
+        rt.Scores(np.ones((1, 2)), users=[0], items=[0, 1]),
+        pl.DataFrame({"user": [0], "item": [1]}),
+    ],
+    ids=["dict", "scores", "frame"],
+)
+def test_memory_is_checked_also_where_nothing_is_read(predictions: object) -> None:
+    for wrong in ("nope", "", "1e400GB", 0):
+        with pytest.raises(RectitudeError, match="memory is"):
+            rt.evaluate(predictions, {0: [1]}, "mrr", memory=wrong)
+    sizes = ("1GB", 10**9, np.int64(10**9))
+    assert {rt.evaluate(predictions, {0: [1]}, "hit@2", memory=m)["hit@2"] for m in sizes} == {1.0}
+
+
+@pytest.mark.parametrize(("option", "message"), [("nope", "memory is 'nope'"), ("1", "least 1MB")])
+def test_a_limit_is_checked_for_scores_by_row(
+    option: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, rows = tmp_path / "numbers.txt", tmp_path / "rows.txt"
+    scores.write_text("0.5\n0.2\n")
+    rows.write_text("1 qid:7 1:0.5\n0 qid:7 1:0.1\n")
+    command = ["evaluate", str(scores), "--truth", str(rows), "--metrics", "mrr"]
+    assert main(command) == 0
+    assert main([*command, "--memory", option]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lists", ["lists.parquet", "shuffled.parquet", "lists.csv"])
+def test_a_limit_that_would_make_too_many_parts_is_refused_with_one_that_is_enough(
+    lists: str, files: Path
+) -> None:
+    many = pl.DataFrame({"user": range(5000), "item": [1] * 5000, "score": [1.0] * 5000})
+    many.write_csv("lists.csv")
+    many.write_parquet("lists.parquet")
+    many.reverse().write_parquet("shuffled.parquet")
+    with pytest.raises(BadArgument, match=r"would be cut into [0-9,]+ parts") as refused:
+        rt.evaluate(lists, "truth.parquet", "mrr", memory=400)
+    enough = re.search("memory='(.*)'", refused.value.advice)
+    assert enough is not None
+    both = [rt.evaluate(lists, "truth.parquet", "mrr", memory=m) for m in (enough[1], None)]
+    assert both[0] == both[1]
+    assert list((files / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize("length", [70, 400])
+def test_the_first_example_is_the_same_one_if_ids_are_long(length: int, files: Path) -> None:
+    users = [f"{'cab'[number % 3] * length}{number}" for number in range(30)]
+    lists = pl.DataFrame({"user": users, "item": ["tea"] * 30, "score": [1.0] * 30})
+    lists.write_parquet("long.parquet")
+    truth = pl.DataFrame({"user": users[:20], "item": ["rye"] * 20})
+    truth.write_parquet("rye.parquet")
+    both = [rt.evaluate("long.parquet", "rye.parquet", "p@5", memory=m) for m in (None, 200)]
+    assert both[0].ledger == both[1].ledger
+    assert both[0].ledger.entries["lists_short"].example[1] == "a"
 
 
 def test_the_command_line_takes_a_limit(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,7 +137,7 @@ def serve(seconds: float) -> None:
     from rectitude.cli import main
 
     _import_all(Path(rectitude.cli.app.__file__).parents[1])
-    rectitude.evaluation.inputs.LEAST_MEMORY = 1  # so that small files are cut into parts
+    rectitude.evaluation.inputs.LEAST_MEMORY = 100  # so that small files are cut into parts
     base = _idle_megabytes()
     for line in sys.stdin:
         asked = json.loads(line)

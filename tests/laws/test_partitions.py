@@ -3,6 +3,8 @@ bit by bit, however they are cut, sorted and stored."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,59 @@ def test_every_metric_alone_has_the_bits_of_memory(
     files = inputs.pop("predictions"), inputs.pop("truth")
     options: dict[str, Any] = {"convention": {"undefined": "zero"}, **inputs}
     both = [outcome(*files, name, memory=limit, **options) for limit in (None, 6000)]
+    assert both[0] == both[1]
+
+
+KINDS: dict[str, Callable[[int], object]] = {
+    "whole": int,
+    "negative": lambda n: n - 5,
+    "text": lambda n: f"u{n}",
+    "whole as text": str,
+    "one is text": lambda n: "x" if n == 7 else str(n),
+    "one has a zero": lambda n: f"{n:02}" if n == 3 else str(n),
+    "some beyond 63 bits": lambda n: str(2**63 + n) if n % 4 == 0 else str(n),
+    "negative and beyond 63 bits": lambda n: str(2**63 + n) if n % 4 == 0 else str(n - 5),
+    "hashes": lambda n: f"{'cab'[n % 3] * 70}{n}",
+    "words of no value": lambda n: ("nan", "None", "NULL", "null")[n % 4] + str(n // 4),
+    "fractions": lambda n: n + 0.5,
+    "dates": lambda n: date(2020, 1, 1 + n),
+}
+
+
+@settings(FOLDER_IS_REUSED, max_examples=100)
+@given(
+    frames=tables(),
+    kinds=st.tuples(*[st.sampled_from([*KINDS])] * 2),
+    others=st.sampled_from(["the same", "whole as text"]),
+    suffixes=st.tuples(*[st.sampled_from([".csv", ".parquet"])] * 3),
+    memory=st.sampled_from([70, 500]),
+    trained=st.booleans(),
+)
+def test_ids_of_any_kind_are_the_same_ids_in_parts(
+    tmp_path: Path,
+    frames: dict[str, pl.DataFrame],
+    kinds: tuple[str, str],
+    others: str,
+    suffixes: tuple[str, ...],
+    memory: int,
+    trained: bool,
+) -> None:
+    """Whether text in a file is read as integers depends on all rows of all tables, and decides how
+    ids are sorted, matched and shown."""
+    paths = {}
+    for name, suffix in zip(("predictions", "truth", "train"), suffixes, strict=True):
+        own = kinds if name == "predictions" or others == "the same" else (others, others)
+        ids = [
+            pl.Series(column, [KINDS[kind](n) for n in frames[name][column]])
+            for column, kind in zip(("user", "item"), own, strict=True)
+        ]
+        paths[name] = write(frames[name].with_columns(ids), tmp_path / f"{name}{suffix}")
+    given = paths["predictions"], paths["truth"], METRICS
+    options = {"train": paths["train"]} if trained else {}
+    convention = {"ties": "item_ascending"}
+    both = [
+        outcome(*given, convention=convention, memory=limit, **options) for limit in (None, memory)
+    ]
     assert both[0] == both[1]
 
 

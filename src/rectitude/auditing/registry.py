@@ -18,6 +18,7 @@ from rectitude.auditing.dense import ScoreRows
 from rectitude.auditing.parts import USER, AuditCase, Compared, Parts
 from rectitude.auditing.ranked import sound_weights
 from rectitude.auditing.result import SEVERITIES, CheckResult, Finding, Pair, lists_needed
+from rectitude.data.ledger import cut_example
 from rectitude.errors import NothingToEvaluate, RectitudeError
 from rectitude.evaluation.evaluate import evaluate
 from rectitude.predictions.lists import Lists
@@ -71,8 +72,9 @@ def _run_check(check: Check, parts: Parts, base: Measured) -> Finding:
     bad = severity != "fine"
     effect, lists = effect_of(parts, found.compare if bad else None, base)
     return Finding(
-        check.name, severity, found.count, found.of, found.about, found.example if bad else "",
-        effect, lists, found.bounds, check.advice if bad else "",
+        check.name, severity, found.count, found.of, found.about,
+        cut_example(found.example) if bad else "", effect, lists, found.bounds,
+        check.advice if bad else "",
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ from rectitude.cli import (
 )
 from rectitude.cli.options import hint_at_switch, report_error, spell_out
 from rectitude.cli.output import report_formats, say
-from rectitude.errors import RectitudeError, UnknownName, unknown_name
+from rectitude.errors import RectitudeError, UnknownName, shorten, unknown_name
 
 try:
     import resource
@@ -213,6 +213,8 @@ _MEMORY_ADVICE = (
 def _explain_error(error: BaseException, words: Sequence[str]) -> tuple[str, str]:
     """Return the kind and the message of an error; usage errors and bugs also get advice."""
     kind, message = type(error).__name__, str(error)
+    if not isinstance(error, RectitudeError):
+        message = shorten(message)
     if isinstance(error, RectitudeError | OSError):
         return kind, message
     if isinstance(error, MemoryError):
@@ -225,7 +227,7 @@ def _explain_error(error: BaseException, words: Sequence[str]) -> tuple[str, str
     if kind == "NoSuchOption":
         return kind, str(_explain_option(context, error.option_name, words))
     path = "rectitude" if context is None else context.command_path
-    return kind, f"{error.format_message()}\n  see: {path} --help"
+    return kind, f"{shorten(error.format_message())}\n  see: {path} --help"
 
 
 def _explain_option(context: Any, name: str, words: Sequence[str]) -> RectitudeError:

@@ -102,13 +102,19 @@ class Ids:
         return bool((self.columns[side][rows] == self.columns[other][others]).all())
 
 
-def align(columns: Mapping[str, Column], what: str, exact: bool = True) -> Ids:
+def align(
+    columns: Mapping[str, Column],
+    what: str,
+    exact: bool = True,
+    samples: Mapping[str, Column] | None = None,
+) -> Ids:
     """Return codes that are comparable across columns.
 
-    Raise an error that explains the difference if the columns hold ids of different kinds.
+    Raise an error that explains the difference if the columns hold ids of different kinds. If the
+    columns are only a part of their tables, `samples` have the ids that decide on the kind.
     """
     require_polars()
-    kind = _common_kind(columns, what)
+    kind = _common_kind({**columns, **(samples or {})}, what)
     typed = {side: _cast_ids(column, kind) for side, column in columns.items()}
     dtypes = {series.dtype for series in typed.values() if len(series)}
     if kind in map(str, dtypes):  # such as dates: a table without rows is of any type
@@ -237,6 +243,18 @@ def whole_numbers(series: pl.Series) -> pl.Series | None:
     if numbers.null_count():
         return None
     return numbers if _plainly_written(series, cast("int", numbers.min())) else None
+
+
+def deciding_rows(ids: pl.Series) -> list[int]:
+    """Return the numbers of a few rows for which `whole_numbers` says the same as for all rows,
+    together with any rows that are found in the same way in other ids."""
+    if ids.dtype != pl.String:
+        return [0] if len(ids) else []
+    too_large = ids.cast(pl.Int64, strict=False).is_null()
+    negative = ids.cast(pl.UInt64, strict=False).is_null()
+    unusual = ids.str.contains(r"^(\+|-?0[0-9]|-0)")
+    rows = {int(flags.arg_max() or 0) for flags in (too_large, negative, unusual)}
+    return sorted(rows) if len(ids) else []
 
 
 def _plainly_written(integers: pl.Series, least: int) -> bool:

@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rectitude.errors import unknown_name
+from rectitude.errors import shorten, unknown_name
 from rectitude.render import Printable
 
 Weight = Literal["fact", "notice", "warning"]
 _NUMBER = r"(\d[\d,]*)"
 _WHOLE = r"-?\d+"
 _ID = rf"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|{_WHOLE}"""
+_LONGEST_ID, _ROOM = 200, 4_000
+"""Characters that an example shows of an id in quotes, and that are looked at for its ids."""
+_QUOTED = r"""'(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z)"""
 _IN_ALL = r" \w+ in all"
 """What follows a number in a sentence that is a count; other numbers may be settings."""
 
@@ -57,7 +60,8 @@ class Ledger(Printable):
     ) -> None:
         """Write an entry; a notice or warning with a count of 0 becomes a plain fact."""
         kept: Weight = weight if count else "fact"
-        self.entries[name] = Entry(name, int(count), about, of, example if count else "", kept)
+        shown = cut_example(example) if count else ""
+        self.entries[name] = Entry(name, int(count), about, of, shown, kept)
 
     def __add__(self, other: Ledger) -> Ledger:
         """Return a ledger with the entries of both; counts with the same name add up."""
@@ -115,6 +119,19 @@ class Ledger(Printable):
         yield from (f"{name}: {text}" for name, text in self.notes.items())
         marks = {"fact": " ", "notice": "-", "warning": "!"}
         yield from (f"{marks[entry.weight]} {entry}" for entry in self if entry.count)
+
+
+def cut_example(example: str) -> str:
+    """Cut the ids of an example that are too long to read. What is left of two ids has their order,
+    so that the first example is the same one before and after."""
+    if len(example) <= _LONGEST_ID:
+        return example
+    return shorten(re.sub(_QUOTED, _cut_id, example[:_ROOM]))
+
+
+def _cut_id(found: re.Match[str]) -> str:
+    text = found[0]
+    return text if len(text) <= _LONGEST_ID + 2 else f"{text[: _LONGEST_ID + 1]}...{text[0]}"
 
 
 def split_common(ledgers: Sequence[Ledger]) -> tuple[Ledger, list[Ledger]]:

@@ -209,6 +209,8 @@ class Inputs:
     """all items of the training data, if `train` is only the part of these lists"""
     known_rows: Integers | None = None
     """(known items,) how many rows of the training data have the item"""
+    samples: Mapping[str, Table] = field(default_factory=dict)
+    """rows that say of what kind the ids of a table are, if this is only a part of it"""
 
     @property
     def width(self) -> int | None:

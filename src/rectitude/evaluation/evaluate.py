@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
+import polars  # noqa: F401  (first, as deep inside other imports it takes longer)
 
 from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
@@ -169,6 +170,8 @@ def evaluate(  # noqa: PLR0913  one parameter per input
         "train": train, "seen": seen, "items": items, "users": users, "candidates": candidates,
         "ranking": ranking, "list_key": list_key, "weights": weights, "columns": columns,
     }  # fmt: skip
+    if memory is not None:
+        memory_for(memory)  # whichever way the tables are read
     given = replace(gather_arguments(predictions, truth, options), progress=progress)
     if unreadable != "error":
         from rectitude.evaluation.unreadable import leave_out_unreadable  # noqa: PLC0415  (if asked)

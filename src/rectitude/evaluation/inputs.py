@@ -21,7 +21,6 @@ from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.convention import Convention
 from rectitude.data.columns import find_unused, has_names_of_other_side
 from rectitude.data.dense import COPIED_BYTES, Block, Dense
-from rectitude.data.formats.recognise import holds_bare_numbers
 from rectitude.data.formats.several import match_files
 from rectitude.data.ids import Column, codes_of, whole_numbers
 from rectitude.data.ledger import Ledger
@@ -54,7 +53,6 @@ from rectitude.predictions.masks import (
     has_column,
     has_row,
 )
-from rectitude.predictions.rows import join_scores
 from rectitude.predictions.scores import Embeddings, Scores, are_numbers, column_of
 from rectitude.predictions.unlabelled import recognise, require_positions
 from rectitude.profiles import Asked
@@ -116,6 +114,8 @@ class RawInputs:
     """how predictions without ids were read, in words"""
     ready: Mapping[str, Table] = field(default_factory=dict)
     """tables that were read before"""
+    samples: Mapping[str, Table] = field(default_factory=dict)
+    """rows that say of what kind the ids of a table are, if only a part of it was read"""
     left_out: tuple[LeftOut, ...] = ()
     """files that cannot be read"""
 
@@ -176,6 +176,8 @@ def with_sides(given: RawInputs, predictions: object, truth: object) -> RawInput
     are."""
     predictions, truth = collect_rows(predictions), collect_rows(truth)
     if _may_be_by_row(predictions):
+        from rectitude.predictions.rows import join_scores  # noqa: PLC0415  (for such rows only)
+
         predictions, truth = join_scores(predictions, truth)
     read_as, has_ids = "", isinstance(predictions, (str, PathLike, Mapping, Source))
     if not (has_ids and isinstance(truth, (str, PathLike, Mapping))):
@@ -189,6 +191,8 @@ def with_sides(given: RawInputs, predictions: object, truth: object) -> RawInput
 def _may_be_by_row(predictions: object) -> bool:
     """Whether predictions are numbers without ids, perhaps one for each row of the truth."""
     if isinstance(predictions, (str, PathLike)):
+        from rectitude.data.formats.recognise import holds_bare_numbers  # noqa: PLC0415  (files only)
+
         return holds_bare_numbers(Path(fspath(predictions)).expanduser())
     return isinstance(predictions, np.ndarray) and predictions.ndim == 1
 
@@ -198,11 +202,11 @@ def memory_for(memory: str | int | None) -> int:
     if memory is None:
         return memory_limit()
     size = parse_size(memory, "memory") if isinstance(memory, str) else memory
-    if isinstance(size, bool) or not isinstance(size, int) or size < LEAST_MEMORY:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < LEAST_MEMORY:
         raise BadArgument(
             f"memory is {memory!r}.", f"at least {in_units(LEAST_MEMORY)}, such as '8GB'."
         )
-    return size
+    return int(size)
 
 
 def may_exceed(given: RawInputs, memory: str | int | None) -> bool:

@@ -20,10 +20,10 @@ import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.arrays import Integers
-from rectitude.data.ids import kind_of
+from rectitude.data.ids import deciding_rows, kind_of
 from rectitude.data.read import TableReader
 from rectitude.data.table import Inputs, Table
-from rectitude.errors import RectitudeError
+from rectitude.errors import BadArgument, RectitudeError
 from rectitude.evaluation.evaluate import columns_for, parse_slices
 from rectitude.evaluation.firstpass import require_few_values, settle_slices
 from rectitude.evaluation.inputs import RawInputs
@@ -45,9 +45,12 @@ from rectitude.evaluation.scratch import Scratch, open_scratch
 from rectitude.evaluation.state import KeptValues
 from rectitude.evaluation.unchanged import identify_inputs, identify_plan
 from rectitude.evaluation.written import tabulate_kept, write_tables
+from rectitude.memory import in_units
 
 _KNOWN = "train.items"
 """the temporary table with the items of the training data"""
+MOST_PARTS = 256
+"""the most parts of an evaluation: every piece of a table may have a file for each of them"""
 
 
 @contextmanager
@@ -62,8 +65,27 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
     if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
         yield None
         return
+    target = max(limit // _PART_BYTES, 1)
+    _require_few_parts(rows, target, limit)
     with open_scratch(identify_inputs(given, limit, keep)) as scratch:
-        yield Partitions(given, tables, scratch, max(limit // (2 * ROW_BYTES), 1), rows)
+        yield Partitions(given, tables, scratch, target, rows)
+
+
+_PART_BYTES = 2 * ROW_BYTES
+"""what a row of a part takes while the next piece is read"""
+
+
+def _require_few_parts(rows: int, target: int, limit: int) -> None:
+    """Raise an error if a limit is so low that the tables would be cut into too many parts."""
+    parts = -(-rows // target)
+    if parts <= MOST_PARTS:
+        return
+    least = in_units(-(-rows // MOST_PARTS) * _PART_BYTES, up=True)
+    raise BadArgument(
+        f"with {in_units(limit)} of memory, about {rows:,} rows would be cut into {parts:,} parts.",
+        f"at most {MOST_PARTS} parts, for which {least} are enough.",
+        f"allow more memory: memory={least!r} (command line: --memory {least}).",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +169,8 @@ class Partitions:
         if not plan.slicings:
             return plan
         heads: dict[str, Table] = {side: self.head(side, 1) for side in self.roles}
-        given = replace(self.given, inputs={**self.given.inputs, "candidates": None})
+        inputs = {**self.given.inputs, "candidates": None}
+        given = replace(self.given, inputs=inputs, samples=self._samples)
 
         def open_tables(tables: Mapping[str, Table]) -> Inputs:
             return open_part(plan, replace(given, ready={**heads, **tables, **whole}), known)
@@ -171,7 +194,9 @@ class Partitions:
         rows = sum(tables[side].frame.height for side in self.roles)
         state = None
         if rows:
-            state = evaluate_part(plan, replace(self.given, ready=tables), known)
+            given = replace(self.given, ready=tables, samples=self._samples)
+            with self._name_part():
+                state = evaluate_part(plan, given, known)
         if state is not None and plan.per_list is not None:
             state = self._put_values_aside(plan, name, part, state)
         self.scratch.keep_state(name, part, _Finished(state, rows))
@@ -186,6 +211,16 @@ class Partitions:
         if values is not None:
             self.scratch.write_values(name, part, values)
         return replace(state, state=replace(state.state, kept=KeptValues()))
+
+    @contextmanager
+    def _name_part(self) -> Iterator[None]:
+        """Say in an error that its numbers are those of a part."""
+        try:
+            yield
+        except RectitudeError as error:
+            about = f"rows and counts are those of one of {self.cut.parts} parts of the tables."
+            advice = f"{error.advice}\n  {about}" if error.advice else about
+            raise type(error)(error.found, error.expected, advice) from error
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
@@ -246,7 +281,8 @@ class Partitions:
 
     @cached_property
     def _templates(self) -> dict[Side, Table]:
-        """The tables without rows, after all rows were written to temporary files."""
+        """The tables with a few rows that say of what kind their ids are, after all rows were
+        written to temporary files."""
         templates: dict[Side, Table] = {}
         for side in self.roles:
             if side != "predictions" or not isinstance(self.cut, Ranges):
@@ -254,25 +290,23 @@ class Partitions:
         return templates
 
     def _write(self, side: Side) -> Table:
-        """Write the rows of a table to temporary files by part; return it without rows. Pieces that
-        are complete are not read again, except for the first one, which describes the table."""
+        """Write the rows of a table to temporary files by part; return it with a few rows that say
+        of what kind its ids are. Pieces that are complete are not read again, except for the first
+        one, which describes the table."""
         template: Table | None = None
         reader = self.tables[side]
         for number, piece in enumerate(reader.parts(self.target)):
-            types = self.scratch.find_piece(side, number)
-            if types is None or template is None:
-                table = reader.build(piece)
-                if types is None:
-                    self._write_piece(side, number, table)
-                piece_template = replace(table, frame=table.frame.clear())
-            else:
-                piece_template = replace(template, frame=types)
-            template = _join_templates(template, piece_template)
+            sample = self.scratch.find_piece(side, number)
+            table = reader.build(piece) if sample is None or template is None else template
+            if sample is None:
+                sample = _sample(table)
+                self._write_piece(side, number, table, sample)
+            template = _join_templates(template, replace(table, frame=sample))
         if template is None:  # a file without rows
             template = reader.build(reader.source)
         return template
 
-    def _write_piece(self, side: Side, number: int, table: Table) -> None:
+    def _write_piece(self, side: Side, number: int, table: Table, sample: pl.DataFrame) -> None:
         """Write the rows of a piece of a table by part, and then note that it is complete."""
         role = self.roles[side]
         frames: dict[str, pl.DataFrame] = {side: table.frame}
@@ -287,7 +321,7 @@ class Partitions:
         if side == "train":
             items = table.frame["item"].value_counts(name="rows")
             self.scratch.write(_KNOWN, 0, number, items)
-        self.scratch.finish_piece(side, number, table.frame.clear())
+        self.scratch.finish_piece(side, number, sample)
         self._progress.add(table.frame.height)
 
     @cached_property
@@ -300,13 +334,18 @@ class Partitions:
         items = pl.concat(pieces, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
         return KnownItems(items["item"], items["rows"].to_numpy().astype(np.int64))
 
+    @cached_property
+    def _samples(self) -> dict[str, Table]:
+        """Rows of every table that is cut, which say of what kind its ids are."""
+        return {side: self._templates.get(side) or self.head(side, 1) for side in self.roles}
+
     def _load(self, part: int, sides: Collection[str] | None = None) -> dict[str, Table]:
         """Return the tables of a part, or some of them."""
         tables: dict[str, Table] = {}
         for side, template in self._templates.items():
             if sides is not None and side not in sides:
                 continue
-            frame = _match_types(self.scratch.read(side, part), template.frame)
+            frame = _match_types(self.scratch.read(side, part), template.frame.clear())
             handed = template.handed
             if handed is not None:
                 frames = self.scratch.read(f"{side}.handed", part)
@@ -357,8 +396,14 @@ class _Progress:
         self.add(self.total)
 
 
+def _sample(table: Table) -> pl.DataFrame:
+    """Return the rows of a table that say of what kind its ids are."""
+    ids = [table.frame[role] for role in ("list", "user", "item") if role in table.frame.columns]
+    return table.frame[sorted({row for column in ids for row in deciding_rows(column)})]
+
+
 def _join_templates(one: Table | None, other: Table) -> Table:
-    """Return a table without rows, in types that fit both."""
+    """Return a table with the rows of both, in types that fit both."""
     if one is None:
         return other
     frame = pl.concat([one.frame, other.frame], how="vertical_relaxed")

@@ -103,7 +103,7 @@ def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | 
 def open_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> Inputs:
     """Open the inputs of one part, with what is known of all training data."""
     known = KnownItems(known) if isinstance(known, pl.Series) else known
-    inputs = replace(open_for(plan, given), left="part")
+    inputs = replace(open_for(plan, given), left="part", samples=given.samples)
     if known is None:
         return inputs
     return replace(inputs, known_items=known.items, known_rows=known.rows)

@@ -7,7 +7,7 @@ are usually adjacent, so we code runs of equal keys instead of single rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from rectitude.arrays import (
 )
 from rectitude.data.dense import Dense
 from rectitude.data.ids import Column, Ids, align, has_128_bits, kind_of, smallest
+from rectitude.data.ledger import cut_example
 from rectitude.data.table import ROW_NUMBER, Inputs, Table
 from rectitude.data.values import pieces
 from rectitude.errors import BadTable
@@ -114,9 +115,6 @@ def list_weights(
             "exactly one finite weight of at least 0 for every list.",
         )
     return values
-
-
-_LONGEST_LABEL = 60
 
 
 class Collision(Exception):
@@ -219,8 +217,7 @@ class Aligned:
 
 def label_of(keys: pl.Series, number: int) -> str:
     """Return the name of a list for errors and the ledger."""
-    label = repr(keys[int(number)])
-    return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}..."
+    return cut_example(repr(keys[int(number)]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,8 +245,20 @@ class _Space:
         return Pieces(np.repeat(codes.whole, np.diff(np.append(runs.starts, runs.rows))))
 
 
-def _align_ids(runs: dict[str, KeyRuns], what: str) -> _Space:
-    return _Space(runs, align({side: run.column for side, run in runs.items()}, what))
+def _align_ids(
+    runs: dict[str, KeyRuns], what: str, samples: Mapping[str, Column] | None = None
+) -> _Space:
+    columns = {side: run.column for side, run in runs.items()}
+    return _Space(runs, align(columns, what, samples=samples))
+
+
+def _sample(sources: Inputs, role: str, sides: Collection[str]) -> dict[str, Column]:
+    """Return the ids of these tables that decide of what kind all are, if these are parts."""
+    return {
+        side: Column.of(table, role)
+        for side, table in sources.samples.items()
+        if side in sides and _has_column(table, role)
+    }
 
 
 _LISTED = ("predictions", "truth", "weights")
@@ -275,7 +284,8 @@ def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
     if sources.predictions.handed is not None:
         lists["handed"] = single_runs(sources.predictions.handed, sources.predictions)
     if sources.key == "user":
-        space = users = _align_ids(lists | people, "user")
+        samples = _sample(sources, "list", lists | people)
+        space = users = _align_ids(lists | people, "user", samples)
     else:
         owners = {
             side: key_runs(table, "user")
@@ -288,8 +298,9 @@ def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
                 "a user column next to the list key.",
                 "add a user column to the predictions or the truth, or leave out users=.",
             )
-        space = _align_ids(lists, "list")
-        users = _align_ids(people | owners, "user") if owners else space
+        space = _align_ids(lists, "list", _sample(sources, "list", lists))
+        samples = _sample(sources, "list", people) | _sample(sources, "user", owners)
+        users = _align_ids(people | owners, "user", samples) if owners else space
     return _align_by_code(sources, space, users, exact_items)
 
 
@@ -498,7 +509,8 @@ def _align_items(sources: Inputs, exact: bool) -> tuple[Ids, Flags | None, int |
     if sources.known_items is not None and sources.train is not None:
         train = sources.train
         sides["known"] = Column(sources.known_items, train.source, train.text)
-    items = align(sides, "item", exact or sources.dense is not None)
+    samples = _sample(sources, "item", sides)
+    items = align(sides, "item", exact or sources.dense is not None, samples)
     known_by = ("items", "known", "train", *(() if sources.dense is None else ("predictions",)))
     reference = next((side for side in known_by if side in sides), None)
     if reference is None:

@@ -308,7 +308,9 @@ def collect(
         arrays = [run.result(name).values for name in line.names]
         values = np.mean([array for array in arrays if array is not None], axis=0)
         queries[line.label] = {q: float(values[row]) for q, row in rows[line.gains].items()}
-        overall[line.label] = sum(run[name] for name in line.names) / len(line.names)
+        exact = sum(run[name] for name in line.names) / len(line.names)
+        added = _summarise(line, queries[line.label], len(first))
+        overall[line.label] = added if math.isclose(added, exact, rel_tol=SAME) else exact
     whole = next(iter(evaluations.values()))
     return TrecValues(queries, {COUNTED: whole[COUNTED], **overall}, **more)
 
@@ -328,12 +330,27 @@ def summarise(
     """Return the values of all queries: sums of counts, and means over `size` queries."""
     overall = {COUNTED: float(size)}
     for line in (line for line in lines if line.names and line.label != COUNTED):
-        total = math.fsum(queries[line.label].values())
-        mean = math.exp(total / size) if line.overall == "exp of the mean" else total / size
-        overall[line.label] = total if line.kind == "count" else mean
+        overall[line.label] = _summarise(line, queries[line.label], size)
     return overall
 
 
+def _summarise(line: TrecLine, row: Mapping[str, float], size: int) -> float:
+    """Return the value of all queries, added as trec_eval adds: query by query in byte order.
+
+    Each addition is rounded. So the mean can be on the other side of a half in the last decimal
+    that is printed than the mean of the exact sum.
+    """
+    total = 0.0
+    for query in sorted(row, key=str.encode):
+        total += row[query]
+    if line.kind == "count":
+        return total
+    return math.exp(total / size) if line.overall == "exp of the mean" else total / size
+
+
+SAME = 1e-12
+"""How far the rounding of sums can put a mean from the exact one. One that is further away is not
+the mean of trec_eval: it is weighted, or in percent."""
 MISSING = -1_000_000.0
 """The z-score that trec_eval gives a measure without a mean and a standard deviation."""
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from rectitude.convention import SWITCHES
+from rectitude.data.ledger import cut_example
 from rectitude.errors import UnreadableFile
 from rectitude.explanation.explain.attribution import Method
 from rectitude.explanation.explain.game import Player
@@ -336,7 +337,7 @@ def _describe_flip(flip: Flip, explanation: Explanation, digits: int) -> str:
 
 def _describe_example(example: Example, explanation: Explanation) -> str:
     by_user = _counted_noun(explanation) == "users"
-    label = f"user {example.user!r}" if by_user else f"list {example.list!r}"
+    label = cut_example(f"user {example.user!r}" if by_user else f"list {example.list!r}")
     metric = "" if example.of == explanation.metric else f" in {example.of}"
     before, after = (_value(value) for value in (example.before, example.after))
     return f"the most for {label}{metric}: {before} -> {after}"
