@@ -61,9 +61,9 @@ def test_grouped_lists_give_the_evaluation_of_all(
     inner = module.group_lists
 
     def group(*arguments: Any) -> Any:
-        lists = inner(*arguments)
+        sound, lists = inner(*arguments)
         grouped.append(int(lists.times.sum()))
-        return lists
+        return sound, lists
 
     monkeypatch.setattr(module, "group_lists", group)
     batches = [draw_batch(rows, seed) for seed, rows in enumerate(sizes)]
@@ -80,14 +80,16 @@ def test_lists_that_stand_alike_are_judged_once() -> None:
     counts = count_ranks(scores, truth).counts
     tensors = {"truth/column": truth, "0/counts": counts, "0/rows": torch.zeros(5, 50)}
     kept = grouping.KeptBatch((50, COLUMNS), "scores", None, tensors)
-    lists = grouping.group_lists([kept, kept], 10)
+    sound, lists = grouping.group_lists([kept, kept], 10)
+    assert sound == [True, True]
+    assert lists is not None
     found = sorted(zip(lists.times.tolist(), lists.rows.tolist(), strict=True))
     assert found == [(2, 10), (98, 0)]
     assert sorted(lists.different.standings[0].tolist()) == [0, 1, 2, 3]
 
 
 def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouping, "_mix", lambda code: code * 0)
+    monkeypatch.setattr(grouping, "_hash", lambda numbers: numbers[:, 0] * 0)
     batches = [draw_batch(30, seed) for seed in range(3)]
     expected = feed(Evaluator(METRICS), batches, train=True).compute()
     assert content(feed(OnDevice(METRICS), batches, train=True).compute()) == content(expected)

@@ -8,7 +8,7 @@ divided only once, at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import add, attrgetter, sub
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,7 @@ from rectitude.aggregate.spread import Spread
 from rectitude.arrays import Flags, Floats, Integers, add_counts, sum_by_group
 from rectitude.convention import Convention
 from rectitude.errors import NothingToEvaluate, UndefinedValue
-from rectitude.exact import UNIT_BITS, quotient, total, total_repeated
+from rectitude.exact import UNIT_BITS, quotient, total, total_repeated, totals_repeated
 from rectitude.judge.items import merge_items
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
@@ -141,6 +141,48 @@ def tally(
     return Tally(_mean(counted, counted_weights, spread) + left_out, values)
 
 
+class RepeatedValues(NamedTuple):
+    """The values of lists that occur several times, and how often each counts in a plain mean."""
+
+    values: Floats
+    """0 for a list that does not count"""
+    times: Integers
+    """0 for a list that does not count"""
+    undefined: Integers
+    """how often a list occurs whose undefined value is NaN or left out; 0 for all others"""
+
+    @staticmethod
+    def of(ratio: Ratio, counts: Flags, convention: Convention, times: Integers) -> RepeatedValues:
+        """Return the values that `tally` gives these lists."""
+        undefined, apart = counts & (ratio.below == 0), np.zeros_like(counts)
+        with np.errstate(divide="ignore", invalid="ignore"):  # only 0 is ever divided by 0
+            values = np.divide(ratio.above, ratio.below)
+        if undefined.any():
+            values[undefined] = _value_of_undefined(undefined, convention, str)
+            apart = undefined if convention.undefined in ("nan", "skip") else apart
+        used = counts & ~apart
+        return RepeatedValues(
+            np.where(used, values, 0.0), np.where(used, times, 0), np.where(apart, times, 0)
+        )
+
+
+def sum_repeated(
+    parts: Sequence[RepeatedValues], conventions: Sequence[Convention], lists: Integers | slice
+) -> list[Sums]:
+    """Return the sums of several metrics over some lists; all metrics have the same lists."""
+    values = np.stack([part.values[lists] for part in parts])
+    times = np.stack([part.times[lists] for part in parts])
+    apart = [int(part.undefined[lists].sum()) for part in parts]
+    sums = []
+    for above, number, left, convention in zip(
+        totals_repeated(values, times), times.sum(axis=1).tolist(), apart, conventions, strict=True
+    ):
+        kinds = {"nan": Sums(nan=left), "skip": Sums(skipped=left)}
+        rest = kinds.get(convention.undefined, Sums())
+        sums.append(Sums(above, number << UNIT_BITS, counted=number) + rest)
+    return sums
+
+
 def _leave_out(
     undefined: Flags, convention: Convention, weights: Floats | None, times: Integers | None
 ) -> Sums:
@@ -220,9 +262,9 @@ def state_by_user(values: Floats, weights: Floats | None, owners: Integers, spre
     return _mean(_by_user(values, weights, owners), None, spread)
 
 
-def state_of(values: Floats, times: Integers | None = None) -> Sums:
-    """Return the sums of a plain mean of values; `times` says how often each occurs."""
-    return _mean(values, None, spread=False) if times is None else _mean_of_repeated(values, times)
+def state_of(values: Floats) -> Sums:
+    """Return the sums of a plain mean of values."""
+    return _mean(values, None, spread=False)
 
 
 def _mean(values: Floats, weights: Floats | None, spread: bool) -> Sums:

@@ -8,19 +8,25 @@ these, and from a few numbers that came with them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rectitude.aggregate.sums import RepeatedValues, Total, counts_in_mean, sum_repeated
 from rectitude.arrays import Integers
 from rectitude.data.ledger import Ledger
 from rectitude.evaluation.account import identify, manifest_of
-from rectitude.evaluation.batch import Batch, judge_aligned, lists_for_all
+from rectitude.evaluation.batch import Batch, judge_aligned, lists_for_all, view_of
 from rectitude.evaluation.counted import CountedBatch, align_counted, can_defer_judging
-from rectitude.evaluation.measure import measure, sees_ranks_and_grades
+from rectitude.evaluation.measure import ratio_of, sees_ranks_and_grades
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.state import State
+from rectitude.judge.judge import Verdict
+from rectitude.judge.judged import join
+from rectitude.profiles import Asked
 
 Counts = dict[str, tuple[int, int | None]]
 """By the name of an entry of the ledger: how many, and of how many."""
@@ -74,25 +80,47 @@ def measure_grouped(plan: Plan, grouped: GroupedLists) -> State:
     aligned = align_counted([grouped.different], plan, grouped.rows)
     batch = judge_aligned(plan, aligned)
     ledger = _ledger_of_all(plan, batch, grouped)
-    manifest = _manifest_of_all(plan, batch, grouped)
-    measurement = measure(plan, replace(batch, times=grouped.times))
-    return State(
-        measurement.totals,
-        measurement.failures,
-        ledger,
-        manifest,
-        lists=int(grouped.times.sum()),
-        batches=grouped.whole.batches,
-    )
+    whole, lists = grouped.whole, int(grouped.times.sum())
+    manifest = manifest_of_all(plan, batch, lists, whole.truth_rows, whole.prints)
+    (verdict,) = batch.verdicts.values()
+    totals = measure_repeated(plan, plan.measured, batch, verdict, grouped.times)
+    return State(totals, {}, ledger, manifest, lists=lists, batches=whole.batches)
+
+
+def measure_repeated(
+    plan: Plan, asked: Mapping[str, Asked], batch: Batch, verdict: Verdict, times: Integers
+) -> dict[str, Total]:
+    """Return the totals of metrics of ranks; lists with ties are measured beside all others as they
+    are judged, at worst and at best."""
+    ties = verdict.ties
+    sides = [] if ties is None else [ties.worst, ties.best]
+    tied = np.empty(0, np.int64) if ties is None else ties.lists
+    joined = join([verdict.judged, *sides])
+    everywhere = np.concatenate([times, *(times[tied] for _ in sides)])
+    parts = []
+    for metric in asked.values():
+        lists = view_of(plan, batch, metric, joined)
+        flags = counts_in_mean(lists, metric.convention, metric.cutoff)
+        ratio = ratio_of(metric, lists, batch.facts)
+        parts.append(RepeatedValues.of(ratio, flags, metric.convention, everywhere))
+    add_up = partial(sum_repeated, parts, [metric.convention for metric in asked.values()])
+    size, number = len(times), len(tied)
+    ends = (slice(size), tied, slice(size, size + number), slice(size + number, None))
+    totals = {}
+    for (name, metric), sums, own, worst, best in zip(
+        asked.items(), *map(add_up, ends), strict=True
+    ):
+        rest = sums - own
+        bounds = (rest + worst, rest + best) if len(tied) else (sums, sums)
+        fixed = "moving_up_helps" in metric.metric.breaks
+        totals[name] = Total(sums, None if fixed else bounds)
+    return totals
 
 
 def _ledger_of_all(plan: Plan, batch: Batch, grouped: GroupedLists) -> Ledger:
     """Return the ledger of the different lists with the counts of all."""
-    ledger = batch.full_ledger()
     counts = {**_count_rows(grouped), **_count_lists(plan, batch, grouped.times)}
-    for name, (count, of) in counts.items():
-        if name in ledger.entries:
-            ledger.entries[name] = replace(ledger.entries[name], count=count, of=of)
+    ledger = with_counts(batch.full_ledger(), counts)
     whole, name = grouped.whole, "recommended_unknown"
     if name in ledger.entries:
         of = whole.columns * int(grouped.times.sum())
@@ -100,6 +128,14 @@ def _ledger_of_all(plan: Plan, batch: Batch, grouped: GroupedLists) -> Ledger:
     if whole.unknown:
         entry = ledger.entries["items_unknown"]
         ledger.entries["items_unknown"] = replace(entry, example=repr(whole.first_unknown))
+    return ledger
+
+
+def with_counts(ledger: Ledger, counts: Counts) -> Ledger:
+    """Return a ledger with other counts for its entries."""
+    for name, (count, of) in counts.items():
+        if name in ledger.entries:
+            ledger.entries[name] = replace(ledger.entries[name], count=count, of=of)
     return ledger
 
 
@@ -143,16 +179,18 @@ def _count_lists(plan: Plan, batch: Batch, times: Integers) -> Counts:
     }
 
 
-def _manifest_of_all(plan: Plan, batch: Batch, grouped: GroupedLists) -> dict[str, Any]:
-    """Return the manifest of the different lists with the sizes and fingerprints of all."""
-    aligned, prints, whole = batch.aligned, dict[str, str](), grouped.whole
+def manifest_of_all(
+    plan: Plan, batch: Batch, lists: int, truth_rows: int, numbers: tuple[int, int]
+) -> dict[str, Any]:
+    """Return the manifest of some lists with the sizes and fingerprints of all."""
+    aligned, prints = batch.aligned, dict[str, str]()
     if aligned is None:
         raise ValueError("lists are judged with their inputs")
     for task in identify(aligned, prints):
         task()
-    of_all = zip(prints.items(), whole.prints, strict=True)
+    of_all = zip(prints.items(), numbers, strict=True)
     marks = {side: f"{mark.partition(':')[0]}:{number:016x}" for (side, mark), number in of_all}
-    manifest, lists = manifest_of(aligned, plan.profile, marks), int(grouped.times.sum())
+    manifest = manifest_of(aligned, plan.profile, marks)
     manifest["inputs"]["predictions"]["rows"] = manifest["lists"] = lists
-    manifest["inputs"]["truth"]["rows"] = whole.truth_rows
+    manifest["inputs"]["truth"]["rows"] = truth_rows
     return manifest

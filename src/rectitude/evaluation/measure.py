@@ -327,9 +327,7 @@ def _sums_from_values(batch: Batch, asked: Asked, ties: Ties, tallied: Tally) ->
     plain = convention.average == "macro" and convention.unit == "list"
     if plain and batch.lists.weights is None and not (state.skipped or state.nan):
         values = tallied.values[ties.lists]
-        counts = np.isfinite(values)
-        times = None if batch.times is None else batch.times[ties.lists][counts]
-        return state_of(values[counts], times)
+        return state_of(values[np.isfinite(values)])
     return None
 
 

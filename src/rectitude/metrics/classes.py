@@ -83,11 +83,16 @@ def _count_lists(counts: Counts) -> int:
 
 
 def _average_weighted(values: Floats, counts: Counts) -> float:
-    return fsum((values * counts["support"]).tolist()) / _count_lists(counts)
+    return _add(values * counts["support"]) / _count_lists(counts)
 
 
 def _mean(values: Floats, chosen: Flags) -> float:
-    return fsum(values[chosen].tolist()) / int(chosen.sum())
+    return _add(values[chosen]) / int(chosen.sum())
+
+
+def _add(values: Floats) -> float:
+    """Return the sum of values, rounded once; most of many classes have the value 0."""
+    return fsum(values[values != 0].tolist())
 
 
 def _average_macro(values: Floats, counts: Counts, class_average: Classes) -> float:

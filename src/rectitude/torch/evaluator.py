@@ -16,14 +16,17 @@ from torch import Tensor
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.data.frames import series
 from rectitude.errors import BadArgument
+from rectitude.evaluation.grouped import GroupedLists
 from rectitude.evaluation.inputs import gather_arguments
 from rectitude.evaluation.saved import restore, store
 from rectitude.evaluation.stream import Evaluator as Sums
+from rectitude.evaluation.targets import CountedTargets
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Kind
+from rectitude.torch.adding import add_up
 from rectitude.torch.device import DevicePlan, count_on_device, must_move
 from rectitude.torch.distributed import gather, is_distributed
-from rectitude.torch.grouping import KeptBatch, find_sound, group_lists
+from rectitude.torch.grouping import KeptBatch, group_lists
 from rectitude.torch.held import Ranked, recognise, tensors_of
 from rectitude.torch.host import inputs_on_host
 from rectitude.torch.records import Record, pack, record_of, unpack
@@ -73,8 +76,8 @@ class Evaluator:
         self.repeats = repeats
         profile = self.sums.profile
         wanted = list(self.sums.wanted.values())
-        groups = self.sums.may_group()
-        self._plan = DevicePlan.of(profile.convention, wanted, profile.padding, groups)
+        groups, hits = self.sums.may_group(), self.sums.hit_cutoffs()
+        self._plan = DevicePlan.of(profile.convention, wanted, profile.padding, groups, hits)
         self.reset()
 
     def reset(self) -> None:
@@ -264,7 +267,7 @@ class Evaluator:
             return
         kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
         waits = ids is None and self._may_wait(kind)
-        plan = self._plan if waits else replace(self._plan, groups=False)
+        plan = self._plan if waits else replace(self._plan, groups=False, hits=None)
         job = count_on_device(cast("Predictions", predictions), truth, more, plan)
         tensors = {**job.tensors, **({"ids": ids} if isinstance(ids, Tensor) else {})}
         names = None if isinstance(ids, Tensor) else ids
@@ -293,14 +296,20 @@ class Evaluator:
         for entry in waiting:
             kinds.setdefault(entry[1].kind, []).append(entry)
         for entries in kinds.values():
-            sound = find_sound([kept for _, kept, _ in entries])
-            together = [entry for entry, flag in zip(entries, sound, strict=True) if flag]
-            batches = [kept for _, kept, _ in together]
-            depth = cast("int", self._plan.depth)
-            done = bool(batches) and self.sums.add_grouped(group_lists(batches, depth))
-            for number, kept, take in entries:
-                if not done or number not in {number for number, _, _ in together}:
+            sound, lists = self._add_up([kept for _, kept, _ in entries])
+            done = lists is not None and self.sums.add_grouped(lists)
+            for (number, kept, take), is_sound in zip(entries, sound, strict=True):
+                if not (done and is_sound):
                     self._queue.put(number, Copies.of(kept.tensors), take)
+
+    def _add_up(
+        self, batches: list[KeptBatch]
+    ) -> tuple[list[bool], GroupedLists | CountedTargets | None]:
+        """Return which batches of one kind are sound, and these together."""
+        plan = self._plan
+        if "0/logits" in batches[0].tensors:
+            return add_up(batches, plan.hits or (), self.sums.profile.convention.ties)
+        return group_lists(batches, cast("int", plan.depth))
 
     def _may_wait(self, kind: Kind) -> bool:
         """Return whether batches can be judged together: no list is compared with earlier ones."""

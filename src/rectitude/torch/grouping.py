@@ -20,11 +20,12 @@ from rectitude.evaluation.account import MIX
 from rectitude.evaluation.counted import CountedBatch
 from rectitude.evaluation.grouped import AllLists, GroupedLists
 from rectitude.kernels import HASH
-from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.torch.counted import cut
 from rectitude.torch.kernels.ranks import HIDDEN
-from rectitude.torch.tensors import EMPTY, TensorCells
+from rectitude.torch.tensors import EMPTY
 
+_SUMS = 8
+"""how many numbers `_sum_up` returns"""
 _LAST = 1 << 62
 """sorts after every item that is ranked"""
 _SHIFT = 2
@@ -71,50 +72,47 @@ class _Lists(NamedTuple):
     """(lists,) how many items of each list are in the training data"""
     row: Tensor
     """(lists,) the number of the row in its batch"""
+    batches: int
+    holes: Tensor
+    """(lists,) how many scores are NaN"""
+    marks: Tensor | None
+    """(batches, columns and more) see `_mark_seen`"""
 
 
-def may_stay(predictions: object, truth: TensorCells) -> bool:
-    """Return whether the counts of a plain batch may stay on the device."""
-    scores = isinstance(predictions, (Scores, Embeddings))
-    return scores and truth.offsets is None and truth.column.numel() > 0
+def group_lists(batches: Sequence[KeptBatch], depth: int) -> tuple[list[bool], GroupedLists | None]:
+    """Return which batches of one kind are sound, and the different lists of these, up to a rank.
+
+    About a sound batch nothing is wrong or special.
+    """
+    lists, columns = _join(batches), batches[0].shape[1]
+    first, times = _find_different(_describe(lists, columns, depth), lists)
+    unsound = _find_unsound(batches, lists)
+    sums = torch.cat([_sum_up(batches, lists, depth), unsound.long()]).tolist()
+    sound = [not flag for flag in sums[_SUMS:]]
+    if not all(sound):
+        chosen = [batch for batch, flag in zip(batches, sound, strict=True) if flag]
+        return sound, group_lists(chosen, depth)[1] if chosen else None
+    seen = torch.zeros_like(lists.row) if lists.seen is None else lists.seen
+    flat = [lists.truth, *lists.counts, lists.known, lists.row[:, None], seen[:, None]]
+    table = torch.cat([part[first].int() for part in flat] + [times[first, None].int()], dim=1)
+    return sound, _to_host(batches, table.cpu().numpy(), sums, depth)
 
 
-def mark_seen(ascending: Tensor, columns: int) -> Tensor:
-    """Return which columns occur in the training data of any row, shifted by `_SHIFT`."""
-    marks = torch.zeros(columns + _SHIFT + 1, dtype=torch.bool, device=ascending.device)
-    places = ascending.clamp(-_SHIFT, columns).add_(_SHIFT)
-    return marks.index_fill_(0, places.reshape(-1).long(), value=True)
-
-
-def find_sound(batches: Sequence[KeptBatch]) -> list[bool]:
-    """Return which batches can be grouped; nothing about them is wrong or special."""
-    lists = _join(batches)
-    columns, rows = batches[0].shape[1], batches[0].shape[0]
-    facts = torch.cat([batch.tensors["0/rows"] for batch in batches], dim=1)
-    ordered = lists.truth.sort(dim=1).values
-    wrong = (facts[0] > 0) | (lists.truth < EMPTY).any(dim=1) | (lists.truth >= columns).any(dim=1)
+def _find_unsound(batches: Sequence[KeptBatch], lists: _Lists) -> Tensor:
+    """Return (batches,) whether something about a batch is wrong or special."""
+    truth, columns, number = lists.truth, batches[0].shape[1], len(batches)
+    ordered = truth.sort(dim=1).values
+    wrong = (ordered[:, 0] < EMPTY) | (ordered[:, -1] >= columns) | (lists.holes > 0)
     wrong |= ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != EMPTY)).any(dim=1)
-    parts = [wrong.view(-1, rows).any(dim=1), ~(lists.truth >= 0).view(len(batches), -1).any(dim=1)]
-    if batches[0].has_train:
-        marks = _stack(batches, "plain/known")
-        parts += [marks[:, 0], marks[:, -1]]
+    parts = [wrong.view(number, -1).any(dim=1), ordered.view(number, -1).amax(dim=1) < 0]
+    if lists.marks is not None:
+        parts += [lists.marks[:, 0], lists.marks[:, -1]]
     for name in batches[0].tensors:
         if name.startswith("finite/"):
             parts.append(~_stack(batches, name).all(dim=1))
         if name == "large":
             parts.append(_stack(batches, name))
-    return [not flag for flag in torch.stack(parts).any(dim=0).tolist()]
-
-
-def group_lists(batches: Sequence[KeptBatch], depth: int) -> GroupedLists:
-    """Return the different lists of sound batches of one kind, up to a rank."""
-    lists, columns = _join(batches), batches[0].shape[1]
-    first, times = _find_different(_describe(lists, columns, depth), lists.row)
-    sums = _sum_up(batches, lists, depth).tolist()
-    seen = torch.zeros_like(lists.row) if lists.seen is None else lists.seen
-    flat = [lists.truth, *lists.counts, lists.known, lists.row[:, None], seen[:, None]]
-    table = torch.cat([part[first].long() for part in flat] + [times[first, None]], dim=1)
-    return _to_host(batches, table.cpu().numpy(), sums, depth)
+    return torch.stack(parts).any(dim=0)
 
 
 def _stack(batches: Sequence[KeptBatch], name: str) -> Tensor:
@@ -126,14 +124,24 @@ def _join(batches: Sequence[KeptBatch]) -> _Lists:
     truth = torch.cat([batch.tensors["truth/column"] for batch in batches]).long()
     counts = torch.cat([batch.tensors["0/counts"] for batch in batches], dim=1)
     row = torch.arange(rows, device=truth.device).repeat(number)
+    facts = torch.cat([batch.tensors["0/rows"] for batch in batches], dim=1)
     if not batches[0].has_train:
         known = (truth >= 0) & (truth < columns)
-        return _Lists(truth, counts, known, None, row)
-    marks = _stack(batches, "plain/known")
+        return _Lists(truth, counts, known, None, row, number, facts[0], None)
+    marks = _mark_seen([batch.tensors["train/column"] for batch in batches], columns)
     places = truth.clamp(-_SHIFT, columns).add_(_SHIFT).view(number, -1)
     known = marks.gather(1, places).view(truth.shape) & (truth >= 0)
-    seen = torch.cat([batch.tensors["0/rows"][4] for batch in batches]).long()
-    return _Lists(truth, counts, known, seen, row)
+    return _Lists(truth, counts, known, facts[4].long(), row, number, facts[0], marks)
+
+
+def _mark_seen(seen: Sequence[Tensor], columns: int) -> Tensor:
+    """Return which columns occur in the training data of any row of each batch; they are shifted by
+    `_SHIFT`."""
+    width, number = columns + _SHIFT + 1, len(seen)
+    places = torch.cat(list(seen)).clamp_(-_SHIFT, columns).add_(_SHIFT).view(number, -1).long()
+    places += width * torch.arange(number, device=places.device)[:, None]
+    marks = torch.zeros(number * width, dtype=torch.bool, device=places.device)
+    return marks.index_fill_(0, places.view(-1), value=True).view(number, width)
 
 
 def _describe(lists: _Lists, columns: int, depth: int) -> Tensor:
@@ -153,23 +161,27 @@ def _describe(lists: _Lists, columns: int, depth: int) -> Tensor:
     return torch.cat([place, level, facts], dim=1)
 
 
-def _find_different(numbers: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+def _find_different(numbers: Tensor, lists: _Lists) -> tuple[Tensor, Tensor]:
     """Return the first of each kind of list, by row, and how often lists like it occur."""
-    code = torch.zeros_like(row)
-    for part in numbers.unbind(dim=1):
-        code = _mix(code + part)
-    order = row.sort(stable=True).indices
+    code, size = _hash(numbers), len(numbers)
+    positions = torch.arange(size, device=code.device)
+    order = positions.view(lists.batches, -1).T.reshape(-1)  # by row
     order = order[code[order].sort(stable=True).indices]
     code, numbers = code[order], numbers[order]
     new = torch.ones_like(code, dtype=torch.bool)
     new[1:] = code[1:] != code[:-1]
-    positions = torch.arange(len(code), device=code.device)
     leader = torch.where(new, positions, 0).cummax(dim=0).values
     alone = (numbers != numbers[leader]).any(dim=1)  # another list with the same hash
     times = torch.zeros_like(code)
     times.scatter_add_(0, torch.where(alone, positions, leader), torch.ones_like(code))
-    first = order[times > 0]
-    return first, torch.zeros_like(code).scatter_(0, order, times)
+    return order[times > 0], torch.zeros_like(code).scatter_(0, order, times)
+
+
+def _hash(numbers: Tensor) -> Tensor:
+    """Return a hash of each row of numbers and their order."""
+    places = torch.arange(1, numbers.shape[1] + 1, device=numbers.device) * _signed(HASH)
+    mixed = _fold(_fold(numbers + places, 31) * _signed(HASH), 29) * _signed(MIX)
+    return _fold(mixed, 32).sum(dim=1)
 
 
 def _sum_up(batches: Sequence[KeptBatch], lists: _Lists, depth: int) -> Tensor:
@@ -178,11 +190,10 @@ def _sum_up(batches: Sequence[KeptBatch], lists: _Lists, depth: int) -> Tensor:
     above, level, _ = (part.long() for part in lists.counts)
     filled, inside = truth >= 0, (above >= 0) & (above < depth)
     unknown = filled & ~lists.known
-    mixed = _mix_ranks(truth, above, level + 1)
-    item = _fold(truth * _signed(HASH) + _GRADE, 32) * _signed(MIX)
-    of_list = torch.where(filled, _fold(item, 32), 0).sum(dim=1) * _signed(HASH)
-    of_list = torch.where(filled.any(dim=1), _fold(of_list, 29), 0)
-    known = columns if lists.seen is None else _stack(batches, "plain/known")[:, _SHIFT:-1].sum()
+    mixed = hash_ranks(truth, above, level + 1)
+    of_list = finish_prints(torch.where(filled, hash_items(truth, _GRADE), 0).sum(dim=1))
+    of_list = torch.where(filled.any(dim=1), of_list, 0)
+    known = columns if lists.marks is None else lists.marks[:, _SHIFT:-1].sum()
     foreign = 0 if lists.seen is None else (columns * len(batches) - known) * rows
     seen = 0 if lists.seen is None else lists.seen.sum()
     numbers = [filled.sum(), (above == HIDDEN).sum(), seen, unknown.sum(),
@@ -191,15 +202,21 @@ def _sum_up(batches: Sequence[KeptBatch], lists: _Lists, depth: int) -> Tensor:
     return torch.stack([torch.as_tensor(number, device=truth.device) for number in numbers])
 
 
-def _mix_ranks(column: Tensor, above: Tensor, tied: Tensor) -> Tensor:
+def hash_ranks(column: Tensor, above: Tensor, tied: Tensor) -> Tensor:
     """Return the hash of an item and its rank, as in the fingerprint of scores."""
     mixed = (column * _signed(HASH)) ^ above
     mixed = _fold(mixed, 32) * _signed(MIX) + tied
     return _fold(mixed, 32) * _signed(MIX)
 
 
-def _mix(code: Tensor) -> Tensor:
-    return _fold(_fold(code, 31) * _signed(HASH), 29)
+def hash_items(item: Tensor, grade: int) -> Tensor:
+    """Return the hash of an item and the bits of its grade, as in the fingerprint of the truth."""
+    return _fold(_fold(item * _signed(HASH) + grade, 32) * _signed(MIX), 32)
+
+
+def finish_prints(sums: Tensor) -> Tensor:
+    """Return the fingerprints of lists from the sums over their items."""
+    return _fold(sums * _signed(HASH), 29)
 
 
 def _fold(code: Tensor, bits: int) -> Tensor:
