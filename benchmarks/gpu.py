@@ -3,9 +3,10 @@
     python benchmarks/gpu.py [--rounds N] [--only WORDS] [--json FILE]
 
 Each row evaluates the same batches several times, in turns: with `rectitude.torch.Evaluator`
-(`reset`, `update` and `compute`, as in every epoch of a training loop), and with plain torch as people write it. The limit is reading the scores
-once at the bandwidth that a copy reaches, or the products at the rate that `matmul` reaches, both
-measured in this run. Exits 1 if a row is slower than plain torch.
+(`reset`, `update` and `compute`, as in every epoch of a training loop), and with plain torch as
+people write it. The limit is reading the scores once at the bandwidth that a copy reaches, or the
+products at the rate that `matmul` reaches, both measured in this run. Exits 1 if a row is slower
+than plain torch.
 """
 
 from __future__ import annotations

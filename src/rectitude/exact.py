@@ -16,6 +16,7 @@ from rectitude.arrays import Floats, Integers
 UNIT_BITS = 1074
 _LARGEST = 2.0**900
 _MOST_TIMES = 1 << 26  # so that half of a float64 times this number is exact
+_MOST_BITS = 40  # of a number of times, so that a pass has bits left for the values
 _SPLIT = 2.0**27 + 1  # splits a float64 into two halves whose products are exact
 
 
@@ -65,36 +66,25 @@ def total_repeated(values: Floats, times: Integers) -> int:
 
 
 def totals_repeated(rows: Floats, times: Integers) -> list[int]:
-    """Return the exact sum of each row of finite numbers, as `total_repeated`; 0 times leaves a
-    number out. Both are (rows, numbers). Many short rows together cost little more than one."""
-    size = np.abs(rows)
-    ordinary = (size == 0) | ((size > 1 / _LARGEST) & (size < _LARGEST))
-    if int(times.max(initial=0)) >= _MOST_TIMES or not ordinary.all():
-        return [total_repeated(*pair) for pair in zip(rows, times, strict=True)]
-    product = rows * times
-    high = rows * _SPLIT - (rows * _SPLIT - rows)
-    remainder = (high * times - product) + (rows - high) * times
-    pairs = zip(_totals(product), _totals(remainder), strict=True)
-    return [first + second for first, second in pairs]
+    """Return the exact sum of each row of finite numbers, as `total_repeated`; `times` is the same
+    for all rows. Many short rows together cost little more than one.
 
-
-def _totals(rows: Floats) -> list[int]:
-    """Return the exact sum of each row; all rows are rounded to the same grids, see `total`."""
-    sums, remainder = [0] * len(rows), rows
-    exponent, extra_bits = (
-        math.frexp(float(np.abs(rows).max(initial=0)))[1],
-        rows.shape[1].bit_length(),
-    )
+    All rows are rounded to the same grids, which are so coarse that a rounded number times its
+    number of times, and the sum of these, are exact in float64.
+    """
+    sums, remainder, weights = [0] * len(rows), rows, times.astype(np.float64)
+    largest, extra_bits = float(np.abs(rows).max(initial=0)), int(times.sum()).bit_length()
+    if largest > _LARGEST or extra_bits > _MOST_BITS:
+        return [total_repeated(row, times) for row in rows]
+    exponent = math.frexp(largest)[1]
     while remainder.any():
         grid = max(exponent + extra_bits - 52, -UNIT_BITS)
         anchor = math.ldexp(1.5, grid + 52)
         coarse = remainder + anchor
         coarse -= anchor
-        sums = [
-            exact + units(part)
-            for exact, part in zip(sums, coarse.sum(axis=1).tolist(), strict=True)
-        ]
-        remainder, exponent = remainder - coarse, grid
+        parts = (coarse @ weights).tolist()
+        sums = [exact + units(part) for exact, part in zip(sums, parts, strict=True)]
+        remainder, exponent = np.subtract(remainder, coarse, out=coarse), grid
     return sums
 
 

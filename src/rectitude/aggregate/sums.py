@@ -142,17 +142,16 @@ def tally(
 
 
 class RepeatedValues(NamedTuple):
-    """The values of lists that occur several times, and how often each counts in a plain mean."""
+    """The values of lists that occur several times, and which of them count in a plain mean."""
 
     values: Floats
     """0 for a list that does not count"""
-    times: Integers
-    """0 for a list that does not count"""
-    undefined: Integers
-    """how often a list occurs whose undefined value is NaN or left out; 0 for all others"""
+    counts: Flags
+    apart: Flags
+    """whether the undefined value of a list is NaN or left out"""
 
     @staticmethod
-    def of(ratio: Ratio, counts: Flags, convention: Convention, times: Integers) -> RepeatedValues:
+    def of(ratio: Ratio, counts: Flags, convention: Convention) -> RepeatedValues:
         """Return the values that `tally` gives these lists."""
         undefined, apart = counts & (ratio.below == 0), np.zeros_like(counts)
         with np.errstate(divide="ignore", invalid="ignore"):  # only 0 is ever divided by 0
@@ -161,26 +160,27 @@ class RepeatedValues(NamedTuple):
             values[undefined] = _value_of_undefined(undefined, convention, str)
             apart = undefined if convention.undefined in ("nan", "skip") else apart
         used = counts & ~apart
-        return RepeatedValues(
-            np.where(used, values, 0.0), np.where(used, times, 0), np.where(apart, times, 0)
-        )
+        values[~used] = 0.0
+        return RepeatedValues(values, used, apart)
 
 
 def sum_repeated(
-    parts: Sequence[RepeatedValues], conventions: Sequence[Convention], lists: Integers | slice
+    parts: Sequence[RepeatedValues],
+    conventions: Sequence[Convention],
+    lists: Integers | slice,
+    times: Integers,
 ) -> list[Sums]:
-    """Return the sums of several metrics over some lists; all metrics have the same lists."""
-    values = np.stack([part.values[lists] for part in parts])
-    times = np.stack([part.times[lists] for part in parts])
-    apart = [int(part.undefined[lists].sum()) for part in parts]
-    sums = []
-    for above, number, left, convention in zip(
-        totals_repeated(values, times), times.sum(axis=1).tolist(), apart, conventions, strict=True
-    ):
-        kinds = {"nan": Sums(nan=left), "skip": Sums(skipped=left)}
-        rest = kinds.get(convention.undefined, Sums())
-        sums.append(Sums(above, number << UNIT_BITS, counted=number) + rest)
-    return sums
+    """Return the sums of several metrics over some lists, which occur so many times."""
+    values, counts, apart = (np.stack([part[n][lists] for part in parts]) for n in range(3))
+    aboves = totals_repeated(values, times)
+    numbers, left_out = ((flags @ times).tolist() for flags in (counts, apart))
+    return [
+        Sums(above, number << UNIT_BITS, counted=number)
+        + {"nan": Sums(nan=left), "skip": Sums(skipped=left)}.get(convention.undefined, Sums())
+        for above, number, left, convention in zip(
+            aboves, numbers, left_out, conventions, strict=True
+        )
+    ]
 
 
 def _leave_out(

@@ -96,24 +96,22 @@ def measure_repeated(
     sides = [] if ties is None else [ties.worst, ties.best]
     tied = np.empty(0, np.int64) if ties is None else ties.lists
     joined = join([verdict.judged, *sides])
-    everywhere = np.concatenate([times, *(times[tied] for _ in sides)])
     parts = []
     for metric in asked.values():
         lists = view_of(plan, batch, metric, joined)
         flags = counts_in_mean(lists, metric.convention, metric.cutoff)
         ratio = ratio_of(metric, lists, batch.facts)
-        parts.append(RepeatedValues.of(ratio, flags, metric.convention, everywhere))
+        parts.append(RepeatedValues.of(ratio, flags, metric.convention))
     add_up = partial(sum_repeated, parts, [metric.convention for metric in asked.values()])
     size, number = len(times), len(tied)
-    ends = (slice(size), tied, slice(size, size + number), slice(size + number, None))
+    ends = (tied, slice(size, size + number), slice(size + number, None)) if number else ()
+    sums, *bound_sums = [add_up(slice(size), times), *(add_up(end, times[tied]) for end in ends)]
     totals = {}
-    for (name, metric), sums, own, worst, best in zip(
-        asked.items(), *map(add_up, ends), strict=True
-    ):
-        rest = sums - own
-        bounds = (rest + worst, rest + best) if len(tied) else (sums, sums)
+    for (name, metric), every, *turned in zip(asked.items(), sums, *bound_sums, strict=True):
+        own, worst, best = turned or (every, every, every)
+        bounds = every - own + worst, every - own + best
         fixed = "moving_up_helps" in metric.metric.breaks
-        totals[name] = Total(sums, None if fixed else bounds)
+        totals[name] = Total(every, None if fixed else bounds)
     return totals
 
 

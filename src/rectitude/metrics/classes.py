@@ -67,7 +67,8 @@ def list_classes(counts: Counts) -> pl.DataFrame:
         shares = {"precision": correct / predicted, "recall": correct / support}
         shares["f1"] = 2 * correct / (predicted + support)
     table = {"class": classes, "targets": support, "predicted": predicted, "correct": correct}
-    return pl.DataFrame({**table, **shares}, nan_to_null=True)
+    series = [pl.Series(*named, nan_to_null=True) for named in {**table, **shares}.items()]
+    return pl.DataFrame(series)  # arrays would start threads
 
 
 def _count_lists(counts: Counts) -> int:
