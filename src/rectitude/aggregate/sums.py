@@ -171,9 +171,9 @@ def sum_repeated(
     times: Integers,
 ) -> list[Sums]:
     """Return the sums of several metrics over some lists, which occur so many times."""
-    values, counts, apart = (np.stack([part[n][lists] for part in parts]) for n in range(3))
-    aboves = totals_repeated(values, times)
-    numbers, left_out = ((flags @ times).tolist() for flags in (counts, apart))
+    aboves = totals_repeated(np.stack([part.values[lists] for part in parts]), times)
+    numbers = [int(times[part.counts[lists]].sum()) for part in parts]
+    left_out = [int(times[part.apart[lists]].sum()) for part in parts]
     return [
         Sums(above, number << UNIT_BITS, counted=number)
         + {"nan": Sums(nan=left), "skip": Sums(skipped=left)}.get(convention.undefined, Sums())

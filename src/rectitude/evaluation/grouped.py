@@ -142,6 +142,7 @@ def _count_rows(grouped: GroupedLists) -> Counts:
     whole = grouped.whole
     return {
         "truth_rows": (whole.truth_rows, None),
+        "truth_duplicates": (0, whole.truth_rows),
         "truth_low_grades": (0, whole.truth_rows),
         "items_unknown": (whole.unknown, whole.truth_rows),
         "items_unscored": (0, whole.truth_rows),

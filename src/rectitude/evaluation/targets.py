@@ -144,6 +144,7 @@ def _count_all(plan: Plan, targets: CountedTargets) -> Counts:
         "truth_rows": (size, None),
         "users_in_truth": (size, None),
         "users_with_list": (size, None),
+        "truth_duplicates": (0, size),
         "items_unknown": (0, size),
         **dict.fromkeys(nothing, (0, size)),
         "lists_with_ties": (tied, size),
