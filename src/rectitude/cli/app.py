@@ -187,6 +187,8 @@ def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 _ENOUGH_BYTES = 2 << 30
+_TOO_FEW_BYTES = 500_000_000
+"""With less address space, Polars may end the process when it is imported."""
 
 
 def _warn_of_little_memory() -> None:
@@ -195,6 +197,10 @@ def _warn_of_little_memory() -> None:
     if resource is None:
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= limit < _TOO_FEW_BYTES:
+        from rectitude.memory import require_address_space
+
+        require_address_space()
     if 0 <= limit < _ENOUGH_BYTES:
         warnings.warn(
             f"this process may use {limit / 1e9:.1f} GB of address space (ulimit -v). Polars "
