@@ -46,6 +46,39 @@ def test_the_first_row_after_a_moment_is_held_out_and_later_rows_are_in_no_part(
     assert pairs(split.fold_in) == pairs(split.train)
 
 
+def test_a_truth_can_be_limited_to_the_first_rows_of_each_user() -> None:
+    split = rt.split(LOG, "at_time", t=5, first=1)
+    assert pairs(split.truth) == [("a", 3), ("b", 2)]
+    assert pairs(split.train) == [("a", 1), ("a", 2), ("b", 1)]
+    assert "2 of 7 rows are in no part" in str(split.ledger).replace("\n", " ")
+    assert pairs(rt.split(LOG, "at_time", t=5, first=9).truth) == pairs(
+        rt.split(LOG, "at_time", t=5).truth
+    )
+
+
+def test_the_first_rows_are_the_earliest_or_those_that_come_first_in_the_file() -> None:
+    turned = LOG[::-1]
+    assert sorted(pairs(rt.split(turned, "at_time", t=5, first=1).truth)) == [("a", 3), ("b", 2)]
+    split = rt.split(turned, "at_time", t=5, first=1, order="file")
+    assert sorted(pairs(split.truth)) == [("a", 4), ("b", 3)]
+    with pytest.raises(BadArgument, match="only first= counts rows"):
+        rt.split(LOG, "at_time", t=5, order="file")
+    with pytest.raises(BadArgument, match="first"):
+        rt.split(LOG, "at_time", t=5, first=0)
+
+
+def test_each_window_and_each_of_several_moments_can_be_limited() -> None:
+    # from 2 on, a has rows at 2 and 10, b at 5; from 11 on, a at 11; from 20 on, b at 20
+    series = rt.split(LOG, "windows", start=2, span=9, first=1)
+    assert [pairs(split.truth) for split in series] == [
+        [("a", 2), ("b", 2)],
+        [("a", 4)],
+        [("b", 3)],
+    ]
+    series = rt.split(LOG, "at_time", t=[2, 10], first=1)
+    assert [pairs(split.truth) for split in series] == [[("a", 2), ("b", 2)], [("a", 3), ("b", 3)]]
+
+
 def test_named_users_are_evaluated_and_the_others_are_train() -> None:
     split = rt.split(LOG, "named_users", users=["b"], within={"how": "leave_last"})
     assert pairs(split.truth) == [("b", 3)]

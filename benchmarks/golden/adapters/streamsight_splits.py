@@ -28,13 +28,14 @@ def cases(fixture: Fixture) -> Iterator[Case]:
     table = pd.DataFrame(fixture.tables["interactions"])
     times = sorted(table["timestamp"])
     moment = int(times[len(times) // 2])
-    yield _split_once(fixture, table, {"background_t": moment})
-    span = max((times[-1] - moment) // 4, 1)
-    yield _split_windows(fixture, table, {"background_t": moment, "window_size": int(span)})
+    span = int(max((times[-1] - moment) // 4, 1))
+    for limit in ({}, {"top_K": 1}, {"top_K": 3}, {"top_K": 1000}):
+        yield _split_once(fixture, table, {"background_t": moment, **limit})
+        yield _split_windows(fixture, table, {"background_t": moment, "window_size": span, **limit})
 
 
 def _split_once(fixture: Fixture, table: pd.DataFrame, options: dict[str, Any]) -> Case:
-    setting = SingleTimePointSetting(n_seq_data=0, top_K=1000, **options)
+    setting = SingleTimePointSetting(n_seq_data=0, **options)
     setting.split(_matrix(table))
     case = _start(fixture, "SingleTimePointSetting", options)
     case.data |= {"expected_train_rows": _rows(table, setting.background_data)}
@@ -43,7 +44,7 @@ def _split_once(fixture: Fixture, table: pd.DataFrame, options: dict[str, Any]) 
 
 
 def _split_windows(fixture: Fixture, table: pd.DataFrame, options: dict[str, Any]) -> Case:
-    setting = SlidingWindowSetting(n_seq_data=0, top_K=1000, **options)
+    setting = SlidingWindowSetting(n_seq_data=0, **options)
     setting.split(_matrix(table))
     case = _start(fixture, "SlidingWindowSetting", options)
     case.data["folds"] = [
@@ -70,6 +71,7 @@ def _rows(table: pd.DataFrame, part: InteractionMatrix) -> list[int]:
 
 
 def _start(fixture: Fixture, method: str, options: dict[str, Any]) -> Case:
-    case = Case("streamsight", fixture, "data", variant=method)
+    variant = f"{method}-{options.get('top_K', 'usual')}"
+    case = Case("streamsight", fixture, "data", variant=variant)
     case.data |= {"operation": {"name": "split", "method": method, **options}, "check": "rows"}
     return case

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -12,13 +13,13 @@ import polars as pl
 
 from rectitude.arrays import Flags
 from rectitude.data.ledger import Ledger
-from rectitude.data.log import Log
+from rectitude.data.log import Log, choose_rows
 from rectitude.data.times import SECONDS, SPAN, parse_moment, ticks_per_second
 from rectitude.data.times import parse_span as length_of
 from rectitude.data.values import compare_values, flags_of
 from rectitude.errors import BadArgument
-from rectitude.options import MOST_PARTS, require_ratio, require_whole
-from rectitude.preparing.order import Ties, by_time
+from rectitude.options import MOST_PARTS, MOST_ROWS, require_ratio, require_whole
+from rectitude.preparing.order import Order, Ties, by_time
 from rectitude.preparing.sessions import require_sessions
 from rectitude.splits.shares import (
     Arithmetic,
@@ -33,6 +34,29 @@ Cut = Literal["timestamp", "position", "percentile"]
 _MOST_WINDOWS = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many rows of each user stay in a truth, and which come first; None for all."""
+
+    first: int | None = None
+    order: Order = "time"
+
+    def __post_init__(self) -> None:
+        if self.first is not None:
+            require_whole(self.first, "first", most=MOST_ROWS)
+        elif self.order != "time":
+            refuse_unused("only first= counts rows in an order", order=self.order)
+
+    def apply(self, log: Log, truth: Flags) -> Flags:
+        """Return which rows of a truth stay."""
+        if self.first is None:
+            return truth
+        standing = by_time(choose_rows(log, truth), "user", order=self.order)
+        kept = truth.copy()
+        kept[truth] = standing.before < self.first
+        return kept
+
+
 @splitter
 def at_time(
     log: Log,
@@ -43,21 +67,25 @@ def at_time(
     end: object = None,
     min_before: int | None = None,
     min_after: int | None = None,
+    first: int | None = None,
+    order: Order = "time",
 ) -> Split | list[Split]:
     """Train on rows before t; the truth is everything from t on.
 
     `delta_in` and `delta_out` limit train and truth to a time span before and after t. t "best" is
     the time at which most users have `min_before` earlier and `min_after` later rows (default 1);
     among equally good times, the latest. Several times give a series in which each truth ends where
-    the next one begins.
+    the next one begins. `first` keeps only that many rows of each user in the truth, the earliest
+    ones, or with order "file" those that come first in the file.
     """
     log.require("timestamp", "at_time")
+    limit = Limit(first, order)
     if t != "best":
         refuse_unused("only t='best' uses it", min_before=min_before, min_after=min_after)
     if isinstance(t, Sequence) and not isinstance(t, str):
         require_whole(len(t), "the number of times in t")
         refuse_unused("each truth ends where the next begins", delta_out=delta_out)
-        return _at_times(log, sorted(inside(log, time) for time in t), delta_in, end)
+        return _at_times(log, sorted(inside(log, time) for time in t), delta_in, end, limit)
     ledger = Ledger()
     if t == "best":
         t = best_time(log, min_before or 1, min_after or 1)
@@ -67,13 +95,17 @@ def at_time(
     if delta_out is not None:
         refuse_unused("delta_out already says where the truth ends", end=end)
         stop = start + length_of(log, delta_out, "delta_out")
-    return _between(log, start, stop, delta_in, ledger=ledger)
+    return _between(log, start, stop, delta_in, limit, ledger=ledger)
 
 
-def _at_times(log: Log, starts: list[Any], delta_in: object, end: object) -> list[Split]:
+def _at_times(
+    log: Log, starts: list[Any], delta_in: object, end: object, limit: Limit
+) -> list[Split]:
     stops = [*starts[1:], None if end is None else parse_moment(log, end, "end")]
     both = zip(starts, stops, strict=True)
-    return [_between(log, a, b, delta_in, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)]
+    return [
+        _between(log, a, b, delta_in, limit, f"window-{nth}") for nth, (a, b) in enumerate(both, 1)
+    ]
 
 
 def best_time(log: Log, min_before: int, min_after: int) -> Any:
@@ -210,24 +242,27 @@ def windows(
     delta_in: object = None,
     end: Literal["last", "unit"] = "last",
     early: Literal["error", "left_out"] = "error",
+    first: int | None = None,
+    order: Order = "time",
 ) -> list[Split]:
     """Make a series of splits along the timeline; the truth of each is one time window.
 
     The windows begin at `start` and are `stride` apart (by default their own length) until the last
     row. Without a start, `folds` windows end at the last row, or at the end of its time unit (the
     day, if the span is 10D). `early` says what happens to windows that begin before the first
-    row and therefore have no training data.
+    row and therefore have no training data. `first` and `order` limit each truth as in at_time.
     """
     log.require("timestamp", "windows")
+    limit = Limit(first, order)
     length = length_of(log, span, "span")
     step = length if stride is None else length_of(log, stride, "stride")
     starts = _starts(log, span, length, step, folds, start, end)
-    for first in starts if early == "error" else ():
-        inside(log, first, "the start of a window")
+    for begin in starts if early == "error" else ():
+        inside(log, begin, "the start of a window")
     times = log.frame["timestamp"]
-    bounds = [(nth, first, first + length) for nth, first in enumerate(starts, 1)]
+    bounds = [(nth, begin, begin + length) for nth, begin in enumerate(starts, 1)]
     held = [bound for bound in bounds if times.is_between(*bound[1:], closed="left").any()]
-    series = [_between(log, a, b, delta_in, f"window-{nth}") for nth, a, b in held]
+    series = [_between(log, a, b, delta_in, limit, f"window-{nth}") for nth, a, b in held]
     about = "windows of the series have no rows and are left out"
     for split in series:
         empty = len(bounds) - len(held)
@@ -258,7 +293,13 @@ def _starts(
 
 
 def _between(
-    log: Log, start: Any, stop: Any, delta_in: object, name: str = "", ledger: Ledger | None = None
+    log: Log,
+    start: Any,
+    stop: Any,
+    delta_in: object,
+    limit: Limit,
+    name: str = "",
+    ledger: Ledger | None = None,
 ) -> Split:
     """Make a split with its truth between start and stop, and train up to `delta_in` before."""
     times = log.frame["timestamp"]
@@ -271,7 +312,7 @@ def _between(
         train &= flags_of(compare_values(times, np.greater_equal, first))
     ledger = ledger or Ledger()
     ledger.note("t", str(start))
-    return part_log(log, truth, train=train, name=name, ledger=ledger)
+    return part_log(log, limit.apply(log, truth), train=train, name=name, ledger=ledger)
 
 
 def inside(log: Log, written: object, name: str = "t") -> Any:
