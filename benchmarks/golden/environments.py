@@ -62,6 +62,15 @@ ENVIRONMENTS: dict[str, Peer] = {
             ),
         ),
         Peer(
+            "tensorflow",
+            "TF-Ranking 0.5.5 on TensorFlow 2.15.1",
+            (
+                ("numpy==1.26.4", "tensorflow-cpu==2.15.1"),
+                # It also asks for the whole of `tensorflow` and for a server that serves models.
+                ("--no-deps", "tensorflow-ranking==0.5.5"),
+            ),
+        ),
+        Peer(
             "boosting",
             "LightGBM 4.7.0, XGBoost 3.2.0, CatBoost 1.2.10, scikit-learn 1.9.1",
             (

@@ -49,6 +49,7 @@ ADAPTERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "beir": ("tensors", ("runs",)),
     "allrank": ("tensors", ("groups",)),
     "keras_rs": ("tensors", ("groups",)),
+    "tf_ranking": ("tensorflow", ("groups",)),
     "surprise": ("surprise", ("ratings",)),
     "ir_measures": ("retrieval", ("runs",)),
     "ir_measures_users": ("users", ("runs", "subtopics")),

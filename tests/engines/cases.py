@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from hypothesis import strategies as st
 
 import rectitude as rt
 from rectitude.errors import RectitudeError
@@ -14,6 +15,7 @@ from rectitude.errors import RectitudeError
 METRICS = ["ndcg@3", "recall@2", "mrr", "map", "precision@3", "hit@1"]
 BEYOND = ["item_coverage@2", "distinct_items@2", "average_popularity@2", "gini@2"]
 Frames = dict[str, pl.DataFrame]
+Repeats = Literal["repeated", "distinct"]
 
 
 def outcome(*args: Any, **options: Any) -> object:
@@ -29,34 +31,41 @@ def outcome(*args: Any, **options: Any) -> object:
 
 
 def _tell(evaluation: rt.Evaluation) -> object:
+    """All that an evaluation says; numbers in full as text, because NaN is not equal to itself."""
     failures = {name: type(error) for name, error in evaluation.failures.items()}
-    values = evaluation.per_list().to_dicts() if evaluation.lists is not None else None
+    has_values = any(result.values is not None for result in evaluation.results.values())
+    values = evaluation.per_list().to_dicts() if has_values else []
     stored = {
-        name: (result.value, result.ties, result.interval)
+        name: repr((result.value, result.ties, result.interval))
         for name, result in evaluation.results.items()
     }
-    sliced = None if evaluation.slices is None else evaluation.slices.to_polars().to_dicts()
-    return stored, evaluation.ledger.as_dict(), evaluation.manifest, failures, values, sliced
+    sliced = [] if evaluation.slices is None else evaluation.slices.to_polars().to_dicts()
+    told = (evaluation.ledger.as_dict(), evaluation.manifest, failures)
+    return stored, *told, [*map(repr, values)], [*map(repr, sliced)]
 
 
-def draw_tables(seed: int, users: int = 60, items: int = 40) -> Frames:
+def draw_tables(
+    seed: int, users: int = 60, items: int = 40, repeats: Repeats = "distinct"
+) -> Frames:
     """Draw lists with ties, truth with grades, training data with unknown users and items, and
-    further tables."""
+    further tables; lists and truth may have an item several times."""
     random = np.random.default_rng(seed)
 
-    def draw(rows: int, names: int) -> pl.DataFrame:
+    def draw(rows: int, names: int, repeats: Repeats = "distinct") -> pl.DataFrame:
         drawn = {"user": random.integers(0, names, rows), "item": random.integers(0, items, rows)}
-        return pl.DataFrame(drawn).unique(maintain_order=True)
+        frame = pl.DataFrame(drawn)
+        return frame if repeats == "repeated" else frame.unique(maintain_order=True)
 
-    predictions, truth = draw(400, users), draw(150, users + 3)
+    predictions, truth = draw(400, users, repeats), draw(150, users + 3, repeats)
     scores = pl.Series("score", random.integers(0, 5, predictions.height) / 4)
     grades = pl.Series("grade", random.integers(1, 4, truth.height))
+    depth = pl.Series("depth", random.integers(0, 3, truth.height))
     known = np.arange(users + 5)
     weights = random.integers(1, 4, len(known)).astype(float)
     plans = ["free", "paid", "paid", None]
     return {
         "predictions": predictions.with_columns(scores),
-        "truth": truth.with_columns(grades),
+        "truth": truth.with_columns(grades, depth),
         "train": draw(200, users - 5),
         "seen": draw(100, users),
         "items": pl.DataFrame({"item": np.arange(items)}),
@@ -66,34 +75,70 @@ def draw_tables(seed: int, users: int = 60, items: int = 40) -> Frames:
     }
 
 
-WITH = [
-    (), ("train",), ("train", "items"), ("train", "weights"), ("candidates", "train"),
-    ("train", "seen"), ("users", "train"), ("users",),
-]  # fmt: skip
-"""the tables that are given besides predictions and truth"""
+METRICS_OF_ITEMS = [*BEYOND, "unseen_share@2", "train_coverage@2", "self_information@2"]
+NEEDS = {
+    "average_popularity@2": "train", "unseen_share@2": "train", "train_coverage@2": "train",
+    "self_information@2": "train", "item_coverage@2": "items", "gini@2": "items",
+}  # fmt: skip
+"""the table that a metric needs"""
+TABLES = ("train", "seen", "items", "weights", "users", "candidates")
+CONVENTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "ties": st.sampled_from(
+        ("pessimistic", "optimistic", "average", "item_ascending", "item_descending")
+    ),
+    "gain": st.sampled_from(("binary", "linear", "exp2")),
+    "relevant_from": st.sampled_from((None, 2)),
+    "truth_needed": st.sampled_from(("relevant", "judged", "none")),
+    "list_needed": st.sampled_from(("none", "handed", "items", "hit")),
+    "unknown_users": st.sampled_from(("keep", "drop")),
+    "unknown_items": st.sampled_from(("keep", "drop")),
+    "unjudged": st.sampled_from(("kept", "dropped")),
+    "average": st.sampled_from(("macro", "micro")),
+    "candidates": st.sampled_from(("given", "with_truth")),
+    "undefined": st.sampled_from(("zero", "skip", "one")),
+}
+DUPLICATES = {
+    "duplicates": st.sampled_from(("first", "counted", "one_hit")),
+    "duplicate_truth": st.sampled_from(("once", "counted", "one_hit")),
+}
+"""switches for tables that repeat items"""
 
 
-def draw_case(seed: int) -> tuple[Frames, dict[str, Any]]:
-    """Draw tables, and the metrics, conventions and other options for them."""
-    random, frames = np.random.default_rng([seed, 1]), draw_tables(seed)
-    ties = random.choice(["pessimistic", "optimistic", "average", "item_ascending"])
-    more = WITH[seed % len(WITH)]
-    names = [*METRICS, *(BEYOND if "items" in more and ties != "average" else ())]
-    if seed % 2:
-        text = pl.format("u{}", "user").alias("user")
-        frames = {n: f.with_columns(text) if "user" in f.columns else f for n, f in frames.items()}
-    kept = {name: frames[name] for name in ("predictions", "truth", *more)}
-    convention = {
-        "ties": str(ties),
-        "undefined": str(random.choice(["zero", "skip"])),
-        "gain": str(random.choice(["binary", "linear", "exp2"])),
-    }
-    options: dict[str, Any] = {"metrics": names, "convention": convention, "intervals": True}
-    if "users" in more:
-        options["slices"] = ["plan", *(["activity:0,2,5"] if "train" in more else [])]
-    if seed % 3 == 0:
-        options["convention"] = [convention, "ranx", "lenskit-2026"]
-    return kept, options
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Frames, dict[str, Any]]:
+    """Tables with ties, unknown users and items, perhaps repeated items, and the metrics,
+    conventions, slices and other options for them."""
+    repeats: Repeats = draw(st.sampled_from(("distinct", "repeated")))
+    frames = draw_tables(draw(st.integers(0, 10_000)), repeats=repeats)
+    if draw(st.booleans()):
+        frames = {name: _with_text_ids(frame) for name, frame in frames.items()}
+    more = draw(st.lists(st.sampled_from(TABLES), max_size=4, unique=True))
+    if "candidates" in more and draw(st.booleans()):
+        frames["candidates"] = frames["candidates"].select("item").unique().sort("item")
+    kept = {name: frames[name] for name in ("predictions", "truth", *TABLES) if name in frames}
+    kept = {n: f for n, f in kept.items() if n in ("predictions", "truth") or n in more}
+    switches = draw(st.fixed_dictionaries({}, optional=CONVENTIONS))
+    switches = {"undefined": "zero", **switches}
+    if repeats == "repeated":
+        switches |= draw(st.fixed_dictionaries(DUPLICATES))
+    names = [*METRICS, *METRICS_OF_ITEMS]
+    possible = [name for name in names if NEEDS.get(name, "truth") in kept]
+    metrics = draw(st.lists(st.sampled_from(possible), min_size=1, max_size=5, unique=True))
+    raises = repeats == "repeated"  # parts can come across another error first
+    others = [] if raises else draw(st.sampled_from(([], [], ["recbole", "lenskit-2026"])))
+    options: dict[str, Any] = {
+        "metrics": metrics, "convention": [switches, *others] if others else switches,
+        "intervals": draw(st.booleans()),
+    }  # fmt: skip
+    slicings = ["depth", *(["plan"] if "users" in more else [])]
+    slicings += ["activity:0,2,5", "popularity:1,3", "known"] if "train" in more else []
+    slices = draw(st.lists(st.sampled_from(slicings), max_size=2, unique=True))
+    return kept, {**options, **({"slices": slices} if slices else {})}
+
+
+def _with_text_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    ids = [name for name in ("user", "item") if name in frame.columns]
+    return frame.with_columns(pl.format(f"{name[0]}{{}}", name).alias(name) for name in ids)
 
 
 def compare_roads(frames: Frames, move: Callable[[pl.DataFrame], Any], **options: Any) -> None:

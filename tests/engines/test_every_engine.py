@@ -9,9 +9,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
 
 import rectitude as rt
-from engines.cases import METRICS, compare_roads, draw_case, draw_tables, outcome
+from engines.cases import METRICS, Frames, cases, compare_roads, draw_tables, outcome
 from engines.conftest import Move
 from rectitude.candidate_sets.value import Candidates
 from rectitude.cli import main
@@ -21,9 +22,10 @@ from rectitude.errors import BadArgument, BadIds, BadTable, MissingExtra, Unread
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_an_engine_gives_what_memory_gives(move: Move, seed: int) -> None:
-    frames, options = draw_case(seed)
+@settings(max_examples=8)
+@given(case=cases())
+def test_an_engine_gives_what_memory_gives(move: Move, case: tuple[Frames, dict[str, Any]]) -> None:
+    frames, options = case
     compare_roads(frames, move, **options)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import rectitude as rt
-from engines.cases import compare_roads, draw_case, draw_tables
+from engines.cases import Frames, cases, compare_roads, draw_tables
 from engines.conftest import SPARK
 from rectitude.errors import MissingExtra
 
@@ -26,13 +27,15 @@ def conf(spark: Any) -> Iterator[Any]:
         spark.conf.set(name, setting)
 
 
-@pytest.mark.parametrize(("parts", "seed"), [(1, 3), (200, 2)])
+@pytest.mark.parametrize("parts", [1, 200])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(case=cases())
 def test_any_number_of_partitions_gives_what_memory_gives(
-    spark: Any, conf: Any, parts: int, seed: int
+    spark: Any, conf: Any, parts: int, case: tuple[Frames, dict[str, Any]]
 ) -> None:
     conf.set("spark.sql.shuffle.partitions", str(parts))
     conf.set("spark.sql.adaptive.enabled", "false")  # would join the small ones
-    frames, options = draw_case(seed)
+    frames, options = case
     compare_roads(frames, lambda frame: spark.createDataFrame(frame.to_arrow()), **options)
 
 

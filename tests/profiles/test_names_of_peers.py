@@ -102,13 +102,13 @@ BY_SCORES = ("auc", "gauc", "lauc", "num_retrieved", "user_coverage", "mae", "ms
 """Metrics for which the cases go by our names."""
 MADE_UP = ("|", "_f32", "_f64", "**", "max-rank", "_UC", "_IC", "%", "][", "same run", "At(",
            "_at_k(", "_gain=", ":top=", ":type=", ":border=", ":decay=", "(k=",
-           "(average=")  # fmt: skip
+           "(topn=", "(average=")  # fmt: skip
 """Parts of names that the recording of the golden values put there, or tuples of settings."""
 
 
 SAME_NAMES = ("implicit", "ndcg-reference", "smgcn", "smgcn-f1", "smgcn-icde", "replay-torch",
               "sentence-transformers", "surprise", "lightgbm", "allrank",
-              "keras-rs")  # fmt: skip
+              "keras-rs", "tf-ranking")  # fmt: skip
 """Profiles whose frameworks have the names that we have."""
 
 

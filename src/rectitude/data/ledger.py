@@ -7,8 +7,8 @@ people and programs read the same numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from rectitude.errors import shorten, unknown_name
@@ -73,6 +73,15 @@ class Ledger(Printable):
             if both.notes[name] != text:
                 both.notes[name] = f"{both.notes[name].removesuffix(', ...')}, ..."
         return both
+
+    def without_of(self, names: Iterable[str]) -> Ledger:
+        """Return a ledger in which these entries do not say of how many, where nothing was
+        counted."""
+        plain = {
+            name: replace(entry, of=None) if name in names and not entry.count else entry
+            for name, entry in self.entries.items()
+        }
+        return Ledger(plain, dict(self.notes))
 
     def note(self, name: str, text: str) -> None:
         """Record a decision in words, such as which columns were used."""

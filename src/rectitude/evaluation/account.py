@@ -475,7 +475,7 @@ def content_fingerprint(sides: Aligned, side: str) -> str:
         scheme |= {f"polars{pl.__version__}"}
         hashed = frame.select("list", "item", pl.col(SUBTOPICS).list.eval(pl.element().hash()))
         mixed = (mixed + int(hashed.hash_rows().sum())) % 2**64
-    return f"{'+'.join(sorted(scheme))}:{mixed:016x}"
+    return f"{'+'.join(sorted(scheme - {''}))}:{mixed:016x}"
 
 
 def _hash_ranks(sides: Aligned) -> str:
@@ -503,6 +503,9 @@ def _hash_keys(sides: Aligned) -> Words:
 
 
 def _scheme(ids: pl.Series) -> str:
+    """Return how ids are hashed; an empty text if there are none, as in a part of some tables."""
+    if ids.is_empty():
+        return ""
     return "int" if _fits_64_bits(ids) else f"polars{pl.__version__}"
 
 

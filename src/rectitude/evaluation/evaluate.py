@@ -72,6 +72,9 @@ if TYPE_CHECKING:
     from rectitude.aggregate.evaluations import Evaluations
 
 _MOST_GROUPS_SHOWN = 12
+_REPEATS = ("truth_duplicates", "lists_with_duplicates")
+"""entries that say of how many only if they counted any; states know it all the same, because other
+parts of the lists may have some"""
 EvaluatePlans = Callable[[Sequence[Plan]], Sequence[Evaluation | RectitudeError]]
 """Evaluates several plans in one pass; returns an error for a plan that cannot be evaluated."""
 OneConvention = str | PathLike[str] | Convention | Profile | Mapping[str, Any] | None
@@ -342,6 +345,7 @@ def evaluation_of(
     lists: Keys | None,
 ) -> Evaluation:
     """Return the evaluation for a state."""
+    state = replace(state, ledger=state.ledger.without_of(_REPEATS))
     manifest = {**state.manifest, **_report_names(plan, state)}
     results, failures = results_of(plan, state, facts, values)
     account_for_grades(plan.asked, state.manifest, state.ledger)

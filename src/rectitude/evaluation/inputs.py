@@ -299,7 +299,8 @@ def _open(given: RawInputs, reach: Reach, convention: Convention) -> Inputs:
         )
     tables = _read_tables(given, given.ready)
     offered = _take_candidates(given, tables)
-    sources = Inputs(**tables, key=given.list_key, seen_in=_where_seen(given))
+    left: Literal["part", "all"] = "part" if given.ready else "all"
+    sources = Inputs(**tables, key=given.list_key, seen_in=_where_seen(given), left=left)
     if not given.ready and has_names_of_other_side(sources.predictions, sources.truth):
         found = look_for_swap(given.inputs, given.columns, sources.tables())
         sources = replace(sources, ledger=sources.ledger + found)

@@ -65,21 +65,21 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
     if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
         yield None
         return
-    target = max(limit // _PART_BYTES, 1)
-    _require_few_parts(rows, target, limit)
+    count = count_parts(rows, limit)
     with open_scratch(identify_inputs(given, limit, keep)) as scratch:
-        yield Partitions(given, tables, scratch, target, rows)
+        yield Partitions(given, tables, scratch, rows, count)
 
 
 _PART_BYTES = 2 * ROW_BYTES
 """what a row of a part takes while the next piece is read"""
 
 
-def _require_few_parts(rows: int, target: int, limit: int) -> None:
-    """Raise an error if a limit is so low that the tables would be cut into too many parts."""
-    parts = -(-rows // target)
+def count_parts(rows: int, limit: int) -> int:
+    """Return how many parts the rows of all tables are cut into. Raise an error if a limit is so
+    low that there would be too many."""
+    parts = max(-(-rows * _PART_BYTES // limit), 2)
     if parts <= MOST_PARTS:
-        return
+        return parts
     least = in_units(-(-rows // MOST_PARTS) * _PART_BYTES, up=True)
     raise BadArgument(
         f"with {in_units(limit)} of memory, about {rows:,} rows would be cut into {parts:,} parts.",
@@ -127,10 +127,16 @@ class Partitions:
     given: RawInputs
     tables: Mapping[Side, TableReader]
     scratch: Scratch
-    target: int
-    """the number of rows of a part, over all tables"""
     rows: int
+    """the number of rows of all tables"""
+    parts: int
+    """how many parts there are, or nearly so if parts are ranges of rows"""
     _progress: _Progress = field(init=False, repr=False)
+
+    @property
+    def target(self) -> int:
+        """The number of rows of a part, over all tables."""
+        return max(-(-self.rows // self.parts), 1)
 
     def evaluate_plans(self, plans: Sequence[Plan]) -> list[Evaluation | RectitudeError]:
         """Return the evaluation under each plan, or why there is none."""
@@ -250,8 +256,7 @@ class Partitions:
             if ranges is not None:
                 return ranges
         whole = {ids.dtype.is_integer() and ids.dtype != pl.UInt64 for ids in kinds.values()}
-        count = max(-(-self.rows // self.target), 2)
-        return Hashes(count, as_text=has_text or whole != {True})
+        return Hashes(self.parts, as_text=has_text or whole != {True})
 
     def _first_id(self, side: Side) -> pl.Series:
         ids = next(self.tables[side].ids(self.roles[side], 1), pl.Series(dtype=pl.Null))

@@ -34,6 +34,7 @@ from rectitude.evaluation.batch import judge_batch, lists_for_all
 from rectitude.evaluation.evaluate import evaluation_of, measure_whole, open_for, require_slices
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.plan import Plan
+from rectitude.evaluation.restrict import no_candidate
 from rectitude.evaluation.state import KeptValues, State
 from rectitude.evaluation.swapped import look_for_swap
 from rectitude.memory import require_memory
@@ -103,7 +104,7 @@ def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | 
 def open_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> Inputs:
     """Open the inputs of one part, with what is known of all training data."""
     known = KnownItems(known) if isinstance(known, pl.Series) else known
-    inputs = replace(open_for(plan, given), left="part", samples=given.samples)
+    inputs = replace(open_for(plan, given), samples=given.samples)
     if known is None:
         return inputs
     return replace(inputs, known_items=known.items, known_rows=known.rows)
@@ -199,6 +200,7 @@ def finish(
     state = total.state
     ledger = state.ledger + _look_for_swap(given, tables)
     given.account(ledger)
+    _require_candidates(ledger)
     if not ledger["truth_rows"] or not ledger["users_with_list"]:
         raise _nothing_to_evaluate(ledger)
     if not total.matches:
@@ -227,6 +229,13 @@ def _look_for_swap(given: RawInputs, tables: CutTables) -> Ledger:
     if not has_names_of_other_side(heads["predictions"], heads["truth"]):
         return Ledger()
     return look_for_swap(given.inputs, given.columns, heads)
+
+
+def _require_candidates(ledger: Ledger) -> None:
+    """Raise an error if no recommended item of any part is a candidate."""
+    outside = ledger.entries.get("outside_candidates")
+    if outside is not None and 0 < outside.count == outside.of:
+        raise no_candidate(outside.count, outside.example)
 
 
 def _nothing_to_evaluate(ledger: Ledger) -> NothingToEvaluate:

@@ -87,7 +87,8 @@ def restrict_lists(sources: Inputs, offered: Offered, convention: Convention) ->
     inside = allowed.holds(listed)
     if adds_truth:
         inside |= _among(_require_truth(truth, sources).pairs, listed.pairs)
-    require_some(inside, predictions, offered.table)
+    if sources.left != "part":
+        require_some(inside, predictions, offered.table)
     ledger.count(
         "outside_candidates", int((~inside).sum()),
         "recommended items are not candidates: left out", of=len(inside), weight="notice",
@@ -115,10 +116,14 @@ def require_some(inside: Flags, predictions: Table, candidates: Table) -> None:
     if inside.any() or not len(inside):
         return
     first = _format_example(candidates.frame, np.ones(candidates.frame.height, bool))
-    raise NothingToEvaluate(
-        f"none of {len(inside):,} recommended items is a candidate of its user (first: "
-        f"{_format_example(predictions.frame, ~inside)} in {predictions.source}; {first} in "
-        f"{candidates.source}).",
+    listed = f"{_format_example(predictions.frame, ~inside)} in {predictions.source}"
+    raise no_candidate(len(inside), f"{listed}; {first} in {candidates.source}")
+
+
+def no_candidate(rows: int, first: str) -> NothingToEvaluate:
+    """Return the error for lists of which no row is a candidate."""
+    return NothingToEvaluate(
+        f"none of {rows:,} recommended items is a candidate of its user (first: {first}).",
         "candidates for the given lists.",
         "check that both use the same ids and that the right columns were read.",
     )

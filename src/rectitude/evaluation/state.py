@@ -280,4 +280,5 @@ def _merge_inputs(
 def _add_fingerprints(one: str, other: str) -> str:
     (scheme, left), (other_scheme, right) = one.split(":"), other.split(":")
     total = (int(left, 16) + int(right, 16)) % 2**64
-    return f"{'+'.join(sorted({scheme, other_scheme}))}:{total:016x}"
+    schemes = {*scheme.split("+"), *other_scheme.split("+")} - {""}
+    return f"{'+'.join(sorted(schemes))}:{total:016x}"

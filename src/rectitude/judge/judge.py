@@ -588,7 +588,8 @@ def match_lists(
         _account_for_duplicates(sides, ranking, repeated, convention, ledger)
         ranking, matches = _match_with_duplicates(ranking, truth, convention)
     else:
-        ledger.count("lists_with_duplicates", 0, "lists contain an item twice")
+        handed = int(sides.handed.sum())
+        ledger.count("lists_with_duplicates", 0, "lists contain an item twice", handed)
     if convention.unjudged == "dropped":
         ranking, matches = _drop_unjudged(ranking, truth, matches, convention, ledger)
     _require_same_ids(sides, ranking, truth, matches)

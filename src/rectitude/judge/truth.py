@@ -193,7 +193,7 @@ def _remove_duplicates(
 ) -> Grouped:
     about = "truth rows repeat a pair of list and item"
     if sides.distinct_truth or not repeats(rows, Pieces(_take_by_position(rows, codes))).any():
-        ledger.count("truth_duplicates", 0, about)
+        ledger.count("truth_duplicates", 0, about, int(rows.length.sum()))
         return rows
     if not sides.items.exact:
         raise Collision
