@@ -188,6 +188,27 @@ def test_a_missing_folder_for_temporary_files_is_named(
         rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("truth.parquet", "truth.parquet, the folder for temporary files, is no folder"),
+        ("truth.parquet/x", "x, the folder for temporary files, does not exist"),
+        ("~nobody-here", "~nobody-here, the folder for temporary files, does not exist"),
+        ("x" * 5000, "does not exist"),
+        pytest.param(
+            "/proc", "/proc, the folder for temporary files, cannot be written",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="has no /proc"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_folder_that_cannot_hold_temporary_files_is_named(
+    setting: str, message: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECTITUDE_SCRATCH", setting)
+    with pytest.raises(UnwritableFile, match=message):
+        rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
+
+
 @pytest.mark.parametrize("lists", ["lists.parquet", "shuffled.parquet", "lists.csv"])
 def test_progress_counts_rows(lists: str, files: Path) -> None:
     pl.read_parquet("lists.parquet").write_csv("lists.csv")

@@ -40,7 +40,7 @@ from rectitude.evaluation.restrict import (
 )
 from rectitude.evaluation.swapped import look_for_swap, refuse_side, refuse_swapped
 from rectitude.judge.judged import is_relevant
-from rectitude.memory import in_units, memory_limit, parse_size
+from rectitude.memory import in_units, parse_size, working_memory
 from rectitude.parallel import run_tasks
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
@@ -200,7 +200,7 @@ def _may_be_by_row(predictions: object) -> bool:
 def memory_for(memory: str | int | None) -> int:
     """Return how many bytes an evaluation may take."""
     if memory is None:
-        return memory_limit()
+        return working_memory()
     size = parse_size(memory, "memory") if isinstance(memory, str) else memory
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < LEAST_MEMORY:
         raise BadArgument(

@@ -30,6 +30,8 @@ from rectitude.storage import explain_unwritable, remove_file
 SETTING = "RECTITUDE_SCRATCH"
 _PREFIX, _LOCK, _UNFINISHED = "rectitude-parts-", ".lock", ".unfinished"
 _PIECES = "pieces"
+_ATTEMPTS = 3
+"""new names to try: nobody else can be using them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +109,11 @@ class Scratch:
 def open_scratch(fingerprint: str) -> Iterator[Scratch]:
     """Yield the folder for inputs and settings with this fingerprint; remove it at the end. It is
     empty, or has what a killed process left in it."""
-    root = Path(os.environ.get(SETTING) or tempfile.gettempdir()).expanduser()
-    if not root.is_dir():
+    root = Path(os.path.expanduser(os.environ.get(SETTING) or tempfile.gettempdir()))  # noqa: PTH111  (raises no error)
+    if not os.path.isdir(root):  # noqa: PTH112  (raises no error, whatever the name)
+        state = "is no folder" if os.path.exists(root) else "does not exist"  # noqa: PTH110
         raise UnwritableFile(
-            f"{root}, the folder for temporary files, does not exist.",
+            f"{root}, the folder for temporary files, {state}.",
             "an existing folder with enough space for the tables.",
             f"create it, or name another one in the environment: {SETTING}=FOLDER.",
         )
@@ -125,8 +128,8 @@ def open_scratch(fingerprint: str) -> Iterator[Scratch]:
 def _claim_folder(root: Path, fingerprint: str) -> tuple[Path, FileLock]:
     """Return the folder for a fingerprint with its lock, or a new folder if another process is
     using that one, or if it belongs to somebody else."""
-    while True:
-        folder = root / f"{_PREFIX}{fingerprint}"
+    for name in (fingerprint, *(secrets.token_hex(6) for _ in range(_ATTEMPTS))):
+        folder = root / f"{_PREFIX}{name}"
         lock = FileLock(_lock_of(folder))
         with explain_unwritable(folder, folder), suppress(Timeout):
             lock.acquire(timeout=0)
@@ -134,7 +137,11 @@ def _claim_folder(root: Path, fingerprint: str) -> tuple[Path, FileLock]:
                 return folder, lock
             lock.release()
             remove_file(_lock_of(folder))
-        fingerprint = secrets.token_hex(6)
+    raise UnwritableFile(
+        f"{root}, the folder for temporary files, cannot be written: it takes no lock file.",
+        "a writable folder with enough space for the tables.",
+        f"name another one in the environment: {SETTING}=FOLDER.",
+    )
 
 
 def _is_own(folder: Path) -> bool:
