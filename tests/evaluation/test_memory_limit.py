@@ -109,6 +109,25 @@ def test_a_killed_run_goes_on_with_what_it_finished(
     assert len(finished) - left == left + steps
 
 
+@pytest.mark.parametrize("what", ["lists", "pieces", "states"])
+def test_damaged_files_of_a_killed_run_are_made_again(what: str, files: Path) -> None:
+    in_memory = rt.evaluate("shuffled.parquet", "truth.parquet", "mrr")
+    kill_after(14, "shuffled.parquet")
+    folder = next(path for path in Path("scratch").iterdir() if path.is_dir())
+    found = {
+        "lists": folder.glob("predictions/0*/*.arrow"),
+        "pieces": folder.glob("predictions/pieces/*.arrow"),
+        "states": folder.glob("states-*/*"),
+    }
+    damaged = [*found[what]]
+    assert damaged
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    resumed = rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400)
+    assert resumed == in_memory
+    assert list(Path("scratch").iterdir()) == []
+
+
 def note_finished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with every piece and part that is finished from now on."""
     finished: list[str] = []

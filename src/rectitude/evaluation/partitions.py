@@ -43,10 +43,11 @@ from rectitude.evaluation.parts import (
     users_of,
 )
 from rectitude.evaluation.plan import Plan
-from rectitude.evaluation.scratch import Scratch, open_scratch
+from rectitude.evaluation.scratch import DamagedFile, Scratch, open_scratch
 from rectitude.evaluation.state import KeptValues
 from rectitude.evaluation.unchanged import identify_inputs, identify_plan
 from rectitude.evaluation.written import tabulate_kept, write_tables
+from rectitude.judge.align import load_kernels
 from rectitude.memory import in_units
 from rectitude.parallel import load_ahead
 
@@ -153,10 +154,19 @@ class Partitions:
         found: list[Evaluation | RectitudeError] = []
         for plan in plans:
             try:
-                found.append(self.evaluate(plan))
+                found.append(self._evaluate_intact(plan))
             except RectitudeError as error:
                 found.append(error)
         return found
+
+    def _evaluate_intact(self, plan: Plan) -> Evaluation:
+        """Return the evaluation of all parts; if what a killed run left cannot be read, begin
+        again without it."""
+        try:
+            return self.evaluate(plan)
+        except DamagedFile:
+            self.scratch.clear()
+            return replace(self).evaluate(plan)
 
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
@@ -167,6 +177,7 @@ class Partitions:
         plan = self._settle_slices(plan, whole, known)
         total: PartState | None = None
         _ = self._samples, self._users_by_part  # before threads need them
+        load_kernels(self.rows)
         with closing(load_ahead(self._find_part(plan), range(self.cut.parts))) as parts:
             for part in parts:
                 state = self._evaluate_part(plan, part, whole, known)

@@ -34,6 +34,11 @@ _ATTEMPTS = 3
 """new names to try: nobody else can be using them"""
 
 
+class DamagedFile(Exception):
+    """A temporary file cannot be read, most likely because the machine stopped while a killed run
+    wrote it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """A folder of temporary files: the rows of tables by part, and the states of parts."""
@@ -51,7 +56,7 @@ class Scratch:
     def read(self, table: str, part: int) -> list[pl.DataFrame]:
         """Return the rows of a table that belong to a part, in the order they were written."""
         folder = self.folder / table / f"{part:05d}"
-        return [pl.read_ipc(path) for path in sorted(folder.glob("*.arrow"))]
+        return [_read(path) for path in sorted(folder.glob("*.arrow"))]
 
     def finish_piece(self, table: str, piece: int, facts: pl.DataFrame) -> None:
         """Note that all rows of a piece are written, with a frame that says what they had in
@@ -62,7 +67,7 @@ class Scratch:
     def find_piece(self, table: str, piece: int) -> pl.DataFrame | None:
         """Return what was noted about a piece; None if it is not complete."""
         path = self._piece(table, _PIECES, piece)
-        return pl.read_ipc(path) if path.exists() else None
+        return _read(path) if path.exists() else None
 
     def keep_state(self, plan: str, part: int, state: object) -> None:
         """Keep the state of a part that was evaluated under a plan."""
@@ -73,7 +78,9 @@ class Scratch:
         """Return the state of a part that was kept; None if there is none."""
         path = self._state(plan, part)
         # Only this user can write into the folder, see `_is_own`, and only `keep_state` does.
-        return pickle.loads(path.read_bytes()) if path.exists() else None  # noqa: S301
+        with suppress(FileNotFoundError, EOFError, pickle.UnpicklingError):  # or damaged
+            return pickle.loads(path.read_bytes())  # noqa: S301
+        return None
 
     def write_values(self, plan: str, part: int, values: pl.DataFrame) -> None:
         """Write the values per list of a part that was evaluated under a plan. They count once its
@@ -87,6 +94,11 @@ class Scratch:
         """Return the values per list of all parts that have any, without reading them."""
         paths = [self._values(plan, part) for part in range(parts)]
         return [pl.scan_ipc(path) for path in paths if path.exists()]
+
+    def clear(self) -> None:
+        """Remove all files."""
+        for path in self.folder.iterdir():
+            shutil.rmtree(path)
 
     def _values(self, plan: str, part: int) -> Path:
         return self.folder / f"values-{plan}" / f"{part:05d}.arrow"
@@ -103,6 +115,13 @@ class Scratch:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(unfinished)
             unfinished.replace(path)
+
+
+def _read(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_ipc(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DamagedFile(str(path)) from error
 
 
 @contextmanager
