@@ -34,7 +34,7 @@ Counts = dict[str, tuple[int, int | None]]
 """By the name of an entry of the ledger: how many, and of how many."""
 
 
-_LISTS_PER_BLOCK = 1 << 14
+_LISTS_PER_BLOCK = 1 << 13
 """so that the values of all metrics stay in the processor's cache"""
 
 
