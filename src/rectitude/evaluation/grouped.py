@@ -37,6 +37,9 @@ Counts = dict[str, tuple[int, int | None]]
 _LISTS_PER_BLOCK = 1 << 13
 """so that the values of all metrics stay in the processor's cache"""
 
+_MOST_THREADS = 2
+"""Between short loops over arrays, threads take turns: more of them only wait for each other."""
+
 
 class AllLists(NamedTuple):
     """What the different lists alone do not tell about all lists."""
@@ -148,7 +151,8 @@ def _measure_blocks(plan: Plan, batch: Batch, lists: Repeated) -> list[dict[str,
         shared = replace(batch, views=Once())
         totals[first] = measure_repeated(plan, plan.measured, shared, (block,), None)
 
-    run_tasks([partial(work, n) for n in range(0, lists.judged.size, _LISTS_PER_BLOCK)])
+    starts = range(0, lists.judged.size, _LISTS_PER_BLOCK)
+    run_tasks([partial(work, first) for first in starts], most=_MOST_THREADS)
     return [totals[first] for first in sorted(totals)]
 
 
@@ -168,6 +172,8 @@ def measure_repeated(
 ) -> dict[str, Total]:
     """Return the totals of metrics of ranks. Ties are about the last group: these lists are
     measured beside all others as they are judged, at worst and at best."""
+    if not asked:
+        return {}
     sides = [] if ties is None else [ties.worst, ties.best]
     joined = join([*(group.judged for group in groups), *sides])
     times = np.concatenate([group.times for group in groups])

@@ -379,7 +379,7 @@ def _without_compiler(work: Callable[..., None]) -> Callable[..., None]:
 
     Importing the compiler takes seconds, so it is only used if the program has imported it.
     """
-    if "torch._dynamo" not in sys.modules or not torch.compiler.is_compiling():
+    if "torch._dynamo" not in sys.modules:
         return work
     if work.__qualname__ not in _EAGER:
         _EAGER[work.__qualname__] = torch.compiler.disable(work)  # type: ignore[no-untyped-call]
