@@ -64,7 +64,7 @@ def kinds(family: str) -> tuple[str, ...]:
 def _can_be_evaluated(fixture: Fixture) -> bool:
     """Return whether a user of the truth has a list, be it empty.
 
-    Without any, rectitude refuses the evaluation under every profile: ids do not match, most likely.
+    Without any, rectitude refuses to evaluate under every profile: most likely, ids do not match.
     """
     if "recommendations" not in fixture.tables:
         return True
