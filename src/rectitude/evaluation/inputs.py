@@ -212,9 +212,6 @@ def memory_for(memory: str | int | None) -> int:
 def may_exceed(given: RawInputs, memory: str | int | None) -> bool:
     """Return whether the files of an evaluation could take more memory than the limit; whether they
     do is only known once they are opened."""
-    predictions = given.inputs["predictions"]
-    if is_wrapped(predictions) and predictions.users is not None:  # their empty lists have no rows
-        return False
     sizes = {name: _size_on_disk(source) for name, source in given.inputs.items()}
     most = _MOST_EXPANSION * sum(sizes.values())
     if memory is None and most < _HARMLESS:

@@ -33,6 +33,7 @@ from rectitude.evaluation.parts import (
     KnownItems,
     PartState,
     Side,
+    count_rows,
     evaluate_part,
     find_roles,
     finish,
@@ -40,6 +41,7 @@ from rectitude.evaluation.parts import (
     open_part,
     open_sides,
     read_whole,
+    users_of,
 )
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.scratch import Scratch, open_scratch
@@ -63,12 +65,19 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
     keep = columns_for(parse_slices(slices))
     tables = open_sides(given, keep)
     rows = sum(table.rows or 0 for table in tables.values())
-    if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
+    if tables["predictions"].rows is None or rows * ROW_BYTES <= limit or not _can_cut(given):
         yield None
         return
     count = count_parts(rows, limit)
     with open_scratch(identify_inputs(given, limit, keep)) as scratch:
         yield Partitions(given, tables, scratch, rows, count)
+
+
+def _can_cut(given: RawInputs) -> bool:
+    """Return whether the users that are named beside the predictions can be cut as well: nothing
+    tells which user the key of an empty list belongs to, nor the part of an object."""
+    users = users_of(given)
+    return users is None or (given.list_key == "user" and users.dtype != pl.Object)
 
 
 _PART_BYTES = 2 * ROW_BYTES
@@ -154,7 +163,7 @@ class Partitions:
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
         rows: dict[str, int | None] = {side: table.rows for side, table in self.tables.items()}
-        whole = read_whole(plan, self.given, self.roles, rows, edges="found")
+        whole = read_whole(plan, self.given, self.roles, rows)
         self._progress = _Progress.of(self)
         known = None if "train" in whole else self._known
         plan = self._settle_slices(plan, whole, known)
@@ -202,7 +211,7 @@ class Partitions:
         tables = {**self._load(part), **whole}
         rows = sum(tables[side].frame.height for side in self.roles)
         state = None
-        if rows:
+        if rows or part in self._users_by_part:
             given = replace(self.given, ready=tables, samples=self._samples)
             with self._name_part():
                 state = evaluate_part(plan, given, known)
@@ -249,16 +258,17 @@ class Partitions:
     @cached_property
     def cut(self) -> Hashes | Ranges:
         """How rows are assigned to parts: by ranges of rows if the predictions are sorted."""
-        kinds = {side: self._first_id(side) for side in self.roles}
+        kinds = [self._first_id(side) for side in self.roles]
+        kinds += [] if self._users is None else [self._users]
         has_text = any(self.tables[side].source.text for side in self.roles)
-        types = {kind_of(ids) for ids in kinds.values() if ids.dtype != pl.Null}
+        types = {kind_of(ids) for ids in kinds if ids.dtype != pl.Null}
         parts = self.tables["predictions"].source.parts
         by_number = parts is not None and parts.span is not None
         if by_number and not has_text and len(types) == 1:
             ranges = self._find_ranges()
             if ranges is not None:
                 return ranges
-        whole = {ids.dtype.is_integer() and ids.dtype != pl.UInt64 for ids in kinds.values()}
+        whole = {ids.dtype.is_integer() and ids.dtype != pl.UInt64 for ids in kinds}
         return Hashes(self.parts, as_text=has_text or whole != {True})
 
     def _first_id(self, side: Side) -> pl.Series:
@@ -330,8 +340,8 @@ class Partitions:
             for (which,), rows in by_part.items():
                 written.append(self.scratch.write(name, int(which), number, rows))
         if side == "train":
-            items = table.frame["item"].value_counts(name="rows")
-            written.append(self.scratch.write(_KNOWN, 0, number, items))
+            counts = count_rows(table.frame["item"])
+            written.append(self.scratch.write(_KNOWN, 0, number, counts))
         sample = _sample(table)
         folders = self.scratch.finish_piece(side, number, sample, written)
         self._progress.add(table.frame.height)
@@ -341,11 +351,22 @@ class Partitions:
     def _known(self) -> KnownItems | None:
         """All items of the training data, each once, and how many rows have it."""
         _ = self._templates
-        pieces = self._read(_KNOWN, 0)
-        if not pieces:
-            return None
-        items = pl.concat(pieces, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
-        return KnownItems(items["item"], items["rows"].to_numpy().astype(np.int64))
+        return KnownItems.of(self._read(_KNOWN, 0))
+
+    @cached_property
+    def _users(self) -> pl.Series | None:
+        """The users that are named beside the predictions."""
+        return users_of(self.given)
+
+    @cached_property
+    def _users_by_part(self) -> dict[int, pl.Series]:
+        """The users that are named beside the predictions, by the number of their part."""
+        if self._users is None:
+            return {}
+        part = pl.Series("part", self.cut.number(self._users))
+        frame = pl.DataFrame([self._users, part])
+        by_part = frame.partition_by("part", as_dict=True, maintain_order=True)
+        return {int(number): rows["list"] for (number,), rows in by_part.items()}
 
     def _read(self, table: str, part: int) -> list[pl.DataFrame]:
         """Return the rows of a table that belong to a part, from as many files as were written."""
@@ -354,7 +375,12 @@ class Partitions:
     @cached_property
     def _samples(self) -> dict[str, Table]:
         """Rows of every table that is cut, which say of what kind its ids are."""
-        return {side: self._templates.get(side) or self.head(side, 1) for side in self.roles}
+        found = {side: self._templates.get(side) or self.head(side, 1) for side in self.roles}
+        tables: dict[str, Table] = {str(side): table for side, table in found.items()}
+        if self._users is not None:
+            users = self._users[deciding_rows(self._users)].to_frame()
+            tables["handed"] = replace(found["predictions"], frame=users)
+        return tables
 
     def _load(self, part: int, sides: Collection[str] | None = None) -> dict[str, Table]:
         """Return the tables of a part, or some of them."""
@@ -375,6 +401,9 @@ class Partitions:
             if parts is None or parts.span is None:
                 raise ValueError("rows of this table cannot be found by number")
             tables["predictions"] = readable.build(parts.span(*self.cut.rows[part]))
+        if self._users is not None and "predictions" in tables:
+            users = self._users_by_part.get(part, self._users.clear())
+            tables["predictions"] = replace(tables["predictions"], handed=users)
         return tables
 
 
