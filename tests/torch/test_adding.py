@@ -77,6 +77,14 @@ def test_few_classes_give_the_evaluation_of_all(classes: int, added: list[int]) 
     assert added == [24]
 
 
+@pytest.mark.parametrize("metrics", ["weighted_f1", ["mcc", "macro_f1@2"], "mrr"])
+def test_each_kind_of_metric_stands_alone(metrics: Any, added: list[int]) -> None:
+    batches = [draw_batch(30, seed) for seed in range(2)]
+    expected = feed(Evaluator(metrics), batches).compute()
+    assert content(feed(OnDevice(metrics), batches).compute()) == content(expected)
+    assert added == [60]
+
+
 def test_losses_are_added_up_exactly(added: list[int]) -> None:
     batches = [draw_batch(50, seed) for seed in range(3)]
     metrics = ["cross_entropy", "mrr"]

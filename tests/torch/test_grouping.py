@@ -10,6 +10,7 @@ from torch_ways import OnDevice, content
 
 import rectitude as rt
 from rectitude.errors import BadScores, BadTruth
+from rectitude.evaluation import grouped
 from rectitude.torch import Evaluator, grouping
 from rectitude.torch import evaluator as module
 from rectitude.torch.kernels import count_ranks
@@ -57,12 +58,12 @@ def feed(evaluator: Any, batches: list[Any], train: bool) -> Any:
 def test_grouped_lists_give_the_evaluation_of_all(
     convention: Any, sizes: tuple[int, ...], train: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grouped: list[int] = []
+    sizes_found: list[int] = []
     inner = module.group_lists
 
     def group(*arguments: Any) -> Any:
         sound, lists = inner(*arguments)
-        grouped.append(int(lists.times.sum()))
+        sizes_found.append(int(lists.times.sum() + lists.untied.times.sum()))
         return sound, lists
 
     monkeypatch.setattr(module, "group_lists", group)
@@ -70,7 +71,7 @@ def test_grouped_lists_give_the_evaluation_of_all(
     expected = feed(Evaluator(METRICS, convention), batches, train).compute()
     found = feed(OnDevice(METRICS, convention), batches, train).compute()
     assert content(found) == content(expected)
-    assert sum(grouped) == (0 if train and "seen" in convention else sum(sizes))
+    assert sum(sizes_found) == (0 if train and "seen" in convention else sum(sizes))
 
 
 def test_lists_that_stand_alike_are_judged_once() -> None:
@@ -83,9 +84,8 @@ def test_lists_that_stand_alike_are_judged_once() -> None:
     sound, lists = grouping.group_lists([kept, kept], 10)
     assert sound == [True, True]
     assert lists is not None
-    found = sorted(zip(lists.times.tolist(), lists.rows.tolist(), strict=True))
-    assert found == [(2, 10), (98, 0)]
-    assert sorted(lists.different.standings[0].tolist()) == [0, 1, 2, 3]
+    found = zip(lists.untied.times.tolist(), lists.untied.above.tolist(), strict=True)
+    assert sorted(found) == [(2, [1, 2]), (98, [0, 3])]
 
 
 def test_a_collision_of_hashes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +151,13 @@ def test_a_truth_with_an_item_twice_is_judged_alone() -> None:
     expected = feed(Evaluator(METRICS, convention), batches, train=True).compute()
     found = feed(OnDevice(METRICS, convention), batches, train=True).compute()
     assert content(found) == content(expected)
+
+
+def test_many_lists_are_measured_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouped, "_LISTS_PER_BLOCK", 7)
+    batches = [draw_batch(30, seed, decimals=3) for seed in range(3)]
+    expected = feed(Evaluator(METRICS), batches, train=True).compute()
+    assert content(feed(OnDevice(METRICS), batches, train=True).compute()) == content(expected)
 
 
 def test_vectors_are_grouped_too() -> None:

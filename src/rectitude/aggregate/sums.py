@@ -153,6 +153,9 @@ class RepeatedValues(NamedTuple):
     @staticmethod
     def of(ratio: Ratio, counts: Flags, convention: Convention) -> RepeatedValues:
         """Return the values that `tally` gives these lists."""
+        if ratio.below.all():
+            values = np.divide(ratio.above, ratio.below, out=np.zeros(len(counts)), where=counts)
+            return RepeatedValues(values, counts, np.zeros_like(counts))
         undefined, apart = counts & (ratio.below == 0), np.zeros_like(counts)
         with np.errstate(divide="ignore", invalid="ignore"):  # only 0 is ever divided by 0
             values = np.divide(ratio.above, ratio.below)

@@ -8,15 +8,16 @@ these, and from a few numbers that came with them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rectitude.aggregate.sums import RepeatedValues, Total, counts_in_mean, sum_repeated
-from rectitude.arrays import Integers
+from rectitude.arrays import Flags, Integers, Ragged
 from rectitude.data.ledger import Ledger
 from rectitude.evaluation.account import identify, manifest_of
 from rectitude.evaluation.batch import Batch, judge_aligned, lists_for_all, view_of
@@ -24,12 +25,20 @@ from rectitude.evaluation.counted import CountedBatch, align_counted, can_defer_
 from rectitude.evaluation.measure import ratio_of, sees_ranks_and_grades
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.state import State
-from rectitude.judge.judge import Verdict
-from rectitude.judge.judged import join
+from rectitude.judge.judge import Ties
+from rectitude.judge.judged import Extras, Judged, join
+from rectitude.parallel import Once, run_tasks
 from rectitude.profiles import Asked
 
 Counts = dict[str, tuple[int, int | None]]
 """By the name of an entry of the ledger: how many, and of how many."""
+
+
+_LISTS_PER_BLOCK = 1 << 13
+"""so that the values of all metrics stay in the processor's cache"""
+
+_MOST_THREADS = 2
+"""Between short loops over arrays, threads take turns: more of them only wait for each other."""
 
 
 class AllLists(NamedTuple):
@@ -50,15 +59,33 @@ class AllLists(NamedTuple):
     """the fingerprints of predictions and truth, as numbers"""
 
 
+class UntiedLists(NamedTuple):
+    """Different lists without tied items: nothing is left to decide about their ranks."""
+
+    above: NDArray[np.int32]
+    """(lists, any) how many columns have a higher score than each ranked item, ascending; -1 for an
+    item that is not ranked"""
+    relevant: Integers
+    """(lists,) how many items the truth has"""
+    returned: Integers
+    """(lists,) how many columns are ranked, up to the deepest rank that a metric looks at"""
+    known: Flags
+    """(lists,) whether the user is in the training data"""
+    times: Integers
+    """(lists,) how often the list occurs"""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedLists:
     """The different lists of several batches."""
 
     different: CountedBatch
+    """those with ties, and an example of every sort of list that the ledger counts"""
     rows: Integers
     """(different lists,) the lowest number of a row with such a list"""
     times: Integers
-    """(different lists,) how often the list occurs"""
+    """(different lists,) how often the list occurs; 0 for examples"""
+    untied: UntiedLists
     whole: AllLists
 
 
@@ -79,23 +106,77 @@ def measure_grouped(plan: Plan, grouped: GroupedLists) -> State:
     """Return the state of all lists."""
     aligned = align_counted([grouped.different], plan, grouped.rows)
     batch = judge_aligned(plan, aligned)
-    ledger = _ledger_of_all(plan, batch, grouped)
-    whole, lists = grouped.whole, int(grouped.times.sum())
-    manifest = manifest_of_all(plan, batch, lists, whole.truth_rows, whole.prints)
     (verdict,) = batch.verdicts.values()
-    totals = measure_repeated(plan, plan.measured, batch, verdict, grouped.times)
+    untied, whole = _judge_untied(plan, grouped.untied), grouped.whole
+    lists = int(grouped.times.sum() + grouped.untied.times.sum())
+    ledger = _ledger_of_all(plan, batch, untied, grouped)
+    manifest = manifest_of_all(plan, batch, lists, whole.truth_rows, whole.prints)
+    times = grouped.untied.times
+    if untied.size <= _LISTS_PER_BLOCK:
+        both = (Repeated(untied, times), Repeated(verdict.judged, grouped.times))
+        totals = measure_repeated(plan, plan.measured, batch, both, verdict.ties)
+    else:
+        few = (Repeated(verdict.judged, grouped.times),)
+        totals = measure_repeated(plan, plan.measured, batch, few, verdict.ties)
+        for part in _measure_blocks(plan, batch, Repeated(untied, times)):
+            totals = {name: total + part[name] for name, total in totals.items()}
     return State(totals, {}, ledger, manifest, lists=lists, batches=whole.batches)
 
 
+def _judge_untied(plan: Plan, lists: UntiedLists) -> Judged:
+    """Return untied lists as judged; their ranks are the same under every rule."""
+    number, place = np.nonzero(lists.above >= 0)
+    offsets = np.append(0, np.cumsum(lists.relevant))
+    return Judged(
+        list=number,
+        rank=lists.above[number, place].astype(np.int64) + 1,
+        grade=np.ones(len(number)),
+        place=place,
+        returned=lists.returned,
+        truth=Ragged(offsets, np.ones(int(offsets[-1]))),
+        handed=np.ones(len(lists.above), bool),
+        in_truth=lists.relevant > 0,
+        relevant_from=plan.convention.relevant_from,
+        extras=Extras(candidates=lists.returned),
+    )
+
+
+def _measure_blocks(plan: Plan, batch: Batch, lists: Repeated) -> list[dict[str, Total]]:
+    """Return the totals of blocks of untied lists, measured on several threads."""
+    totals: dict[int, dict[str, Total]] = {}
+
+    def work(first: int) -> None:
+        last = min(first + _LISTS_PER_BLOCK, lists.judged.size)
+        block = Repeated(lists.judged.block(first, last), lists.times[first:last])
+        shared = replace(batch, views=Once())
+        totals[first] = measure_repeated(plan, plan.measured, shared, (block,), None)
+
+    starts = range(0, lists.judged.size, _LISTS_PER_BLOCK)
+    run_tasks([partial(work, first) for first in starts], most=_MOST_THREADS)
+    return [totals[first] for first in sorted(totals)]
+
+
+class Repeated(NamedTuple):
+    """Judged lists, and how often each occurs."""
+
+    judged: Judged
+    times: Integers
+
+
 def measure_repeated(
-    plan: Plan, asked: Mapping[str, Asked], batch: Batch, verdict: Verdict, times: Integers
+    plan: Plan,
+    asked: Mapping[str, Asked],
+    batch: Batch,
+    groups: Sequence[Repeated],
+    ties: Ties | None,
 ) -> dict[str, Total]:
-    """Return the totals of metrics of ranks; lists with ties are measured beside all others as they
-    are judged, at worst and at best."""
-    ties = verdict.ties
+    """Return the totals of metrics of ranks. Ties are about the last group: these lists are
+    measured beside all others as they are judged, at worst and at best."""
+    if not asked:
+        return {}
     sides = [] if ties is None else [ties.worst, ties.best]
-    tied = np.empty(0, np.int64) if ties is None else ties.lists
-    joined = join([verdict.judged, *sides])
+    joined = join([*(group.judged for group in groups), *sides])
+    times = np.concatenate([group.times for group in groups])
     parts = []
     for metric in asked.values():
         lists = view_of(plan, batch, metric, joined)
@@ -103,11 +184,13 @@ def measure_repeated(
         ratio = ratio_of(metric, lists, batch.facts)
         parts.append(RepeatedValues.of(ratio, flags, metric.convention))
     add_up = partial(sum_repeated, parts, [metric.convention for metric in asked.values()])
-    size, number = len(times), len(tied)
-    ends = (tied, slice(size, size + number), slice(size + number, None)) if number else ()
-    sums, *bound_sums = [add_up(slice(size), times), *(add_up(end, times[tied]) for end in ends)]
+    sums, size = [add_up(slice(len(times)), times)], len(times)
+    if ties is not None:
+        tied, number = ties.lists + size - groups[-1].judged.size, len(ties.lists)
+        ends = (tied, slice(size, size + number), slice(size + number, None))
+        sums += [add_up(end, times[tied]) for end in ends]
     totals = {}
-    for (name, metric), every, *turned in zip(asked.items(), sums, *bound_sums, strict=True):
+    for (name, metric), every, *turned in zip(asked.items(), *sums, strict=True):
         own, worst, best = turned or (every, every, every)
         bounds = every - own + worst, every - own + best
         fixed = "moving_up_helps" in metric.metric.breaks
@@ -115,13 +198,19 @@ def measure_repeated(
     return totals
 
 
-def _ledger_of_all(plan: Plan, batch: Batch, grouped: GroupedLists) -> Ledger:
+def _ledger_of_all(plan: Plan, batch: Batch, untied: Judged, grouped: GroupedLists) -> Ledger:
     """Return the ledger of the different lists with the counts of all."""
-    counts = {**_count_rows(grouped), **_count_lists(plan, batch, grouped.times)}
+    few = _count_lists(plan, batch, grouped.times)
+    many = _count_untied(plan, untied, grouped.untied)
+    counts: Counts = {
+        name: (count + many[name][0], None if of is None else of + (many[name][1] or 0))
+        for name, (count, of) in few.items()
+    }
+    counts |= _count_rows(grouped)
     ledger = with_counts(batch.full_ledger(), counts)
     whole, name = grouped.whole, "recommended_unknown"
     if name in ledger.entries:
-        of = whole.columns * int(grouped.times.sum())
+        of = whole.columns * int(grouped.times.sum() + grouped.untied.times.sum())
         ledger.entries[name] = replace(ledger.entries[name], of=of)
     if whole.unknown:
         entry = ledger.entries["items_unknown"]
@@ -152,16 +241,24 @@ def _count_rows(grouped: GroupedLists) -> Counts:
 
 
 def _count_lists(plan: Plan, batch: Batch, times: Integers) -> Counts:
-    """Count lists, by the name of the entry, each with its total."""
+    """Count lists with ties, by the name of the entry, each with its total."""
     judged, ((_, ties),) = lists_for_all(plan, batch), batch.verdicts.values()
-    handed, in_truth, ranked = judged.handed, judged.in_truth, judged.returned > 0
-    deepest = max(plan.cutoffs, default=0)
     tied = np.zeros(judged.size, bool)
     tied[[] if ties is None else ties.lists] = True
     known = None if batch.aligned is None else batch.aligned.known_users
-    unknown = in_truth & (False if known is None else ~known)
+    return _count_sorts(plan, judged, tied, np.ones_like(tied) if known is None else known, times)
+
+
+def _count_untied(plan: Plan, judged: Judged, lists: UntiedLists) -> Counts:
+    """Count lists without ties, as `_count_lists`."""
+    return _count_sorts(plan, judged, np.zeros(judged.size, bool), lists.known, lists.times)
+
+
+def _count_sorts(plan: Plan, judged: Judged, tied: Flags, known: Flags, times: Integers) -> Counts:
+    handed, in_truth, ranked = judged.handed, judged.in_truth, judged.returned > 0
+    deepest = max(plan.cutoffs, default=0)
     counts = {
-        "users_unknown": (unknown, in_truth),
+        "users_unknown": (in_truth & ~known, in_truth),
         "lists_with_ties": (tied, ranked),
         "users_in_truth": (in_truth, None),
         "users_with_list": (in_truth & handed, None),

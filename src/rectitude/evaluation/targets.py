@@ -20,6 +20,7 @@ from rectitude.evaluation.batch import Batch, judge_aligned
 from rectitude.evaluation.counted import CountedBatch, align_counted, can_defer_judging
 from rectitude.evaluation.grouped import (
     Counts,
+    Repeated,
     manifest_of_all,
     measure_repeated,
     with_counts,
@@ -97,7 +98,8 @@ def measure_targets(plan: Plan, targets: CountedTargets) -> State:
     manifest = manifest_of_all(plan, batch, targets.lists, targets.lists, targets.prints)
     asked = {name: plan.measured[name] for name, kind in kinds.items() if kind == "ranks"}
     verdict = _judge_standings(plan, targets)
-    totals = measure_repeated(plan, asked, replace(batch, views=Once()), verdict, targets.times)
+    groups = (Repeated(verdict.judged, targets.times),)
+    totals = measure_repeated(plan, asked, replace(batch, views=Once()), groups, verdict.ties)
     for name, kind in kinds.items():
         if kind == "classes":
             counts = targets.hits[plan.measured[name].cutoff or 1]

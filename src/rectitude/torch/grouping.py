@@ -18,7 +18,7 @@ from torch import Tensor
 from rectitude.arrays import Ragged
 from rectitude.evaluation.account import MIX
 from rectitude.evaluation.counted import CountedBatch
-from rectitude.evaluation.grouped import AllLists, GroupedLists
+from rectitude.evaluation.grouped import AllLists, GroupedLists, UntiedLists
 from rectitude.kernels import HASH
 from rectitude.torch.counted import cut
 from rectitude.torch.kernels.ranks import HIDDEN
@@ -85,17 +85,51 @@ def group_lists(batches: Sequence[KeptBatch], depth: int) -> tuple[list[bool], G
     About a sound batch nothing is wrong or special.
     """
     lists, columns = _join(batches), batches[0].shape[1]
-    first, times = _find_different(_describe(lists, columns, depth), lists)
+    numbers = _describe(lists, columns, depth)
+    first, times = _find_different(numbers, lists)
     unsound = _find_unsound(batches, lists)
     sums = torch.cat([_sum_up(batches, lists, depth), unsound.long()]).tolist()
     sound = [not flag for flag in sums[_SUMS:]]
     if not all(sound):
         chosen = [batch for batch, flag in zip(batches, sound, strict=True) if flag]
         return sound, group_lists(chosen, depth)[1] if chosen else None
+    width = lists.truth.shape[1]
+    tied = (numbers[:, width : 2 * width] > 0).any(dim=1)
+    untied = _to_untied(numbers, first[~tied[first]], times, width)
+    examples = _find_examples(numbers[:, -4:], tied | (numbers[:, 0] == _LAST), lists, depth)
+    turned = first[tied[first]]
+    few, counted = torch.cat([turned, examples]), torch.cat([times[turned], 0 * examples]).int()
     seen = torch.zeros_like(lists.row) if lists.seen is None else lists.seen
     flat = [lists.truth, *lists.counts, lists.known, lists.row[:, None], seen[:, None]]
-    table = torch.cat([part[first].int() for part in flat] + [times[first, None].int()], dim=1)
-    return sound, _to_host(batches, table.cpu().numpy(), sums, depth)
+    table = torch.cat([part[few].int() for part in flat] + [counted[:, None]], dim=1)
+    return sound, _to_host(batches, table.cpu().numpy(), untied, sums, depth)
+
+
+def _to_untied(numbers: Tensor, chosen: Tensor, times: Tensor, width: int) -> UntiedLists:
+    """Return lists without ties; their items are in the order of their ranks."""
+    place = numbers[chosen, :width]
+    above = torch.where(place == _LAST, -1, place >> 31).int().cpu().numpy()
+    facts = torch.cat([numbers[chosen, -4:], times[chosen, None]], dim=1).cpu().numpy()
+    relevant, _, returned, flags, occurs = np.ascontiguousarray(facts.T)
+    return UntiedLists(above, relevant, returned, flags % 2 > 0, occurs)
+
+
+def _find_examples(facts: Tensor, alone: Tensor, lists: _Lists, depth: int) -> Tensor:
+    """Return the first list, by row, of every sort that the ledger tells apart; `alone` are lists
+    with ties, or without a ranked item."""
+    lengths, masked, returned, flags = facts.unbind(dim=1)
+    bits = [lengths > 0, masked > 0, returned > 0, returned < depth, alone]
+    sort = flags
+    for bit in bits:
+        sort = 2 * sort + bit
+    position = lists.row * lists.batches + torch.arange(len(sort), device=sort.device) // (
+        len(sort) // lists.batches
+    )
+    first = torch.full((128,), len(sort), device=sort.device)
+    first.scatter_reduce_(0, sort, position, "amin")
+    first = first[first < len(sort)]
+    rows = len(sort) // lists.batches
+    return first % lists.batches * rows + first // lists.batches
 
 
 def _find_unsound(batches: Sequence[KeptBatch], lists: _Lists) -> Tensor:
@@ -230,7 +264,11 @@ def _signed(number: np.uint64) -> int:
 
 
 def _to_host(
-    batches: Sequence[KeptBatch], table: NDArray[np.int64], sums: list[int], depth: int
+    batches: Sequence[KeptBatch],
+    table: NDArray[np.int32],
+    untied: UntiedLists,
+    sums: list[int],
+    depth: int,
 ) -> GroupedLists:
     (_, columns), words, counted_by, _ = batches[0]
     width = batches[0].tensors["truth/column"].shape[1]
@@ -255,4 +293,4 @@ def _to_host(
     whole = AllLists(
         len(batches), truth_rows, masked, known_seen, unknown, first_unknown, columns, prints
     )
-    return GroupedLists(different, row, times, whole)
+    return GroupedLists(different, row, times.astype(np.int64), untied, whole)
