@@ -3,9 +3,10 @@
     python benchmarks/gpu.py [--rounds N] [--only WORDS] [--json FILE]
 
 Each row evaluates the same batches several times, in turns: with `rectitude.torch.Evaluator`
-(`update` and `compute`), and with plain torch as people write it. The limit is reading the scores
-once at the bandwidth that a copy reaches, or the products at the rate that `matmul` reaches, both
-measured in this run. Exits 1 if a row is slower than plain torch.
+(`reset`, `update` and `compute`, as in every epoch of a training loop), and with plain torch as
+people write it. The limit is reading the scores once at the bandwidth that a copy reaches, or the
+products at the rate that `matmul` reaches, both measured in this run. Exits 1 if a row is slower
+than plain torch.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from torch import Tensor
 
 import rectitude as rt
 from rectitude.torch import Evaluator
+from rectitude.torch import evaluate as evaluate_model
+from rectitude.torch import evaluator as evaluator_module
 from rectitude.torch.kernels import choice
 
 CUDA = torch.device("cuda")
@@ -36,6 +39,8 @@ ITEMS = ["recall@100", "ndcg@100", "mrr@100"]
 Work = Callable[[], object]
 HOST: list[float] = []
 """seconds that the host spent in `update`, of each evaluation"""
+DIFFERENT: list[tuple[int, int]] = []
+"""how many lists differed, and of how many, of each evaluation whose lists were grouped"""
 
 
 class Row(NamedTuple):
@@ -45,6 +50,7 @@ class Row(NamedTuple):
     ours: Work
     plain: Work
     lists: int
+    batches: int
     bytes: float = 0.0
     operations: float = 0.0
 
@@ -55,6 +61,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="rows whose name contains these words")
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--million", action="store_true", help="a million users by items, once")
     arguments = parser.parse_args()
     card = {
         "device": torch.cuda.get_device_name(),
@@ -64,6 +71,10 @@ def main() -> int:
         "products, TFLOP/s": round(product_rate() / 1e12),
     }
     print(json.dumps(card))
+    note_groups()
+    if arguments.million:
+        print(json.dumps(evaluate_a_million()))
+        return 0
     results, slower = [], False
     for make in ROWS:
         if arguments.only not in str(make.__doc__):
@@ -94,10 +105,29 @@ def measure(row: Row, rounds: int, card: dict[str, Any]) -> dict[str, Any]:
     found = {f"{name}, ms": round(1e3 * statistics.median(t), 2) for name, t in times.items()}
     ratio = found["plain torch, ms"] / found["ours, ms"]
     each = found["ours, ms"] * 1e3 / row.lists
-    updates = round(1e3 * statistics.median(HOST[-rounds:]), 2)
-    return {"row": row.name, **found, "times faster": round(ratio, 2),
-            "limit, ms": round(1e3 * limit, 2), "updates on the host, ms": updates,
-            "ours, us a list": round(each, 2)}  # fmt: skip
+    updates = statistics.median(HOST[-rounds:]) * 1e3
+    measured = {"row": row.name, **found, "times faster": round(ratio, 2),
+                "limit, ms": round(1e3 * limit, 2), "updates on the host, ms": round(updates, 2),
+                "host, us a batch": round(1e3 * updates / row.batches),
+                "ours, us a list": round(each, 2)}  # fmt: skip
+    if DIFFERENT:
+        measured["different lists"] = "{:,} of {:,}".format(*DIFFERENT[-1])
+        DIFFERENT.clear()
+    return measured
+
+
+def note_groups() -> None:
+    """Note how many lists differ, wherever an evaluator groups them."""
+    group = vars(evaluator_module)["group_lists"]
+
+    def noted(*arguments: Any) -> Any:
+        sound, lists = group(*arguments)
+        if lists is not None:
+            kinds = (lists.times > 0).sum() + len(lists.untied.times)
+            DIFFERENT.append((int(kinds), int(lists.times.sum() + lists.untied.times.sum())))
+        return sound, lists
+
+    vars(evaluator_module)["group_lists"] = noted
 
 
 @contextmanager
@@ -148,9 +178,16 @@ def scores_row(lists: int, columns: int, batch: int) -> Row:
         both = distinct_columns(batch, columns, 110)
         truth, seen = both[:, :10].contiguous(), both[:, 10:].contiguous()
         batches.append((torch.rand(batch, columns, device=CUDA), truth, seen))
+    return ranked_row(f"scores {lists:,} x {columns:,} fp32, batches of {batch:,}", batches)
+
+
+def ranked_row(name: str, batches: Sequence[tuple[Tensor, Tensor, Tensor]]) -> Row:
+    """Scores, relevant and seen items in batches, 28 metrics."""
+    lists, columns = len(batches) * len(batches[0][0]), batches[0][0].shape[1]
+    evaluator = Evaluator(RANKED)
 
     def ours() -> object:
-        evaluator = Evaluator(RANKED)
+        evaluator.reset()
         with host_time():
             for scores, truth, seen in batches:
                 evaluator.update(rt.Scores(scores), truth, train=seen)
@@ -162,8 +199,7 @@ def scores_row(lists: int, columns: int, batch: int) -> Row:
             sums += ranked_in_torch(scores.scatter(1, seen, float("-inf")), truth)
         return (sums / lists).tolist()
 
-    name = f"scores {lists:,} x {columns:,} fp32, batches of {batch:,}"
-    return Row(name, ours, plain, lists, bytes=4.0 * lists * columns)
+    return Row(name, ours, plain, lists, len(batches), bytes=4.0 * lists * columns)
 
 
 def ranked_in_torch(scores: Tensor, truth: Tensor) -> Tensor:
@@ -195,8 +231,10 @@ def logits_row(lists: int, classes: int, batch: int) -> Row:
         for _ in range(lists // batch)
     ]
 
+    evaluator = Evaluator(CLASSES)
+
     def ours() -> object:
-        evaluator = Evaluator(CLASSES)
+        evaluator.reset()
         with host_time():
             for logits, target in batches:
                 evaluator.update(logits, target)
@@ -214,7 +252,7 @@ def logits_row(lists: int, classes: int, batch: int) -> Row:
         return (sums / lists).tolist()
 
     name = f"logits {lists:,} x {classes:,} fp32, batches of {batch:,}"
-    return Row(name, ours, plain, lists, bytes=4.0 * lists * classes)
+    return Row(name, ours, plain, lists, len(batches), bytes=4.0 * lists * classes)
 
 
 def embeddings_row(lists: int, items: int, size: int, batch: int) -> Row:
@@ -225,8 +263,10 @@ def embeddings_row(lists: int, items: int, size: int, batch: int) -> Row:
     both = distinct_columns(lists, items, 110)
     truth, seen = both[:, :10].contiguous(), both[:, 10:].contiguous()
 
+    evaluator = Evaluator(ITEMS)
+
     def ours() -> object:
-        evaluator = Evaluator(ITEMS)
+        evaluator.reset()
         with host_time():
             for first in range(0, lists, batch):
                 here = slice(first, first + batch)
@@ -239,7 +279,62 @@ def embeddings_row(lists: int, items: int, size: int, batch: int) -> Row:
         return best[-1][-1, -1].item()
 
     name = f"embeddings {lists:,} x {items:,}, d = {size}, bf16"
-    return Row(name, ours, plain, lists, operations=2.0 * lists * items * size)
+    return Row(name, ours, plain, lists, lists // batch, operations=2.0 * lists * items * size)
+
+
+def trained_row(lists: int, columns: int, batch: int) -> Row:
+    """Scores of a model trained on half of each list's 20 items; the other half is relevant."""
+    torch.manual_seed(0)
+    taste, nature = torch.randn(lists, 16, device=CUDA), torch.randn(columns, 16, device=CUDA)
+    fame = 2 * torch.randn(columns, device=CUDA)
+    drawn = []
+    for part in torch.split(taste, batch):
+        chance = part @ nature.T + fame
+        noise = -torch.empty_like(chance).exponential_().log()
+        drawn.append((chance + noise).topk(20).indices)
+    items = torch.cat(drawn)
+    items = items.gather(1, torch.rand(lists, 20, device=CUDA).argsort(dim=1))
+    truth, seen = items[:, :10].contiguous(), items[:, 10:].contiguous()
+    users, vectors = train(seen, columns)
+    batches = [
+        (users[n : n + batch] @ vectors.T, truth[n : n + batch], seen[n : n + batch])
+        for n in range(0, lists, batch)
+    ]
+    return ranked_row(f"scores of a trained model, {lists:,} x {columns:,}", batches)
+
+
+def train(seen: Tensor, columns: int) -> tuple[Tensor, Tensor]:
+    """Return vectors of users and items, trained with the cross-entropy of the items seen."""
+    users = torch.nn.Parameter(0.1 * torch.randn(len(seen), 33, device=CUDA))
+    items = torch.nn.Parameter(0.1 * torch.randn(columns, 33, device=CUDA))
+    optimizer = torch.optim.Adam([users, items], lr=0.05)
+    for _ in range(100):
+        rows = torch.randint(0, len(seen), (4_096,), device=CUDA)
+        logs = (users[rows] @ items.T).log_softmax(dim=1)
+        loss = -logs.gather(1, seen[rows]).mean()
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return users.detach(), items.detach()
+
+
+def evaluate_a_million() -> dict[str, Any]:
+    """Evaluate vectors of a million users and items against all items, in one run."""
+    torch.manual_seed(0)
+    users, items = (torch.randn(1_000_000, 64, device=CUDA).bfloat16() for _ in range(2))
+    truth = distinct_columns(1_000_000, 1_000_000, 10)
+    metrics = ["ndcg@100", "recall@100"]
+    evaluate_model((users[:20_000], items), None, truth[:20_000], metrics)  # compiles
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    held, begin = torch.cuda.memory_allocated(), time.perf_counter()
+    evaluation = evaluate_model((users, items), None, truth, metrics)
+    seconds = time.perf_counter() - begin
+    peak = (torch.cuda.max_memory_allocated() - held) / 1e9
+    return {"row": "1,000,000 users x 1,000,000 items, d = 64, bf16", "s": round(seconds, 2),
+            "GB beside the vectors": round(peak, 2),
+            **{name: evaluation[name] for name in metrics},
+            "lists": evaluation.manifest["lists"]}  # fmt: skip
 
 
 def scores_of_many_items() -> Row:
@@ -250,6 +345,11 @@ def scores_of_many_items() -> Row:
 def scores_of_many_lists() -> Row:
     """scores 65,536 x 3,706"""
     return scores_row(65_536, 3_706, 4_096)
+
+
+def scores_of_a_trained_model() -> Row:
+    """scores of a trained model"""
+    return trained_row(65_536, 3_706, 4_096)
 
 
 def scores_of_a_million_items() -> Row:
@@ -275,6 +375,7 @@ def embeddings_of_a_million_items() -> Row:
 ROWS: Sequence[Callable[[], Row]] = (
     scores_of_many_items,
     scores_of_many_lists,
+    scores_of_a_trained_model,
     scores_of_a_million_items,
     logits_of_many_classes,
     logits_of_many_rows,

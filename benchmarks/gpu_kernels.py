@@ -1,6 +1,6 @@
 """Kernels on a GPU: each is checked against float64 on fresh inputs, then timed beside plain torch.
 
-    python benchmarks/gpu_kernels.py [ranks logits top products]
+    python benchmarks/gpu_kernels.py [ranks logits top products] [--checks | --times]
 
 Needs torch, Triton and NumPy alone: the folder of kernels is loaded by its path. Prints a table,
 with the share of the read bandwidth that is measured in the same run, and writes
@@ -364,7 +364,7 @@ def time_products_of(kernels: Any, rows: int, dtype: torch.dtype) -> None:
 def main() -> None:
     """Check, time, and print."""
     kernels = load_kernels()
-    wanted = sys.argv[1:] or [*TIMES]
+    wanted = [name for name in sys.argv[1:] if name in TIMES] or [*TIMES]
     torch.manual_seed(int(os.environ.get("SEED", time.time_ns() % 2**31)))
     print(torch.__version__, kernels.choice(DEVICE), torch.cuda.get_device_name())
     speed = bandwidth()
@@ -373,7 +373,10 @@ def main() -> None:
         checks = partial(
             check_products if name == "products" else partial(check, name=name), kernels
         )
-        for work in (checks, partial(TIMES[name], kernels, speed)):
+        times = partial(TIMES[name], kernels, speed)
+        left_out = {"--checks": times, "--times": checks}
+        works = {checks, times} - {left_out.get(argument) for argument in sys.argv[1:]}
+        for work in (work for work in (checks, times) if work in works):
             begun = time.perf_counter()
             try:
                 work()

@@ -91,8 +91,8 @@ experiment = "shop"
 """
 EXPERIMENTS = {"tuned": SHARED + TUNED, "windows": SHARED + WINDOWS, "mlflow": SHARED + LOGGED}
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-VOLATILE = ("log.jsonl", "environment.json", ".lock", "mlflow.json")
-"""Files that hold times, or the numbers that MLflow draws for its runs."""
+VOLATILE = ("log.jsonl", "environment.json", "resources.json", ".lock", "mlflow.json")
+"""Files that hold times and memory, or the numbers that MLflow draws for its runs."""
 
 
 @dataclass

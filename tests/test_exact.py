@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from rectitude.exact import (
     total,
     total_of_squares,
     total_repeated,
+    totals_repeated,
     units,
     whole,
 )
@@ -179,3 +181,13 @@ def test_repeated_values_add_up_as_often_as_they_occur(pairs: list[tuple[float, 
     values = np.array([value for value, _ in pairs])
     times = np.array([number for _, number in pairs], np.int64)
     assert total_repeated(values, times) == sum(units(value) * n for value, n in pairs)
+
+
+@given(st.lists(numbers, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_rows_of_repeated_values_add_up_as_each_alone(rows: list[list[float]], random: Any) -> None:
+    width = max(map(len, rows))
+    times = np.array([random.choice((0, 1, 3, 1000, 2**41)) for _ in range(width)], np.int64)
+    padded = np.array([row + [0.0] * (width - len(row)) for row in rows]).reshape(len(rows), width)
+    found, counts = totals_repeated(padded, times), times.tolist()
+    for row, exact_sum in zip(padded.tolist(), found, strict=True):
+        assert exact_sum == sum(units(v) * n for v, n in zip(row, counts, strict=True))

@@ -216,7 +216,7 @@ def test_an_interrupt_at_any_line_loses_no_task_and_locks_nothing() -> None:
         assert [int(line.split()[2]) > 50 for line in done.stdout.splitlines()] == [True, True]
 
 
-@pytest.mark.parametrize("setting", ["abc", "0", "-2", "²", "1.5"])
+@pytest.mark.parametrize("setting", ["abc", "0", "-2", "²", "1.5", "99999"])
 def test_a_number_of_threads_that_is_none_is_an_error(
     setting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

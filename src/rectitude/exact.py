@@ -16,6 +16,7 @@ from rectitude.arrays import Floats, Integers
 UNIT_BITS = 1074
 _LARGEST = 2.0**900
 _MOST_TIMES = 1 << 26  # so that half of a float64 times this number is exact
+_MOST_BITS = 40  # of a number of times, so that a pass has bits left for the values
 _SPLIT = 2.0**27 + 1  # splits a float64 into two halves whose products are exact
 
 
@@ -62,6 +63,29 @@ def total_repeated(values: Floats, times: Integers) -> int:
     high = values * _SPLIT - (values * _SPLIT - values)
     remainder = (high * times - product) + (values - high) * times
     return total(product) + total(remainder)
+
+
+def totals_repeated(rows: Floats, times: Integers) -> list[int]:
+    """Return the exact sum of each row of finite numbers, as `total_repeated`; `times` is the same
+    for all rows. Many short rows together cost little more than one.
+
+    All rows are rounded to the same grids, which are so coarse that a rounded number times its
+    number of times, and the sum of these, are exact in float64.
+    """
+    sums, remainder, weights = [0] * len(rows), rows, times.astype(np.float64)
+    largest, extra_bits = float(np.abs(rows).max(initial=0)), int(times.sum()).bit_length()
+    if largest > _LARGEST or extra_bits > _MOST_BITS:
+        return [total_repeated(row, times) for row in rows]
+    exponent = math.frexp(largest)[1]
+    while remainder.any():
+        grid = max(exponent + extra_bits - 52, -UNIT_BITS)
+        anchor = math.ldexp(1.5, grid + 52)
+        coarse = remainder + anchor
+        coarse -= anchor
+        parts = (coarse @ weights).tolist()
+        sums = [exact + units(part) for exact, part in zip(sums, parts, strict=True)]
+        remainder, exponent = np.subtract(remainder, coarse, out=coarse), grid
+    return sums
 
 
 def total_of_squares(values: Floats) -> int:

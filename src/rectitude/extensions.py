@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, Literal
 
-from rectitude.errors import BadExtension, unknown_name
+from rectitude.errors import BadExtension, BadSetting, unknown_name
 
 Plugins = Literal["on", "off"]
 SWITCH = "RECTITUDE_PLUGINS"
@@ -22,7 +22,14 @@ _PLUGINS: ContextVar[Plugins] = ContextVar("rectitude_plugins", default="on")
 
 def plugins_allowed() -> Plugins:
     """Return "off" if the caller or the environment turns plugins off."""
-    return "off" if os.environ.get(SWITCH, "") == "off" else _PLUGINS.get()
+    setting = os.environ.get(SWITCH, "")
+    if setting not in ("", "on", "off"):  # such as OFF: code must not run because of a typing error
+        raise BadSetting(
+            f"{SWITCH} is {setting!r}.",
+            "on or off.",
+            "unset it, or set it to off to run no plugins.",
+        )
+    return "off" if setting == "off" else _PLUGINS.get()
 
 
 @contextmanager
@@ -82,6 +89,6 @@ def import_object(path: str, instead: str, plugins: Plugins = "on") -> Any:
 
 
 def _require_allowed(path: str, instead: str, plugins: Plugins) -> None:
-    off = f"{SWITCH}=off" if os.environ.get(SWITCH, "") == "off" else "plugins='off'"
+    off = f"{SWITCH}=off" if os.environ.get(SWITCH) == "off" else "plugins='off'"
     if "off" in (plugins, plugins_allowed()):
         raise BadExtension(f"{path} would run its own code, but {off} forbids that.", f"{instead}.")

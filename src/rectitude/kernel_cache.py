@@ -61,6 +61,8 @@ class KernelCache(FunctionCache):
         """
         try:
             loaded = super().load_overload(sig, target_context)
+        except MemoryError:  # the files may be fine
+            return None
         except OSError as error:
             warn_once("read", f"the cache of compiled kernels cannot be read: {error}.")
             return None

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectitude.errors import BadArgument, MissingExtra
+from rectitude.errors import BadArgument, MissingExtra, TooLarge
 
 REPAYS_FROM_ROWS = 2_000_000
 REPAYS_ONCE_LOADED = 50_000
@@ -54,10 +54,24 @@ def should_compile(rows: int) -> bool:
 
 
 def _may_compile() -> bool:
-    return not _numba().config.DISABLE_JIT
+    return _has_space() and not _numba().config.DISABLE_JIT
+
+
+def _has_space() -> bool:
+    """Whether numba is loaded, or can be within the memory that this process may use."""
+    from rectitude.memory import has_space_for_kernels  # noqa: PLC0415  (for large inputs only)
+
+    return "numba" in sys.modules or has_space_for_kernels()
 
 
 def _must_compile() -> bool:
+    if not _has_space():
+        raise TooLarge(
+            "RECTITUDE_KERNELS=numba asks for compiled kernels, but the address space of this"
+            " process is limited (ulimit -v), and does not leave enough to compile them.",
+            "a higher limit, or none.",
+            "raise the limit, or unset RECTITUDE_KERNELS: NumPy gives the same results.",
+        )
     try:
         return _may_compile()
     except ImportError as error:

@@ -28,6 +28,11 @@ _UNKNOWN = 16 * 2**30
 """The memory of a machine that does not tell."""
 _LEAST = 1 << 28
 """What a process with a limit may use at least: below it, nothing could be read."""
+_SHARE_OF_LIMIT, _LEAST_WORKING = 16, 4 * 10**6
+"""The share of a process's limit that tables may take, and what they may take at least. It is low:
+Polars ends a process that goes beyond its limit."""
+_KERNELS = 800_000_000
+"""Bytes of address space that numba needs to compile a kernel, and a little more."""
 _HARMLESS, _GROWTH = 256 * 10**6, 200
 _PIECE = 1 << 20
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -45,6 +50,13 @@ def memory_limit() -> int:
     """Return how many bytes one input or result may take."""
     setting = os.environ.get(SETTING, "")
     return parse_size(setting, SETTING) if setting else machine_memory() // _SHARE
+
+
+def working_memory() -> int:
+    """Return how many bytes tables may take while they are evaluated, before they are cut."""
+    left = [limit - polars_reserves() for limit in _process_limits()]
+    shares = [max(own // _SHARE_OF_LIMIT, _LEAST_WORKING) for own in left]
+    return min([memory_limit(), *shares])
 
 
 def expansion_limit(size: int) -> int:
@@ -159,7 +171,7 @@ def polars_reserves() -> int:
     use: measured with 1 to 32 threads."""
     setting = os.environ.get("POLARS_MAX_THREADS", "")
     threads = int(setting) if setting.isdecimal() else os.cpu_count() or 1
-    return 1_150_000_000 if threads == 1 else 1_500_000_000 + 6_000_000 * threads
+    return 1_220_000_000 if threads == 1 else 1_570_000_000 + 6_000_000 * threads
 
 
 def require_address_space() -> None:
@@ -174,6 +186,11 @@ def require_address_space() -> None:
                 "raise the limit, or set POLARS_MAX_THREADS=1 in the environment, with which it"
                 " reserves less.",
             )
+
+
+def has_space_for_kernels() -> bool:
+    """Whether the limit of this process on address space leaves enough for numba."""
+    return all(limit - polars_reserves() >= _KERNELS for limit in _process_limits())
 
 
 def free_memory() -> int:

@@ -29,12 +29,12 @@ Made = TypeVar("Made")
 def thread_count() -> int:
     """Return the number of threads: `RECTITUDE_THREADS`, or the CPUs available to this process."""
     setting = os.environ.get("RECTITUDE_THREADS", "")
-    if setting.isascii() and setting.isdigit() and int(setting) > 0:
+    if setting.isascii() and setting.isdigit() and len(setting) < 5 and int(setting) > 0:
         return int(setting)
     if setting:
         raise BadArgument(
             f"RECTITUDE_THREADS is {setting!r}.",
-            "a number of threads, 1 or more.",
+            "a number of threads from 1 to 9999.",
             "unset it, to use all processors of this process.",
         )
     if hasattr(os, "sched_getaffinity"):

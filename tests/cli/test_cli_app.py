@@ -200,3 +200,34 @@ def test_the_shell_completes_commands_and_options() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_command_can_print_json(run: Run, verb: str) -> None:
     assert "--json" in run(verb, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RECTITUDE_MEMORY", "nope", "RECTITUDE_MEMORY is 'nope'"),
+        ("RECTITUDE_PLUGINS", "OFF", "RECTITUDE_PLUGINS is 'OFF'"),
+        ("RECTITUDE_DEBUG", "maybe", "RECTITUDE_DEBUG"),
+        ("POLARS_MAX_THREADS", "0", "POLARS_MAX_THREADS is 0"),
+    ],
+)
+def test_a_wrong_setting_in_the_environment_is_refused_by_every_command(
+    name: str,
+    value: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert app.main(["profiles", "show", "ranx"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_home_of_nobody_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(["evaluate", "~nobody-here/lists.csv", "--truth", "truth.csv"]) == 2
+    assert "write the whole path" in capsys.readouterr().err
+
+
+def test_a_message_of_the_system_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.main(["evaluate", "x" * 100_000, "--truth", "truth.csv"]) == 2
+    assert len(capsys.readouterr().err) < 1000

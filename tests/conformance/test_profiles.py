@@ -116,8 +116,13 @@ def test_default_agrees_with_the_reference_definition_of_ndcg() -> None:
             assert evaluation[name] == pytest.approx(expected, abs=case.tolerance)
 
 
-def _tree(folder: Path, expected: dict[str, float], known: bool = True) -> Path:
-    """Write a golden tree with one case: one user, one relevant item at rank 2."""
+def _tree(
+    folder: Path,
+    expected: dict[str, float],
+    known: bool = True,
+    relevant: int = 8,
+) -> Path:
+    """Write a golden tree with one case: one user, one relevant item, by default at rank 2."""
     import polars as pl
 
     inputs = folder / "inputs" / "lists-one"
@@ -126,7 +131,7 @@ def _tree(folder: Path, expected: dict[str, float], known: bool = True) -> Path:
     cases.mkdir(parents=True)
     lists = {"user": [1, 1], "item": [7, 8], "score": [2.0, 1.0], "position": [0, 1]}
     pl.DataFrame(lists).write_parquet(inputs / "recommendations.parquet")
-    truth = pl.DataFrame({"user": [1], "item": [8], "grade": [1.0]})
+    truth = pl.DataFrame({"user": [1], "item": [relevant], "grade": [1.0]})
     truth.write_parquet(inputs / "truth.parquet")
     case = {
         "profile": cases.name, "kind": "lists", "input": "lists-one", "options": {"order": "given"},
@@ -146,6 +151,29 @@ def test_value_outside_the_tolerance_is_wrong(tmp_path: Path) -> None:
     (tally,) = conformance(_tree(tmp_path, {"mrr": 0.5 + 1e-9}))
     assert [(value.name, value.got) for value in tally.wrong] == [("mrr", 0.5)]
     assert tally.agree == tally.compared - 1
+
+
+@pytest.mark.parametrize(("declared", "item", "counts"), [
+    ("nothing to evaluate", 9, (1, 1)), ("recall", 9, (0, 2)), ("nothing to evaluate", 8, (0, 1)),
+])  # fmt: skip
+def test_a_refused_evaluation_is_a_known_difference_of_profiles_that_say_so(
+    tmp_path: Path, declared: str, item: int, counts: tuple[int, int]
+) -> None:
+    """Only the mean that is refused: one that differs, or a value of a user, is wrong."""
+    profile = tmp_path / "ndcg-reference.toml"
+    profile.write_text(f"""
+        framework = "one that returns 0"
+        versions = ["1"]
+        about = "a test"
+        [convention]
+        list_needed = "hit"
+        truth_needed = "relevant"
+        [known_differences]
+        "{declared}" = "0 where no list counts"
+    """)
+    tree = _tree(tmp_path, {"precision@2": 0.125}, relevant=item)
+    (tally,) = conformance(tree, [str(profile)])
+    assert (tally.declared, len(tally.wrong)) == counts
 
 
 def test_metrics_and_profiles_that_do_not_exist_yet_are_not_compared(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ Repeats = Literal["repeated", "distinct"]
 
 def outcome(*args: Any, **options: Any) -> object:
     """Everything that an evaluation says, or the class of its error; of several conventions, what
-    each says."""
+    each says. `users_of_lists` are named beside the predictions."""
+    users = options.pop("users_of_lists", None)
+    args = args if users is None else (rt.Lists(args[0], users=users), *args[1:])
     try:
         found = rt.evaluate(*args, **options)
     except RectitudeError as error:
@@ -130,9 +132,12 @@ def cases(draw: st.DrawFn) -> tuple[Frames, dict[str, Any]]:
         "metrics": metrics, "convention": [switches, *others] if others else switches,
         "intervals": draw(st.booleans()),
     }  # fmt: skip
-    slicings = ["depth", *(["plan"] if "users" in more else [])]
-    slicings += ["activity:0,2,5", "popularity:1,3", "known"] if "train" in more else []
+    slicings = ["truth.depth", "truth.depth:2", *(["plan"] if "users" in more else [])]
+    slicings += ["activity:0,2,5", "activity:2", "popularity:3", "known"] if "train" in more else []
     slices = draw(st.lists(st.sampled_from(slicings), max_size=2, unique=True))
+    named = draw(st.none() | st.integers(0, 9))
+    if named is not None:  # users with a list, of whom some have an empty one
+        options["users_of_lists"] = frames["users"]["user"].sample(40, seed=named).to_list()
     return kept, {**options, **({"slices": slices} if slices else {})}
 
 

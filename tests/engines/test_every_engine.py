@@ -112,6 +112,26 @@ def test_values_per_list_are_written_to_a_folder_by_the_workers(move: Move, tmp_
     assert written.equals(in_memory.per_list().select(written.columns))
 
 
+def test_values_under_several_conventions_have_a_file_each(move: Move, tmp_path: Path) -> None:
+    tables = draw_tables(6)
+    sides = [move(tables[name]) for name in ("predictions", "truth")]
+    both = ["default", "recbole"]
+    held = rt.evaluate(tables["predictions"], tables["truth"], METRICS, both)
+    moved = rt.evaluate(*sides, METRICS, both, per_list=tmp_path / "values")
+    assert [one.values() for one in moved.values()] == [one.values() for one in held.values()]
+    for name in both:
+        written = pl.read_parquet(tmp_path / "values" / f"{name}.parquet").sort("user")
+        assert written.equals(held[name].per_list().select(written.columns))
+
+
+def test_sessions_whose_empty_lists_are_named_are_refused(move: Move) -> None:
+    session = (pl.col("user") * 10).alias("session")
+    tables = [draw_tables(6)[name].with_columns(session) for name in ("predictions", "truth")]
+    lists, truth = map(move, tables)
+    with pytest.raises(BadArgument, match="identified by 'session'"):
+        rt.evaluate(rt.Lists(lists, users=[10, 70]), truth, "mrr", list_key="session")
+
+
 def test_the_command_line_names_the_engine(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

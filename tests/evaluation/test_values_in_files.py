@@ -59,6 +59,22 @@ def test_files_have_the_rows_of_memory(path: str, limit: int | None) -> None:
         written.per_list()
 
 
+def test_several_conventions_have_a_file_each_in_a_new_folder(limit: int | None) -> None:
+    conventions = ["default", {"undefined": "zero", "gain": "exp2"}]
+    given = "lists.parquet", "truth.parquet", METRICS
+    held = rt.evaluate(*given, conventions)
+    written = rt.evaluate(*given, conventions, per_list="values", memory=limit)
+    assert {**written} == {**held}
+    files = ["default, undefined=zero, gain=exp2.parquet".replace(" ", "_"), "default.parquet"]
+    assert sorted(path.name for path in Path("values").iterdir()) == files
+    for file, evaluation in zip(sorted(files, key=len), held.values(), strict=True):
+        assert_frame_equal(read(f"values/{file}"), evaluation.per_list(), check_exact=True)
+    assert {*map(str, Path.cwd().iterdir())} == {
+        str(Path.cwd() / name)
+        for name in ("lists.parquet", "truth.parquet", "weights.parquet", "scratch", "values")
+    }
+
+
 def test_a_file_beside_the_stored_evaluation_belongs_to_it(limit: int | None) -> None:
     given = "lists.parquet", "truth.parquet", ["mrr"]
     options = {"weights": "weights.parquet", "memory": limit}

@@ -26,12 +26,18 @@ def entries() -> list[dict[str, Any]]:
 
 
 def entry_of(
-    words: tuple[str, ...], certain: bool, folder: Path, valid: Path
+    words: tuple[str, ...],
+    certain: bool,
+    folder: Path,
+    valid: Path,
+    settings: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """An input as an entry; None if its files are too large."""
     files = dict(_changed(folder, valid))
     size = sum(len(value) for made in files.values() for value in made.values())
-    return {"words": words, "certain": certain, "files": files} if size <= LARGEST else None
+    if size > LARGEST:
+        return None
+    return {"words": words, "certain": certain, "files": files, "settings": {**settings}}
 
 
 def _changed(folder: Path, valid: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -62,6 +62,20 @@ WRONG: dict[str, tuple[str, ...]] = {
     "--cutoffs": ("", "x", "0", "-1", "1.5", "9" * 400, "1,,2"),
 }  # fmt: skip
 """Values that are certainly wrong, by option."""
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "RECTITUDE_MEMORY": ("nope", "-1GB", "1e400GB", "GB", "0x10", "\x1b[31m", "9" * 5000, "1KB"),
+    "RECTITUDE_DEBUG": ("maybe", "\x1b[31m"),
+    "RECTITUDE_PLUGINS": ("OFF", "false", "0", "\x1b[31m"),
+    "RECTITUDE_KERNELS": ("auto", "NUMPY", " numpy", "\x1b[31m"),
+    "RECTITUDE_THREADS": ("0", "-1", "x", "1.5", "9" * 5000, "\u0663"),
+    "RECTITUDE_SCRATCH": ("nowhere", "truth.csv", "/proc", "~nobody-here", "x" * 5000, "\x1b[31m"),
+    "RECTITUDE_ENERGY": ("maybe", "\x1b[31m"),
+    "POLARS_MAX_THREADS": ("0", "x"),
+    "COLUMNS": ("0", "x", "-5"),
+}
+"""Values of settings in the environment that are wrong."""
+CHECKED = ("RECTITUDE_MEMORY", "RECTITUDE_DEBUG", "RECTITUDE_PLUGINS")
+"""Settings that every command checks; the others are checked by what needs them."""
 LISTING = frozenset({"--formats", "--schema", "--guide", "--init"})
 """Options with which a command looks at nothing else."""
 
@@ -94,3 +108,10 @@ def damage_words(chance: Random, words: list[str], options: list[str]) -> tuple[
     rest = words[1:]
     chance.shuffle(rest)
     return [words[0], *rest], Damage("words: shuffled", False)
+
+
+def damage_settings(chance: Random) -> tuple[dict[str, str], Damage]:
+    """Set something wrong in the environment."""
+    name = chance.choice([*SETTINGS])
+    value = chance.choice(SETTINGS[name])
+    return {name: value}, Damage(f"settings: {name}", name in CHECKED and value != "1KB")

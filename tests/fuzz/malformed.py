@@ -21,9 +21,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
@@ -31,14 +31,14 @@ from random import Random
 import typer
 from corpus import entry_of
 from damage import Damage, damage
-from damaged_words import damage_words
+from damaged_words import damage_settings, damage_words
 from trial import SECONDS, Ended, Worker
 from valid import COMMANDS, Command, make_valid
 
 from rectitude.cli.app import app
 
 FOUND = Path(__file__).resolve().parent / "found"
-LIKELY_WORDS = 0.15
+LIKELY_WORDS, LIKELY_SETTINGS = 0.15, 0.04
 LIMIT = "400MB"
 """What one file may expand to; the default depends on the machine."""
 KEPT = {"run": "runs/"}
@@ -61,9 +61,17 @@ class Case:
     damage: Damage
     words: tuple[str, ...]
     folder: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """what is set in the environment"""
+
+    @property
+    def line(self) -> str:
+        """The command as one would type it."""
+        settings = "".join(f"{name}={shlex.quote(v)} " for name, v in self.settings.items())
+        return f"{settings}rectitude {shlex.join(self.words)}"
 
     def __str__(self) -> str:
-        return f"cd {self.folder} && rectitude {shlex.join(self.words)}"
+        return f"cd {self.folder} && {self.line}"
 
 
 Violation = tuple[Case, Ended, list[str]]
@@ -93,6 +101,9 @@ class Generator:
         folder = self.place / f"case-{number}"
         words = _fill(chance, command, name)
         self.copy(words, name, folder)
+        if chance.random() < LIKELY_SETTINGS:
+            settings, done = damage_settings(chance)
+            return Case(number, verb, "settings", done, tuple(words), folder, settings)
         if not command.kind or chance.random() < LIKELY_WORDS:
             words, done = damage_words(chance, words, self.options[verb])
             return Case(number, verb, "words", done, tuple(words), folder)
@@ -133,7 +144,7 @@ def trials(
     def run(case: Case) -> Ended:
         one = workers.get()
         try:
-            return one.run(case.words, case.folder)
+            return one.run(case.words, case.folder, case.settings)
         finally:
             workers.put(one)
 
@@ -169,12 +180,12 @@ def keep(case: Case, ended: Ended, broken: list[str], generator: Generator) -> N
     place = FOUND / f"{generator.seed}-{case.number}"
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(exist_ok=True)
-    line = entry_of(case.words, case.damage.certain, case.folder, generator.valid)
+    line = entry_of(case.words, case.damage.certain, case.folder, generator.valid, case.settings)
     if line is not None:
         with (FOUND / "corpus.jsonl").open("a", encoding="utf-8") as corpus:
             corpus.write(json.dumps({"why": broken[0], **line}) + "\n")
     subprocess.run(["cp", "-a", str(case.folder), str(place)], check=True)  # pipes and links too
-    lines = [*broken, case.damage.name, f"rectitude {shlex.join(case.words)}", "", ended.err]
+    lines = [*broken, case.damage.name, case.line, "", ended.err]
     (place / "SAID.txt").write_text("\n".join(lines), encoding="utf-8", errors="backslashreplace")
 
 
@@ -190,7 +201,7 @@ def show(counts: Counts, found: list[Violation], seconds: float) -> None:
     for case, ended, broken in found:
         print(f"\n#{case.number} {'; '.join(broken)}  [{case.form}: {case.damage.name}]")
         print(f"  {ended.clock:.1f} s, {ended.megabytes:.0f} MB, exit {ended.code}")
-        print(f"  rectitude {shlex.join(case.words)}"[:600])
+        print(f"  {case.line}"[:600])
         last = [line for line in ended.err.splitlines() if line.strip()][-4:]
         print(*(f"  | {ascii(line[:300])[1:-1]}" for line in last), sep="\n")
 
@@ -211,7 +222,7 @@ def main() -> int:
         if given.keep is not None:
             case = generator.case(given.only or 0)
             shutil.copytree(case.folder, given.keep, symlinks=True)
-            print(f"{case.damage.name}\ncd {given.keep} && rectitude {shlex.join(case.words)}")
+            print(f"{case.damage.name}\ncd {given.keep} && {case.line}")
             return 0
         numbers = range(given.count) if given.only is None else range(given.only, given.only + 1)
         began = time.perf_counter()

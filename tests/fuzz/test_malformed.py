@@ -52,7 +52,7 @@ def test_what_once_broke_a_promise_is_refused(
     folder = tmp_path / "case"
     generator.copy(entry["words"], "", folder)
     restore(entry["files"], folder)
-    ended = worker.run(entry["words"], folder)
+    ended = worker.run(entry["words"], folder, entry.get("settings"))
     found = ended.violations(entry["certain"], KEPT.get(entry["words"][0], ""), PATIENT)
     assert not found, f"rectitude {shlex.join(entry['words'])}\n{ended.err}"
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,11 +105,13 @@ class Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
-    def run(self, words: Sequence[str], folder: Path) -> Ended:
-        """Run a command in a folder."""
+    def run(
+        self, words: Sequence[str], folder: Path, settings: Mapping[str, str] | None = None
+    ) -> Ended:
+        """Run a command in a folder, with these settings in its environment."""
         (folder / "tmp").mkdir(exist_ok=True)
         before = _files(folder)
-        asked = {"words": list(words), "folder": str(folder)}
+        asked = {"words": list(words), "folder": str(folder), "settings": {**(settings or {})}}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         ended = json.loads(self._process.stdout.readline())
@@ -138,10 +140,13 @@ def serve(seconds: float) -> None:
 
     _import_all(Path(rectitude.cli.app.__file__).parents[1])
     rectitude.evaluation.inputs.LEAST_MEMORY = 100  # so that small files are cut into parts
-    base = _idle_megabytes()
+    base, environment = _idle_megabytes(), dict(os.environ)
     for line in sys.stdin:
         asked = json.loads(line)
+        os.environ |= asked["settings"]
         ended = _fork(main, asked["words"], Path(asked["folder"]), seconds, base)
+        os.environ.clear()
+        os.environ |= environment
         sys.stdout.write(json.dumps(ended) + "\n")
         sys.stdout.flush()
 

@@ -205,12 +205,18 @@ COMMANDS = tuple(
             "compare a=@ b=saved/other.zip --baseline a --test sign_flip --resamples 100 --json",
             "report @ saved/other.json --output both.html",
             "explain @ saved/other.json",
+            "board . --output board.html",
+            "verify @ --inputs . --json",
             "explain lists.csv --truth truth.csv --metric ndcg@3 --first @ --second ranx",
         ),
         "run": (
             "report @ --output page.html",
             "report @ --figures figures --json",
             "run experiment.toml --folder @ --log quiet",
+            "verify @",
+            "verify @ --json",
+            "board @ --output board.html",
+            "board . --json",
             "compare @ saved/other.zip --metrics ndcg@3",
         ),
         "split": (

@@ -72,6 +72,7 @@ def test_ragged_batches_give_what_one_evaluation_gives(
     options = {name: value for name, value in options.items() if name != "slices"}
     assume(not isinstance(options["convention"], list))
     options["convention"].pop("unknown_users", None)  # a batch may be left with nothing
+    options.pop("users_of_lists", None)
     whole = rt.evaluate(**frames, **options)
     assume(not whole.failures)
     metrics, convention = options.pop("metrics"), options.pop("convention")

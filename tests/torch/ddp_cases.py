@@ -137,10 +137,20 @@ def together(rank: int, world: int) -> dict[str, Any]:
             results[f"{case}, {name}"] = content(evaluation)
             repeated = evaluation.ledger.entries.get("lists_repeated")
             results[f"{case}, {name}, repeated"] = None if repeated is None else str(repeated)
+    results["pending"] = content(pending(rank, world).gathered().compute())
     results["metric"] = in_torchmetrics(rank, world)
     results["nameless"] = without_ids(rank, world)
     results["errors"] = {name: error(work, rank) for name, work in ERRORS.items()}
     return results
+
+
+def pending(rank: int, world: int) -> Evaluator:
+    """Return an evaluator whose batches are still pending, as on a GPU."""
+    metrics = [metric for metric in CLASSES if metric != "cross_entropy"]  # to 1e-6 only
+    evaluator = Later(metrics, repeats="once")
+    for rows in padded(rank, world):
+        logits(evaluator, rows)
+    return evaluator
 
 
 def in_torchmetrics(rank: int, world: int) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import pytest
 import torch
 from ddp_cases import CASES, SHARES, alone, content, make_evaluator
 
+from rectitude.torch import Evaluator
+
 Results = list[dict[str, Any]]
 
 
@@ -41,6 +43,14 @@ def test_repeated_lists_are_reported(results: Results, case: str) -> None:
         entry = process[f"{case}, padded, repeated"]
         assert entry.startswith(f"{extra} lists occurred more than once and were counted once (")
         assert process[f"{case}, uneven, repeated"] is None
+
+
+def test_batches_that_are_still_pending_are_compared_too(results: Results) -> None:
+    metrics = [metric for metric in ddp_cases.CLASSES if metric != "cross_entropy"]
+    whole = Evaluator(metrics, repeats="once")
+    ddp_cases.logits(whole, list(range(ddp_cases.ROWS)))
+    for process in results:
+        assert process["pending"]["results"] == content(whole.compute())["results"]
 
 
 def test_a_metric_gathers_and_then_continues_alone(results: Results) -> None:

@@ -8,7 +8,7 @@ divided only once, at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import add, attrgetter, sub
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,7 @@ from rectitude.aggregate.spread import Spread
 from rectitude.arrays import Flags, Floats, Integers, add_counts, sum_by_group
 from rectitude.convention import Convention
 from rectitude.errors import NothingToEvaluate, UndefinedValue
-from rectitude.exact import UNIT_BITS, quotient, total, total_repeated
+from rectitude.exact import UNIT_BITS, quotient, total, total_repeated, totals_repeated
 from rectitude.judge.items import merge_items
 from rectitude.judge.judged import Judged
 from rectitude.metrics import Ratio
@@ -139,6 +139,51 @@ def tally(
     if convention.unit == "user":
         counted, counted_weights = _by_user(counted, counted_weights, owners[counts]), None
     return Tally(_mean(counted, counted_weights, spread) + left_out, values)
+
+
+class RepeatedValues(NamedTuple):
+    """The values of lists that occur several times, and which of them count in a plain mean."""
+
+    values: Floats
+    """0 for a list that does not count"""
+    counts: Flags
+    apart: Flags
+    """whether the undefined value of a list is NaN or left out"""
+
+    @staticmethod
+    def of(ratio: Ratio, counts: Flags, convention: Convention) -> RepeatedValues:
+        """Return the values that `tally` gives these lists."""
+        if ratio.below.all():
+            values = np.divide(ratio.above, ratio.below, out=np.zeros(len(counts)), where=counts)
+            return RepeatedValues(values, counts, np.zeros_like(counts))
+        undefined, apart = counts & (ratio.below == 0), np.zeros_like(counts)
+        with np.errstate(divide="ignore", invalid="ignore"):  # only 0 is ever divided by 0
+            values = np.divide(ratio.above, ratio.below)
+        if undefined.any():
+            values[undefined] = _value_of_undefined(undefined, convention, str)
+            apart = undefined if convention.undefined in ("nan", "skip") else apart
+        used = counts & ~apart
+        values[~used] = 0.0
+        return RepeatedValues(values, used, apart)
+
+
+def sum_repeated(
+    parts: Sequence[RepeatedValues],
+    conventions: Sequence[Convention],
+    lists: Integers | slice,
+    times: Integers,
+) -> list[Sums]:
+    """Return the sums of several metrics over some lists, which occur so many times."""
+    aboves = totals_repeated(np.stack([part.values[lists] for part in parts]), times)
+    numbers = [int(times[part.counts[lists]].sum()) for part in parts]
+    left_out = [int(times[part.apart[lists]].sum()) for part in parts]
+    return [
+        Sums(above, number << UNIT_BITS, counted=number)
+        + {"nan": Sums(nan=left), "skip": Sums(skipped=left)}.get(convention.undefined, Sums())
+        for above, number, left, convention in zip(
+            aboves, numbers, left_out, conventions, strict=True
+        )
+    ]
 
 
 def _leave_out(

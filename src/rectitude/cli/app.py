@@ -14,6 +14,7 @@ This module and the command modules import nothing heavier than typer at the top
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 import traceback
 import warnings
@@ -51,7 +52,8 @@ from rectitude.cli import (
 )
 from rectitude.cli.options import hint_at_switch, report_error, spell_out
 from rectitude.cli.output import report_formats, say
-from rectitude.errors import RectitudeError, UnknownName, shorten, unknown_name
+from rectitude.errors import BadSetting, RectitudeError, UnknownName, shorten, unknown_name
+from rectitude.extensions import plugins_allowed
 
 try:
     import resource
@@ -174,6 +176,7 @@ def _run_command(words: Sequence[str], settings: Settings) -> int:
     # An error is printed after the formats and warnings.
     with report_formats(words[0] if words else ""), warnings.catch_warnings():
         warnings.showwarning = cast("Any", _print_warning)
+        _require_settings()
         _warn_of_little_memory()
         code = command.main(arguments, "rectitude", standalone_mode=False, obj=settings)
         if code == interruption.INTERRUPTED:  # what typer makes of an interruption
@@ -186,7 +189,20 @@ def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     say(f"warning: {message}", where="stderr")
 
 
+def _require_settings() -> None:
+    """Refuse settings in the environment that are wrong, also if a command would not need them."""
+    if os.environ.get("RECTITUDE_MEMORY"):
+        from rectitude.memory import memory_limit
+
+        memory_limit()
+    plugins_allowed()
+    if os.environ.get("POLARS_MAX_THREADS", "1").strip("0") == "":
+        raise BadSetting("POLARS_MAX_THREADS is 0.", "a number of threads, 1 or more.")
+
+
 _ENOUGH_BYTES = 2 << 30
+_TOO_FEW_BYTES = 500_000_000
+"""With less address space, Polars may end the process when it is imported."""
 
 
 def _warn_of_little_memory() -> None:
@@ -195,6 +211,10 @@ def _warn_of_little_memory() -> None:
     if resource is None:
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= limit < _TOO_FEW_BYTES:
+        from rectitude.memory import require_address_space
+
+        require_address_space()
     if 0 <= limit < _ENOUGH_BYTES:
         warnings.warn(
             f"this process may use {limit / 1e9:.1f} GB of address space (ulimit -v). Polars "
@@ -205,6 +225,8 @@ def _warn_of_little_memory() -> None:
         )
 
 
+_NO_HOME = "Could not determine home directory."
+"""what pathlib says of `~name` if there is no such person"""
 _MEMORY_ADVICE = (
     "end other programs, raise the limit of this process (ulimit -v), or evaluate in batches."
 )
@@ -217,17 +239,24 @@ def _explain_error(error: BaseException, words: Sequence[str]) -> tuple[str, str
         message = shorten(message)
     if isinstance(error, RectitudeError | OSError):
         return kind, message
-    if isinstance(error, MemoryError):
-        return kind, f"{message or 'there is not enough memory.'}\n  {_MEMORY_ADVICE}"
-    if kind == PANIC:
-        return kind, f"{message}\n  Polars gave up; a file is probably damaged: write it again."
     if not isinstance(error, USAGE_ERROR):
-        return kind, f"{message}\n  this is a bug in rectitude; --debug shows the traceback."
+        return kind, _advise(error, message)
     context: Any = error.ctx
     if kind == "NoSuchOption":
         return kind, str(_explain_option(context, error.option_name, words))
     path = "rectitude" if context is None else context.command_path
     return kind, f"{shorten(error.format_message())}\n  see: {path} --help"
+
+
+def _advise(error: BaseException, message: str) -> str:
+    """Return the message of an error that is not ours, with what can be done about it."""
+    if message == _NO_HOME:
+        return f"{message}\n  a path begins with ~ and a name: write the whole path."
+    if isinstance(error, MemoryError):
+        return f"{message or 'there is not enough memory.'}\n  {_MEMORY_ADVICE}"
+    if type(error).__name__ == PANIC:
+        return f"{message}\n  Polars gave up; a file is probably damaged: write it again."
+    return f"{message}\n  this is a bug in rectitude; --debug shows the traceback."
 
 
 def _explain_option(context: Any, name: str, words: Sequence[str]) -> RectitudeError:

@@ -45,6 +45,9 @@ _NAME = re.compile(
     r"(?P<metric>\w+)\[(?:(?P<mean>macro|micro)|window=(?P<window>\d+))\](?P<at>@\d+)?"
 )
 _USERS = "num_user"
+REFUSED = "nothing to evaluate"
+"""The known difference of profiles whose framework returns a constant where no list counts. Such an
+evaluation is refused here, since it is usually a mistake: ids that do not match."""
 
 
 class Agreement(NamedTuple):
@@ -56,6 +59,8 @@ class Agreement(NamedTuple):
     expected: float | None
     got: float | None
     tolerance: float
+    cause: str = ""
+    """why there is no value of ours, if that can be a known difference"""
 
     @property
     def error(self) -> float:
@@ -227,17 +232,24 @@ def compare(
     for name in names:
         tolerance = case.tolerance_of(name)
         if name in case.expected:
-            failed = evaluation.find_name(name) in evaluation.failures
-            got = None if failed else _value_or_none(evaluation.result(name).value)
-            yield Agreement(case.path.stem, name, "", case.expected[name], got, tolerance)
+            error = _error_of(evaluation, name)
+            got = None if error else _value_or_none(evaluation.result(name).value)
+            cause = REFUSED if isinstance(error, NothingToEvaluate) else ""
+            yield Agreement(case.path.stem, name, "", case.expected[name], got, tolerance, cause)
         for user, expected in case.per_user.get(name, {}).items():
             got = _user_value(unfilled if expected is None else evaluation, name, rows.get(user))
             yield Agreement(case.path.stem, name, user, expected, got, tolerance)
 
 
+def _error_of(evaluation: Evaluation, name: str) -> RectitudeError | None:
+    """Return why there is no value; an evaluation that failed as a whole goes by the names of the
+    case."""
+    errors = evaluation.failures
+    return errors.get(name) or errors.get(evaluation.find_name(name))
+
+
 def _user_value(evaluation: Evaluation, name: str, row: int | None) -> float | None:
-    failed = evaluation.find_name(name) in evaluation.failures
-    values = None if failed else evaluation.result(name).values
+    values = None if _error_of(evaluation, name) else evaluation.result(name).values
     return None if values is None or row is None else _value_or_none(float(values[row]))
 
 
@@ -258,7 +270,7 @@ def _count(
     for value in agreements:
         name = parse(value.name)[0]
         is_declared = not declared.keys().isdisjoint(
-            (value.name, str(replace(name, at=None)), name.base)
+            (value.name, str(replace(name, at=None)), name.base, value.cause)
         )
         tally.compared += 1
         tally.agree += value.agrees

@@ -7,7 +7,7 @@ known ids, too, so that rows cannot be divided in two ways without anybody notic
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
@@ -57,14 +57,27 @@ class Cut:
 
 
 def plan_cuts(
-    readers: Mapping[Side, TableReader], roles: Mapping[Side, str], parts: int
+    readers: Mapping[Side, TableReader],
+    roles: Mapping[Side, str],
+    parts: int,
+    users: pl.Series | None,
 ) -> dict[Side, Cut]:
-    """Return how each table is divided, by the role of the column that decides."""
+    """Return how each table is divided, by the role of the column that decides, so that `users`
+    can be divided with them."""
     names = {side: readers[side].columns[role] for side, role in roles.items()}
     types = [readers[side].source.take({name: name})[name].dtype for side, name in names.items()]
+    types += [] if users is None else [users.dtype]
     whole = all(dtype.is_integer() and dtype not in _WIDE for dtype in types)
     ids: Ids = "integers" if whole else "any"
     return {side: Cut(name, parts, ids, _hash_known()) for side, name in names.items()}
+
+
+def divide_users(cuts: Mapping[Side, Cut], users: pl.Series | None) -> dict[int, pl.Series]:
+    """Return the users that are named beside the predictions by the number of their part."""
+    if users is None:
+        return {}
+    cut = replace(cuts["predictions"], column=users.name)
+    return {part: rows[users.name] for part, rows in cut.divide(users.to_frame())}
 
 
 def _as_text(ids: pl.Series) -> pl.Series:

@@ -6,21 +6,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import get_args
 
+import polars as pl
+
 from rectitude.data.table import Source, is_wrapped
 from rectitude.errors import BadArgument, UnreadableFile
-from rectitude.evaluation.parts import Side
+from rectitude.evaluation.inputs import RawInputs
+from rectitude.evaluation.parts import Side, users_of
 
 
 def unwrap(table: object) -> object:
     """Return the table in a wrapper, whose columns are named there."""
     if not is_wrapped(table):
         return table
-    if table.users is not None:
-        raise BadArgument(
-            "rt.Lists has users=, and its rows are read by an engine.",
-            "rt.Lists without users=.",
-            "add a row with a list for each user, or use engine='local'.",
-        )
     form = getattr(table, "format", None)
     if form is not None:
         raise BadArgument(
@@ -29,6 +26,19 @@ def unwrap(table: object) -> object:
             "convert the file (rectitude convert), or use engine='local'.",
         )
     return table.source
+
+
+def take_users(given: RawInputs) -> pl.Series | None:
+    """Return the users that are named beside the predictions; None if none are named."""
+    users = users_of(given)
+    if users is not None and given.list_key != "user":
+        raise BadArgument(
+            f"rt.Lists has users=, and lists are identified by {given.list_key!r}: nothing tells "
+            "which user an empty list belongs to, by whom an engine divides the rows.",
+            "rt.Lists without users=, or lists of users.",
+            "use engine='local' to evaluate in memory.",
+        )
+    return users
 
 
 def wrap(given: object, source: Source) -> object:

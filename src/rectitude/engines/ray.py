@@ -22,14 +22,14 @@ import polars as pl
 from rectitude.data.frames import open_frame, rename_columns
 from rectitude.data.read import TableReader
 from rectitude.data.table import Source, Table
-from rectitude.engines.cut import Cut, plan_cuts
-from rectitude.engines.given import refuse_other, refuse_unreadable, unwrap, wrap
+from rectitude.engines.cut import Cut, divide_users, plan_cuts
+from rectitude.engines.given import refuse_other, refuse_unreadable, take_users, unwrap, wrap
 from rectitude.engines.tasks import HEAD, Outcomes, PartTask, add_outcomes, evaluate_moved
 from rectitude.errors import MissingExtra
 from rectitude.evaluation.engines import engine_of
 from rectitude.evaluation.evaluate import EvaluatePlans, columns_for
 from rectitude.evaluation.inputs import RawInputs
-from rectitude.evaluation.parts import Side, join_ids, open_sides
+from rectitude.evaluation.parts import Side, count_rows, join_ids, open_sides
 from rectitude.evaluation.plan import Slicings
 
 PART_ROWS = 5_000_000
@@ -102,7 +102,8 @@ def _open(given: RawInputs, slicings: Slicings, datasets: Mapping[str, Any]) -> 
         name: wrap(given.inputs[name], _collected(dataset, heads[name]))
         for name, dataset in datasets.items()
     }
-    return RayTables(replace(given, inputs={**given.inputs, **whole}), readers, datasets, heads)
+    given = replace(given, inputs={**given.inputs, **whole})
+    return RayTables(given, readers, datasets, heads, take_users(given))
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class RayTables:
     readers: Mapping[Side, TableReader]
     datasets: Mapping[str, Any]
     heads: Mapping[str, pl.DataFrame]
+    users: pl.Series | None = None
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
@@ -132,6 +134,18 @@ class RayTables:
         columns = _get([unique.remote(block) for block in blocks])
         return join_ids([pl.from_arrow(column)[name] for column in columns]).unique()  # type: ignore[index]
 
+    def counts(self, side: Side, role: str) -> Sequence[pl.DataFrame]:
+        """Return the ids of a column, and how many rows have each, by block."""
+        import ray
+
+        reader, name = self.readers[side], self.readers[side].columns[role]
+        if reader.source.take({role: name})[role].dtype.is_nested():  # whole lists in a row
+            table = reader.build(_collected(self.datasets[side], self.heads[side]))
+            return [count_rows(table.frame[role])]
+        count = ray.remote(_count)
+        blocks = _blocks(self.datasets[side].select_columns([name]))
+        return [pl.DataFrame(found) for found in _get([count.remote(block) for block in blocks])]
+
     def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcomes]:
         """Move the rows of each part to a task, and return the sum of the outcomes."""
         import ray
@@ -139,13 +153,14 @@ class RayTables:
         blocks = {
             side: _blocks(self.datasets[side].select_columns(task.columns(side))) for side in roles
         }
-        cuts = plan_cuts(self.readers, roles, self.parts)
+        cuts = plan_cuts(self.readers, roles, self.parts, self.users)
+        users = divide_users(cuts, self.users)
         divided = {side: [_divide(block, cuts[side]) for block in blocks[side]] for side in roles}
         held = ray.put(task.for_workers())
         evaluate, add = ray.remote(evaluate_part), ray.remote(add_outcomes)
         outcomes = [
             evaluate.remote(
-                held, {side: len(divided[side]) for side in roles},
+                held, users.get(part), {side: len(divided[side]) for side in roles},
                 *(pieces[part] for side in roles for pieces in divided[side]),
             )
             for part in range(self.parts)
@@ -168,15 +183,18 @@ class RayTables:
         return int(max(workers, -(-rows // PART_ROWS)))
 
 
-def evaluate_part(task: PartTask, blocks: Mapping[Side, int], *pieces: Any) -> Outcomes:
-    """Return the outcomes of the part with these pieces, so many of each table; none if they have
-    no rows. Runs on a worker."""
+def evaluate_part(
+    task: PartTask, users: pl.Series | None, blocks: Mapping[Side, int], *pieces: Any
+) -> Outcomes:
+    """Return the outcomes of the part with these pieces, so many of each table, and with these
+    users; none if there are none. Runs on a worker."""
     rows, first = {}, 0
     for side, count in blocks.items():
         frames = [pl.DataFrame(piece) for piece in pieces[first : first + count] if len(piece)]
         rows[side] = pl.concat(frames, how="vertical_relaxed") if frames else task.empty(side)
         first += count
-    return task.evaluate(rows) if any(map(len, rows.values())) else []
+    empty = users is None and not any(map(len, rows.values()))
+    return [] if empty else task.evaluate(rows, users)
 
 
 def _divide(block: Any, cut: Cut) -> list[Any]:
@@ -199,6 +217,10 @@ def divide_block(block: Any, cut: Cut) -> Any:
 
 def _unique(block: Any) -> Any:
     return pl.DataFrame(block).unique().to_arrow()
+
+
+def _count(block: Any) -> Any:
+    return count_rows(pl.DataFrame(block).to_series().drop_nulls()).to_arrow()
 
 
 # datasets

@@ -12,7 +12,7 @@ import io
 import pickle
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -25,21 +25,22 @@ import polars as pl
 from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
 from rectitude.data.table import Source, Table
-from rectitude.engines.cut import Cut, plan_cuts
-from rectitude.engines.given import refuse_other, refuse_unreadable, unwrap, wrap
+from rectitude.engines.cut import Cut, divide_users, plan_cuts
+from rectitude.engines.given import refuse_other, refuse_unreadable, take_users, unwrap, wrap
 from rectitude.engines.scans import FIELDS, Scans, find_scans, read_spans
 from rectitude.engines.tasks import Outcomes, PartTask, evaluate_moved
 from rectitude.errors import MissingExtra
 from rectitude.evaluation.engines import engine_of
 from rectitude.evaluation.evaluate import EvaluatePlans, columns_for
 from rectitude.evaluation.inputs import RawInputs
-from rectitude.evaluation.parts import Side, open_sides
+from rectitude.evaluation.parts import Side, count_rows, open_sides
 from rectitude.evaluation.plan import Slicings
 
 USUAL_PARTS = 200
 """Spark's own default for the partitions of a shuffle"""
 PACKED_ROWS = 1_000_000
 """how many rows a worker holds before it packs them for the shuffle"""
+_USERS = "named users"
 _PACKED = "part int, side string, number bigint, rows binary"
 _FORMATS: Mapping[str, Mapping[str, str]] = {
     ".csv": {"format": "csv", "header": "true", "inferSchema": "true"},
@@ -70,7 +71,7 @@ def open_tables(given: RawInputs, slicings: Slicings) -> Iterator[EvaluatePlans]
     }
     given = replace(given, inputs={**given.inputs, **whole})
     scans = {side: find_scans(frames[side]) for side in readers}
-    tables = SparkTables(given, readers, frames, session, scans)
+    tables = SparkTables(given, readers, frames, session, scans, take_users(given))
     yield partial(evaluate_moved, tables=tables)
 
 
@@ -83,6 +84,7 @@ class SparkTables:
     frames: Mapping[str, Any]
     session: Any
     scans: Mapping[Side, Scans]
+    users: pl.Series | None = None
 
     def head(self, side: Side, rows: int) -> Table:
         """Return the first rows of a table."""
@@ -101,12 +103,25 @@ class SparkTables:
             return reader.build(_open(frame, "")).frame[role].unique()
         return _collect(frame.select(_column(name)).distinct())[name]
 
+    def counts(self, side: Side, role: str) -> Sequence[pl.DataFrame]:
+        """Return the ids of a column, and how many rows have each."""
+        reader, frame = self.readers[side], self.frames[side]
+        name = reader.columns[role]
+        if reader.source.take({role: name})[role].dtype.is_nested():  # whole lists in a row
+            return [count_rows(reader.build(_open(frame, "")).frame[role])]
+        column = frame.select(_column(name).alias("item")).dropna()
+        return [_collect(column.groupBy("item").count().withColumnRenamed("count", "rows"))]
+
     def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcomes]:
         """Move the rows of each part to a task, and return the outcomes."""
         from pyspark import cloudpickle
 
-        cuts = plan_cuts(self.readers, roles, self.parts)
+        cuts = plan_cuts(self.readers, roles, self.parts, self.users)
         packed = [self._pack(side, cut, task) for side, cut in cuts.items()]
+        users = divide_users(cuts, self.users)
+        if users:
+            rows = [(part, _USERS, 0, _to_bytes(ids.to_frame())) for part, ids in users.items()]
+            packed.append(self.session.createDataFrame(rows, _PACKED))
         evaluate = partial(evaluate_partition, cloudpickle.dumps(task.for_workers()))
         together = reduce(lambda one, other: one.union(other), packed).repartition("part")
         try:
@@ -161,13 +176,17 @@ def _pack(side: Side, cut: Cut, rows: pl.DataFrame, number: int) -> Any:
 
     parts, packed = [], []
     for part, frame in cut.divide(rows):
-        buffer = io.BytesIO()
-        frame.write_ipc_stream(buffer, compat_level=pl.CompatLevel.oldest())
         parts.append(part)
-        packed.append(buffer.getvalue())
+        packed.append(_to_bytes(frame))
     sides, numbers = [side] * len(parts), [number] * len(parts)
     columns = {"part": pyarrow.array(parts, pyarrow.int32()), "side": sides, "number": numbers}
     return pyarrow.record_batch({**columns, "rows": pyarrow.array(packed, pyarrow.binary())})
+
+
+def _to_bytes(rows: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    rows.write_ipc_stream(buffer, compat_level=pl.CompatLevel.oldest())
+    return buffer.getvalue()
 
 
 def evaluate_partition(task: bytes, batches: Iterator[Any]) -> Iterator[Any]:
@@ -188,7 +207,8 @@ def evaluate_partition(task: bytes, batches: Iterator[Any]) -> Iterator[Any]:
         return
     opened: PartTask = pickle.loads(task)  # noqa: S301  (made by our own driver)
     of_sides = {side: _join(pieces.get(side, []), opened.empty(side)) for side in opened.readers}
-    outcomes = opened.evaluate(of_sides)
+    users = [frame.to_series() for _, frame in pieces.get(_USERS, [])]
+    outcomes = opened.evaluate(of_sides, pl.concat(users) if users else None)
     yield pyarrow.record_batch({"outcomes": pyarrow.array([pickle.dumps(outcomes)])})
 
 

@@ -8,7 +8,7 @@ for each convention, are evaluated in one pass.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -19,17 +19,21 @@ from rectitude.aggregate.evaluation import Evaluation
 from rectitude.candidate_sets.value import load_stored
 from rectitude.data.frames import open_frame
 from rectitude.data.read import TableReader
-from rectitude.data.table import Table
+from rectitude.data.table import Inputs, Source, Table
 from rectitude.engines.aside import open_folder, scan_values, write_values
+from rectitude.engines.given import unwrap
 from rectitude.errors import BadTable, RectitudeError
+from rectitude.evaluation.firstpass import require_few_values, settle_slices
 from rectitude.evaluation.inputs import RawInputs
 from rectitude.evaluation.parts import (
     CutTables,
+    KnownItems,
     PartState,
     Side,
     evaluate_part,
     find_roles,
     finish,
+    open_part,
     read_whole,
 )
 from rectitude.evaluation.plan import Plan
@@ -62,8 +66,16 @@ class MovedTables(CutTables, Protocol):
         """All inputs, as the engine holds them."""
 
     @property
+    def users(self) -> pl.Series | None:
+        """The users that are named beside the predictions; None if none are named."""
+
+    @property
     def readers(self) -> Mapping[Side, TableReader]:
         """What is known of the columns of each table that is cut."""
+
+    def counts(self, side: Side, role: str) -> Sequence[pl.DataFrame]:
+        """Return the ids of a column as `item`, and how many `rows` have each, perhaps in several
+        tables."""
 
     def run(self, task: PartTask, roles: Mapping[Side, str]) -> Iterable[Outcomes]:
         """Return the outcomes of a task for every part, by the column of each table that decides
@@ -81,7 +93,9 @@ class PartTask:
     """the first rows of each table that is cut"""
     whole: Mapping[str, Table]
     """the tables that every part needs whole"""
-    known_items: pl.Series | None
+    known: KnownItems | None
+    users: pl.Series | None = None
+    """of what type the users are who are named beside the predictions; None if none are named"""
     folder: Path | None = None
     """where values per list are put aside; None if they are returned"""
 
@@ -94,9 +108,11 @@ class PartTask:
         """Return the columns that are read, without any rows."""
         return self.readers[side].source.take({name: name for name in self.columns(side)})
 
-    def evaluate(self, rows: Mapping[Side, pl.DataFrame]) -> Outcomes:
-        """Return, for each plan, the state of the part with these rows, or the error that they
-        cause.
+    def evaluate(
+        self, rows: Mapping[Side, pl.DataFrame], users: pl.Series | None = None
+    ) -> Outcomes:
+        """Return, for each plan, the state of the part with these rows, and with these users of
+        whom some may have an empty list, or the error that they cause.
 
         A worker has one core; what it computes with is limited to that.
         """
@@ -106,6 +122,9 @@ class PartTask:
             tables = {side: self._build(side, frame) for side, frame in rows.items()}
         except RectitudeError as error:
             return [error] * len(self.plans)
+        if self.users is not None:
+            handed = self.users if users is None else users
+            tables["predictions"] = replace(tables["predictions"], handed=handed)
         return [self._try(plan, tables) for plan in self.plans]
 
     def for_workers(self) -> PartTask:
@@ -123,7 +142,7 @@ class PartTask:
         ready: dict[str, Table] = {str(side): table for side, table in tables.items()}
         given = replace(self.given, ready={**ready, **self.whole})
         try:
-            state = evaluate_part(plan, given, self.known_items)
+            state = evaluate_part(plan, given, self.known)
         except RectitudeError as error:
             return error
         if self.folder is None:
@@ -162,30 +181,74 @@ def evaluate_moved(plans: Sequence[Plan], tables: MovedTables) -> list[Evaluatio
     roles = find_roles(readers, given.list_key)
     heads: dict[Side, Table] = {side: tables.head(side, HEAD) for side in roles}
     _require_order(heads["predictions"], readers["predictions"])
-    beyond = [plan for plan in plans if plan.metrics_beyond_ranks or plan.slicings]
+    beyond = [plan for plan in plans if plan.metrics_beyond_ranks]
     whole = read_whole([*beyond, *plans][0], given, roles, {})
-    by_head = "train" not in roles or "train" in whole or "items" in whole
-    task = PartTask(
-        plans,
-        _without_tables(given, {*roles, *whole}),
-        {side: readers[side] for side in roles},
-        heads,
-        whole,
-        None if by_head else tables.distinct("train", "item"),
-    )
-    failed = task.try_heads()
-    left = {n: plan for n, plan in enumerate(plans) if n not in failed}
+    sides = {side: readers[side] for side in roles}
+    moved = _without_tables(given, {*roles, *whole})
+    task = PartTask(plans, moved, sides, heads, whole, _count_known(plans, tables, roles, whole))
+    task = replace(task, users=None if tables.users is None else tables.users.clear())
+    failed, left = _settle(task, tables)
     states: dict[int, PartSum | RectitudeError | None] = {**failed}
     finishing = _Finishing(given, whole, _Seen(tables, heads))
     with open_folder(plans) as folder:
         if left:
-            moved = replace(task, plans=[*left.values()], folder=folder)
-            outcomes = [*tables.run(moved, roles)]
+            task = replace(task, plans=[*left.values()], folder=folder)
+            outcomes = [*tables.run(task, roles)]
             sums = (add_states(of_plan) for of_plan in zip(*outcomes, strict=True))
             states |= dict.fromkeys(left) | dict(zip(left, sums, strict=False))
         if callable(given.progress):
             given.progress(1, 1)
         return [finishing.finish(plan, states[n]) for n, plan in enumerate(plans)]
+
+
+def _count_known(
+    plans: Sequence[Plan],
+    tables: MovedTables,
+    roles: Mapping[Side, str],
+    whole: Mapping[str, Table],
+) -> KnownItems | None:
+    """Return the items of all training data, if parts have only some of it and need them."""
+    needed = "items" not in whole or any(plan.slicings for plan in plans)
+    if not needed or "train" not in roles or "train" in whole:
+        return None
+    return KnownItems.of(tables.counts("train", "item"))
+
+
+def _settle(
+    task: PartTask, tables: MovedTables
+) -> tuple[dict[int, RectitudeError], dict[int, Plan]]:
+    """Evaluate the first rows of all tables, to find errors before any rows are moved, and find
+    the edges of slices. Return the error of each plan that cannot be evaluated, by its number, and
+    all other plans."""
+    failed, left = task.try_heads(), {}
+    for number, plan in enumerate(task.plans):
+        if number in failed:
+            continue
+        try:
+            left[number] = _settle_slices(plan, task, tables)
+        except RectitudeError as error:
+            failed[number] = error
+    return failed, left
+
+
+def _settle_slices(plan: Plan, task: PartTask, tables: MovedTables) -> Plan:
+    """Return the plan with the edges of slices that depend on all rows of a table, which is read
+    here for that."""
+    if not plan.slicings:
+        return plan
+    given = replace(task.given, inputs={**task.given.inputs, "candidates": None})
+    heads = {str(side): head for side, head in task.heads.items()}
+
+    def open_tables(read: Mapping[str, Table]) -> Inputs:
+        return open_part(plan, replace(given, ready={**heads, **read, **task.whole}), task.known)
+
+    def load(sides: Sequence[str]) -> Iterator[Inputs]:
+        readers = {str(side): reader for side, reader in task.readers.items()}
+        sources = {side: unwrap(tables.given.inputs[side]) for side in dict.fromkeys(sides)}
+        found = {side: one for side, one in sources.items() if isinstance(one, Source)}
+        yield open_tables({side: readers[side].build(source) for side, source in found.items()})
+
+    return settle_slices(plan, open_tables({}), load, task.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +266,8 @@ class _Finishing:
             return total
         try:
             state = None if total is None else total.state
+            if state is not None:
+                require_few_values(plan.slicings, state.state.slices)
             evaluation = finish(plan, self.given, state, self.whole, self.seen)
             if total is not None and total.files and plan.per_list is not None:
                 write_tables([scan_values(file) for file in total.files], evaluation, plan.per_list)

@@ -439,7 +439,7 @@ def manifest_of(sides: Aligned, profile: Profile, prints: Mapping[str, str]) -> 
 
 
 Words = NDArray[np.uint64]
-_MIX = np.uint64(0xD6E8FEB86659FD93)
+MIX = np.uint64(0xD6E8FEB86659FD93)
 
 
 def identify(aligned: Aligned, prints: dict[str, str]) -> list[Task]:
@@ -485,8 +485,8 @@ def _hash_ranks(sides: Aligned) -> str:
         reading = apply_recorded_order(reading, sides.sources.recorded)
     salt = _hash_keys(sides)[reading.list] + np.uint64(1) * reading.column.view(np.uint64)
     x = (salt * HASH) ^ reading.above.view(np.uint64)
-    x = (x ^ (x >> np.uint64(32))) * _MIX + reading.tied.view(np.uint64)
-    x = (x ^ (x >> np.uint64(32))) * _MIX
+    x = (x ^ (x >> np.uint64(32))) * MIX + reading.tied.view(np.uint64)
+    x = (x ^ (x >> np.uint64(32))) * MIX
     depth = sides.sources.dense.depth if sides.sources.dense else None
     return f"ranks{'' if depth is None else depth}:{int(np.sum(x, dtype=np.uint64)):016x}"
 
@@ -538,7 +538,7 @@ def _hash_lists(rows: Grouped, items: Pieces, key: Pieces | None, salt: Words) -
         return _finish_hash(sums, salt)
     list_items, values = _values_of(rows, items, key)
     x = list_items * HASH + values
-    x = (x ^ (x >> np.uint64(32))) * _MIX
+    x = (x ^ (x >> np.uint64(32))) * MIX
     x ^= x >> np.uint64(32)
     nonempty = np.flatnonzero(rows.length)
     if len(nonempty):
@@ -582,11 +582,11 @@ def _hash_kernel(first, last, numbers, start, length, items, key, keyed, sums): 
             bits = key[start[n] : start[n] + length[n]].astype(np.float64).view(np.uint64)
             for j in range(list_items.shape[0]):
                 x = list_items[j] * HASH + bits[j]
-                x = (x ^ (x >> np.uint64(32))) * _MIX
+                x = (x ^ (x >> np.uint64(32))) * MIX
                 total += x ^ (x >> np.uint64(32))
         else:
             for j in range(list_items.shape[0]):
                 x = list_items[j] * HASH + np.uint64(j)
-                x = (x ^ (x >> np.uint64(32))) * _MIX
+                x = (x ^ (x >> np.uint64(32))) * MIX
                 total += x ^ (x >> np.uint64(32))
         sums[numbers[n]] = total

@@ -46,7 +46,13 @@ def evaluate_conventions(
     plans = {label: request.plan for label, request in requests.items() if request.plan is not None}
     exact_items = any(plan.exact_items for plan in plans.values())
     evaluate_plans = evaluate_plans or _Opened(given, exact_items).evaluate
-    found = dict(zip(plans, evaluate_plans([*plans.values()]), strict=True))
+    if any(plan.per_list is not None for plan in plans.values()):
+        from rectitude.evaluation.written import evaluate_to_files  # noqa: PLC0415  (for files only)
+
+        evaluated: Sequence[Evaluation | RectitudeError] = evaluate_to_files(plans, evaluate_plans)
+    else:
+        evaluated = evaluate_plans([*plans.values()])
+    found = dict(zip(plans, evaluated, strict=True))
     errors = [error for error in found.values() if isinstance(error, RectitudeError)]
     if len(errors) == len(plans):
         raise errors[0]

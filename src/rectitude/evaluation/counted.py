@@ -205,8 +205,11 @@ def _is_valid_truth(truth: Cells, block: Block) -> bool:
     return truth.are_distinct()
 
 
-def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
-    """Concatenate batches, ready to be judged by their counts."""
+def align_counted(
+    batches: Sequence[CountedBatch], plan: Plan, numbers: Integers | None = None
+) -> Aligned:
+    """Concatenate batches, ready to be judged by their counts. `numbers` are the numbers of their
+    rows, which are those of each batch otherwise."""
     convention, first, (rows, columns) = plan.convention, batches[0], batches[0].shape
     size = rows * len(batches)
     lengths = np.concatenate([batch.items.lengths for batch in batches])
@@ -218,7 +221,7 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
     sources = Inputs(predictions=scores.table, truth=_truth_of(batches, items), dense=scores)
     aligned = align_numbers(
         sources,
-        pl.Series("id", np.tile(np.arange(rows), len(batches))),
+        pl.Series("id", np.tile(np.arange(rows), len(batches)) if numbers is None else numbers),
         None if seen_counts is None else seen_counts > 0,
         np.concatenate([batch.known for batch in batches]),
         sum(batch.scores_of_unknown_items for batch in batches),
@@ -232,7 +235,9 @@ def align_counted(batches: Sequence[CountedBatch], plan: Plan) -> Aligned:
     aligned.readings[ReadingKey.of(convention)] = reading_from_counts(
         items, standings, ranked, total, trained, _join_top_classes(batches)
     )
-    return replace(aligned, distinct_truth=True, repeats_keys=len(batches) > 1)
+    return replace(
+        aligned, distinct_truth=True, repeats_keys=numbers is not None or len(batches) > 1
+    )
 
 
 def _truth_of(batches: Sequence[CountedBatch], items: Ragged) -> Table:

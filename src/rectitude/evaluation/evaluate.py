@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import numpy as np
 import polars  # noqa: F401  (first, as deep inside other imports it takes longer)
 
-from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.aggregate.evaluation import Evaluation, Keys, Result
 from rectitude.aggregate.spread import Spread
 from rectitude.aggregate.sums import (
@@ -410,8 +409,8 @@ def _result(plan: Plan, asked: Asked, state: State, facts: Facts, values: Floats
         elif isinstance(total.sum, Counted) and asked.metric.breakdown is not None:
             breakdown = asked.metric.breakdown(total.sum.counts)
     return Result(
-        asked.name, present_value(value, convention), asked.metric.name, definition(asked),
-        fingerprint(asked), convention.as_dict(), asked.numbers, sums, interval, ties, values,
+        asked.name, present_value(value, convention), asked.metric.name,
+        *plan.describe(asked), convention.as_dict(), asked.numbers, sums, interval, ties, values,
         lists, breakdown,
     )  # fmt: skip
 

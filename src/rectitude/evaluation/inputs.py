@@ -40,7 +40,7 @@ from rectitude.evaluation.restrict import (
 )
 from rectitude.evaluation.swapped import look_for_swap, refuse_side, refuse_swapped
 from rectitude.judge.judged import is_relevant
-from rectitude.memory import in_units, memory_limit, parse_size
+from rectitude.memory import in_units, parse_size, working_memory
 from rectitude.parallel import run_tasks
 from rectitude.predictions.lists import Lists
 from rectitude.predictions.logits import Logits, whole_targets
@@ -200,7 +200,7 @@ def _may_be_by_row(predictions: object) -> bool:
 def memory_for(memory: str | int | None) -> int:
     """Return how many bytes an evaluation may take."""
     if memory is None:
-        return memory_limit()
+        return working_memory()
     size = parse_size(memory, "memory") if isinstance(memory, str) else memory
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < LEAST_MEMORY:
         raise BadArgument(
@@ -212,9 +212,6 @@ def memory_for(memory: str | int | None) -> int:
 def may_exceed(given: RawInputs, memory: str | int | None) -> bool:
     """Return whether the files of an evaluation could take more memory than the limit; whether they
     do is only known once they are opened."""
-    predictions = given.inputs["predictions"]
-    if is_wrapped(predictions) and predictions.users is not None:  # their empty lists have no rows
-        return False
     sizes = {name: _size_on_disk(source) for name, source in given.inputs.items()}
     most = _MOST_EXPANSION * sum(sizes.values())
     if memory is None and most < _HARMLESS:

@@ -181,10 +181,12 @@ def counts_alike(plan: Plan, batch: Batch) -> bool:
     judged_once = len(batch.verdicts) == 1 and batch.lists.weights is None
     if not judged_once or plan.spread or plan.by_user or plan.metrics_beyond_ranks:
         return False
-    return all(map(_sees_ranks_and_grades, plan.measured.values()))
+    return all(map(sees_ranks_and_grades, plan.measured.values()))
 
 
-def _sees_ranks_and_grades(asked: Asked) -> bool:
+def sees_ranks_and_grades(asked: Asked) -> bool:
+    """Return whether a metric is the plain mean of values that are the same for lists whose judged
+    items stand alike."""
     metric, convention = asked.metric, asked.convention
     plain_mean = has_values(asked) and convention.average == "macro" and convention.unit == "list"
     alone = metric.at_once == "some lists" and not metric.wants_facts and is_ours(metric.function)

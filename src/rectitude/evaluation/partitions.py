@@ -9,6 +9,7 @@ temporary files and the states of parts that it had finished.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from rectitude.evaluation.parts import (
     KnownItems,
     PartState,
     Side,
+    count_rows,
     evaluate_part,
     find_roles,
     finish,
@@ -39,6 +41,7 @@ from rectitude.evaluation.parts import (
     open_part,
     open_sides,
     read_whole,
+    users_of,
 )
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.scratch import Scratch, open_scratch
@@ -62,12 +65,19 @@ def cut_tables(given: RawInputs, limit: int, slices: object) -> Iterator[Partiti
     keep = columns_for(parse_slices(slices))
     tables = open_sides(given, keep)
     rows = sum(table.rows or 0 for table in tables.values())
-    if tables["predictions"].rows is None or rows * ROW_BYTES <= limit:
+    if tables["predictions"].rows is None or rows * ROW_BYTES <= limit or not _can_cut(given):
         yield None
         return
     count = count_parts(rows, limit)
     with open_scratch(identify_inputs(given, limit, keep)) as scratch:
         yield Partitions(given, tables, scratch, rows, count)
+
+
+def _can_cut(given: RawInputs) -> bool:
+    """Return whether the users that are named beside the predictions can be cut as well: nothing
+    tells which user the key of an empty list belongs to, nor the part of an object."""
+    users = users_of(given)
+    return users is None or (given.list_key == "user" and users.dtype != pl.Object)
 
 
 _PART_BYTES = 2 * ROW_BYTES
@@ -132,6 +142,8 @@ class Partitions:
     parts: int
     """how many parts there are, or nearly so if parts are ranges of rows"""
     _progress: _Progress = field(init=False, repr=False)
+    _files: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    """how many temporary files were written to each folder"""
 
     @property
     def target(self) -> int:
@@ -151,7 +163,7 @@ class Partitions:
     def evaluate(self, plan: Plan) -> Evaluation:
         """Return the evaluation of all parts."""
         rows: dict[str, int | None] = {side: table.rows for side, table in self.tables.items()}
-        whole = read_whole(plan, self.given, self.roles, rows, edges="found")
+        whole = read_whole(plan, self.given, self.roles, rows)
         self._progress = _Progress.of(self)
         known = None if "train" in whole else self._known
         plan = self._settle_slices(plan, whole, known)
@@ -199,7 +211,7 @@ class Partitions:
         tables = {**self._load(part), **whole}
         rows = sum(tables[side].frame.height for side in self.roles)
         state = None
-        if rows:
+        if rows or part in self._users_by_part:
             given = replace(self.given, ready=tables, samples=self._samples)
             with self._name_part():
                 state = evaluate_part(plan, given, known)
@@ -246,16 +258,17 @@ class Partitions:
     @cached_property
     def cut(self) -> Hashes | Ranges:
         """How rows are assigned to parts: by ranges of rows if the predictions are sorted."""
-        kinds = {side: self._first_id(side) for side in self.roles}
+        kinds = [self._first_id(side) for side in self.roles]
+        kinds += [] if self._users is None else [self._users]
         has_text = any(self.tables[side].source.text for side in self.roles)
-        types = {kind_of(ids) for ids in kinds.values() if ids.dtype != pl.Null}
+        types = {kind_of(ids) for ids in kinds if ids.dtype != pl.Null}
         parts = self.tables["predictions"].source.parts
         by_number = parts is not None and parts.span is not None
         if by_number and not has_text and len(types) == 1:
             ranges = self._find_ranges()
             if ranges is not None:
                 return ranges
-        whole = {ids.dtype.is_integer() and ids.dtype != pl.UInt64 for ids in kinds.values()}
+        whole = {ids.dtype.is_integer() and ids.dtype != pl.UInt64 for ids in kinds}
         return Hashes(self.parts, as_text=has_text or whole != {True})
 
     def _first_id(self, side: Side) -> pl.Series:
@@ -301,18 +314,21 @@ class Partitions:
         template: Table | None = None
         reader = self.tables[side]
         for number, piece in enumerate(reader.parts(self.target)):
-            sample = self.scratch.find_piece(side, number)
-            table = reader.build(piece) if sample is None or template is None else template
-            if sample is None:
-                sample = _sample(table)
-                self._write_piece(side, number, table, sample)
+            found = self.scratch.find_piece(side, number)
+            table = reader.build(piece) if found is None or template is None else template
+            sample, folders = found or self._write_piece(side, number, table)
+            self._files.update(folders)
             template = _join_templates(template, replace(table, frame=sample))
         if template is None:  # a file without rows
             template = reader.build(reader.source)
         return template
 
-    def _write_piece(self, side: Side, number: int, table: Table, sample: pl.DataFrame) -> None:
-        """Write the rows of a piece of a table by part, and then note that it is complete."""
+    def _write_piece(
+        self, side: Side, number: int, table: Table
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Write the rows of a piece of a table by part, and then note that it is complete. Return a
+        few of its rows, and the folders that its files are in."""
+        written = []
         role = self.roles[side]
         frames: dict[str, pl.DataFrame] = {side: table.frame}
         if table.handed is not None:
@@ -322,27 +338,49 @@ class Partitions:
             marked = frame.with_columns(part)
             by_part = marked.partition_by(part.name, as_dict=True, include_key=False)
             for (which,), rows in by_part.items():
-                self.scratch.write(name, int(which), number, rows)
+                written.append(self.scratch.write(name, int(which), number, rows))
         if side == "train":
-            items = table.frame["item"].value_counts(name="rows")
-            self.scratch.write(_KNOWN, 0, number, items)
-        self.scratch.finish_piece(side, number, sample)
+            counts = count_rows(table.frame["item"])
+            written.append(self.scratch.write(_KNOWN, 0, number, counts))
+        sample = _sample(table)
+        folders = self.scratch.finish_piece(side, number, sample, written)
         self._progress.add(table.frame.height)
+        return sample, folders
 
     @cached_property
     def _known(self) -> KnownItems | None:
         """All items of the training data, each once, and how many rows have it."""
         _ = self._templates
-        pieces = self.scratch.read(_KNOWN, 0)
-        if not pieces:
-            return None
-        items = pl.concat(pieces, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
-        return KnownItems(items["item"], items["rows"].to_numpy().astype(np.int64))
+        return KnownItems.of(self._read(_KNOWN, 0))
+
+    @cached_property
+    def _users(self) -> pl.Series | None:
+        """The users that are named beside the predictions."""
+        return users_of(self.given)
+
+    @cached_property
+    def _users_by_part(self) -> dict[int, pl.Series]:
+        """The users that are named beside the predictions, by the number of their part."""
+        if self._users is None:
+            return {}
+        part = pl.Series("part", self.cut.number(self._users))
+        frame = pl.DataFrame([self._users, part])
+        by_part = frame.partition_by("part", as_dict=True, maintain_order=True)
+        return {int(number): rows["list"] for (number,), rows in by_part.items()}
+
+    def _read(self, table: str, part: int) -> list[pl.DataFrame]:
+        """Return the rows of a table that belong to a part, from as many files as were written."""
+        return self.scratch.read(table, part, self._files[self.scratch.folder_of(table, part)])
 
     @cached_property
     def _samples(self) -> dict[str, Table]:
         """Rows of every table that is cut, which say of what kind its ids are."""
-        return {side: self._templates.get(side) or self.head(side, 1) for side in self.roles}
+        found = {side: self._templates.get(side) or self.head(side, 1) for side in self.roles}
+        tables: dict[str, Table] = {str(side): table for side, table in found.items()}
+        if self._users is not None:
+            users = self._users[deciding_rows(self._users)].to_frame()
+            tables["handed"] = replace(found["predictions"], frame=users)
+        return tables
 
     def _load(self, part: int, sides: Collection[str] | None = None) -> dict[str, Table]:
         """Return the tables of a part, or some of them."""
@@ -350,10 +388,10 @@ class Partitions:
         for side, template in self._templates.items():
             if sides is not None and side not in sides:
                 continue
-            frame = _match_types(self.scratch.read(side, part), template.frame.clear())
+            frame = _match_types(self._read(side, part), template.frame.clear())
             handed = template.handed
             if handed is not None:
-                frames = self.scratch.read(f"{side}.handed", part)
+                frames = self._read(f"{side}.handed", part)
                 empty = pl.DataFrame({self.roles[side]: handed.clear()})
                 handed = _match_types(frames, empty)[self.roles[side]]
             tables[side] = replace(template, frame=frame, handed=handed)
@@ -363,6 +401,9 @@ class Partitions:
             if parts is None or parts.span is None:
                 raise ValueError("rows of this table cannot be found by number")
             tables["predictions"] = readable.build(parts.span(*self.cut.rows[part]))
+        if self._users is not None and "predictions" in tables:
+            users = self._users_by_part.get(part, self._users.clear())
+            tables["predictions"] = replace(tables["predictions"], handed=users)
         return tables
 
 

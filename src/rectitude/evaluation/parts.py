@@ -12,16 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, get_args
 
+import numpy as np
 import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, Keys
 from rectitude.arrays import Floats, Integers
 from rectitude.candidate_sets.value import Candidates, load_stored
 from rectitude.data.columns import has_names_of_other_side
+from rectitude.data.frames import series
 from rectitude.data.ids import Column, occurs_in
 from rectitude.data.ledger import Ledger
 from rectitude.data.read import TableReader, open_table, read
-from rectitude.data.table import Inputs, Table, What
+from rectitude.data.table import Inputs, Table, What, is_wrapped
 from rectitude.errors import BadArgument, NothingToEvaluate
 from rectitude.evaluation.account import (
     Lengths,
@@ -42,8 +44,11 @@ from rectitude.metrics.registry import Facts, is_ours
 
 ROW_BYTES = 32
 """what a row of a table takes while it is evaluated, with its share of all intermediate arrays"""
-Side = Literal["predictions", "truth", "train", "users", "weights"]
+Side = Literal["predictions", "truth", "train", "seen", "users", "weights"]
 """a table that is cut; all others are handed to every part whole"""
+
+_OF_USERS: tuple[Side, ...] = ("train", "seen", "users")
+"""tables with rows of users, whatever the key of a list is"""
 
 
 class CutTables(Protocol):
@@ -82,10 +87,23 @@ class KnownItems:
     """The items of all training data, and how many of its rows have each of them."""
 
     items: pl.Series
-    rows: Integers | None = None
+    rows: Integers
+
+    @staticmethod
+    def of(counts: Sequence[pl.DataFrame]) -> KnownItems | None:
+        """Return the items of tables with the columns item and rows; None if there are none."""
+        if not counts:
+            return None
+        both = pl.concat(counts, how="vertical_relaxed").group_by("item").agg(pl.col("rows").sum())
+        return KnownItems(both["item"], both["rows"].to_numpy().astype(np.int64))
 
 
-def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> PartState:
+def count_rows(items: pl.Series) -> pl.DataFrame:
+    """Return each item, and how many rows have it."""
+    return items.alias("item").value_counts(name="rows")
+
+
+def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | None) -> PartState:
     """Return the state of one part, whose tables are in `given.ready`."""
     inputs = open_part(plan, given, known)
     require_slices(plan, inputs)
@@ -101,9 +119,8 @@ def evaluate_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | 
     )
 
 
-def open_part(plan: Plan, given: RawInputs, known: KnownItems | pl.Series | None) -> Inputs:
+def open_part(plan: Plan, given: RawInputs, known: KnownItems | None) -> Inputs:
     """Open the inputs of one part, with what is known of all training data."""
-    known = KnownItems(known) if isinstance(known, pl.Series) else known
     inputs = replace(open_for(plan, given), samples=given.samples)
     if known is None:
         return inputs
@@ -122,18 +139,27 @@ def open_sides(given: RawInputs, keep: Sequence[str]) -> dict[Side, TableReader]
     }  # fmt: skip
 
 
+def users_of(given: RawInputs) -> pl.Series | None:
+    """Return the users that are named beside the predictions, of whom some may have an empty list;
+    None if none are named."""
+    predictions = given.inputs["predictions"]
+    if not is_wrapped(predictions) or predictions.users is None:
+        return None
+    return series(predictions.users, "list")
+
+
 def find_roles(tables: Mapping[Side, TableReader], list_key: str) -> dict[Side, str]:
     """Return the column of each table that decides the part of a row; none for tables that stay
     whole."""
     if list_key == "user":
         return dict.fromkeys(tables, "list")
     if all("user" in tables[side].columns for side in ("predictions", "truth")):
-        roles = {"predictions": "user", "truth": "user", "train": "list", "users": "list"}
+        roles = {"predictions": "user", "truth": "user", **dict.fromkeys(_OF_USERS, "list")}
         return {side: roles[side] for side in tables if side in roles}
-    if "list" not in tables["truth"].columns or {"train", "users"} & {*tables}:
+    if "list" not in tables["truth"].columns or {*_OF_USERS} & {*tables}:
         raise BadArgument(
             f"the predictions or the truth have no user column; tables larger than memory are cut "
-            f"by user if train= or users= is given, or if the truth has no {list_key!r}.",
+            f"by user if train=, seen= or users= is given, or if the truth has no {list_key!r}.",
             "a user column next to the list key in both.",
             "add it, or allow more memory: memory=...",
         )
@@ -145,14 +171,11 @@ def read_whole(
     given: RawInputs,
     cut: Iterable[str],
     rows: Mapping[str, int | None],
-    edges: Literal["found", "by all"] = "by all",
 ) -> dict[str, Table]:
     """Return the tables that every part needs whole: all that are not cut, and training data and
-    users where metrics look beyond the lists of a part, or slices, unless their edges were found
-    before. `rows` says how many rows they have, where that is known."""
+    users where metrics look beyond the lists of a part. `rows` says how many rows they have, where
+    that is known."""
     whole = (set(given.inputs) - {*cut}) | tables_beyond_lists(plan)
-    if plan.slicings and edges == "by all":
-        whole |= {"train", "users"}
     tables: dict[str, Table] = {}
     for side in get_args(What):
         source = given.inputs.get(side)
@@ -160,7 +183,7 @@ def read_whole(
         if side not in whole or source is None or isinstance(source, Candidates):
             continue
         needed = (rows.get(side) or 0) * ROW_BYTES
-        require_memory(needed, f"{side}=, which metrics or slices need whole,")
+        require_memory(needed, f"{side}=, which metrics need whole,")
         tables[side] = read(source, side, hints=given.columns, list_key=given.list_key)
     return tables
 

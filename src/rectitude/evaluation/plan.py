@@ -10,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, get_args, get_type_hints
 
+from rectitude.aggregate.definition import definition, fingerprint
 from rectitude.convention import SWITCHES, Convention
 from rectitude.errors import BadArgument, BadName, RectitudeError, UnknownName, unknown_name
 from rectitude.evaluation.inputs import Reach, require_settled
@@ -162,6 +163,17 @@ class Plan:
 
     @cached_property
     def _conflicts(self) -> dict[bool, Mapping[str, RectitudeError]]:
+        return {}
+
+    def describe(self, asked: Asked) -> tuple[str, str]:
+        """Return the definition of a requested metric in words, and its fingerprint."""
+        name = str(asked.name)
+        if name not in self._descriptions:
+            self._descriptions[name] = (definition(asked), fingerprint(asked))
+        return self._descriptions[name]
+
+    @cached_property
+    def _descriptions(self) -> dict[str, tuple[str, str]]:
         return {}
 
     @cached_property

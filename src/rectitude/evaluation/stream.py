@@ -25,11 +25,18 @@ from rectitude.evaluation.axes import require_axes
 from rectitude.evaluation.batch import Batch, join_batches, joinable, judge_aligned, judge_batch
 from rectitude.evaluation.counted import CountedBatch, align_counted, can_defer_judging, count_batch
 from rectitude.evaluation.evaluate import columns_kept, evaluation_of, parse_slices
+from rectitude.evaluation.grouped import GroupedLists, may_group, measure_grouped
 from rectitude.evaluation.inputs import Arguments, RawInputs, gather_arguments, open_inputs
 from rectitude.evaluation.measure import Measurement, counts_alike, measure
 from rectitude.evaluation.plan import Plan, Slicings, answer_keywords, resolve
 from rectitude.evaluation.slices import measure_slices, relevant_in, slice_batch
 from rectitude.evaluation.state import KeptValues, State, average_users, require_same_classes
+from rectitude.evaluation.targets import (
+    CountedTargets,
+    cutoffs_of,
+    kinds_of,
+    measure_targets,
+)
 from rectitude.metrics.names import Names
 from rectitude.metrics.registry import Facts
 from rectitude.parallel import run_tasks, thread_count
@@ -181,6 +188,31 @@ class Evaluator:
         """Keep a batch that is counted, to be judged and measured with others."""
         self._updates += 1
         self._keep(replace(counted, number=self._updates))
+
+    def may_group(self) -> bool:
+        """Return whether lists that stand alike can be grouped where they are counted."""
+        return self.judges_later("scores") and may_group(self._batch_plan)
+
+    def add_grouped(self, grouped: GroupedLists | CountedTargets) -> bool:
+        """Add the lists of several batches that were grouped where they were counted. Add nothing
+        and return False if a metric fails, because its error counts all lists."""
+        plan = self._batch_plan
+        try:
+            if isinstance(grouped, CountedTargets):
+                state = measure_targets(plan, grouped)
+            else:
+                state = measure_grouped(plan, grouped)
+        except RectitudeError:
+            return False
+        self._updates += state.batches
+        self._state = self._state + state
+        return True
+
+    def hit_cutoffs(self) -> tuple[int, ...] | None:
+        """Return the last ranks that count as hits in metrics of classes; None if logits cannot be
+        added up where they are counted."""
+        kinds = kinds_of(self._batch_plan) if self.judges_later("logits") else None
+        return None if kinds is None else cutoffs_of(self._batch_plan, kinds)
 
     def open(self, given: RawInputs) -> Inputs:
         """Open the inputs of a batch, ready to be judged."""

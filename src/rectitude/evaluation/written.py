@@ -6,9 +6,10 @@ are evaluated part by part, they come part by part.
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike, fspath
@@ -18,13 +19,16 @@ import polars as pl
 
 from rectitude.aggregate.evaluation import Evaluation, Keys, tabulate_lists
 from rectitude.aggregate.stored import WEIGHT, mark_lists
-from rectitude.errors import BadArgument, BadIds, UnwritableFile
+from rectitude.errors import BadArgument, BadIds, RectitudeError, UnwritableFile
+from rectitude.evaluation.evaluate import EvaluatePlans
 from rectitude.evaluation.measure import has_values
 from rectitude.evaluation.plan import Plan
 from rectitude.evaluation.state import KeptValues
 from rectitude.storage import explain_unwritable, write_all
 
 _SUFFIXES = (".parquet", ".csv", "")
+_LONGEST_NAME = 100
+"""characters of the name of a convention that a file is called by"""
 
 
 def require_target(per_list: object, convention: object) -> Path:
@@ -40,11 +44,10 @@ def require_target(per_list: object, convention: object) -> Path:
             f"per_list is {str(path)!r}, whose ending is {path.suffix!r}.",
             ".parquet or .csv, or no ending: a folder of Parquet files.",
         )
-    if isinstance(convention, list | tuple):
+    if isinstance(convention, list | tuple) and path.suffix:
         raise BadArgument(
-            "per_list= and several conventions were given.",
-            "one convention: a file holds the values of one evaluation.",
-            "evaluate under one convention after another, each with a file of its own.",
+            f"per_list is {str(path)!r}, and several conventions were given.",
+            "a name without an ending: a new folder with a Parquet file for each convention.",
         )
     if not path.parent.is_dir() or not _is_free(path):
         found = "it has files in it" if path.parent.is_dir() else f"{path.parent} is no folder"
@@ -70,6 +73,38 @@ def evaluate_to_file(plan: Plan, evaluate: Callable[[Plan], Evaluation]) -> Eval
     if plan.per_list is None or evaluation.lists is None:
         return evaluation
     return _write_held(evaluation, evaluation.lists, plan.per_list)
+
+
+def evaluate_to_files(
+    plans: Mapping[str, Plan], evaluate_plans: EvaluatePlans
+) -> list[Evaluation | RectitudeError]:
+    """Evaluate a plan for each convention, by name, and write the values per list of each to a file
+    of its own, in a new folder."""
+    (target,) = {plan.per_list for plan in plans.values() if plan.per_list is not None}
+    for plan in plans.values():
+        _require_values(plan)
+    with _new_folder(target) as folder:
+        named = [
+            replace(plan, per_list=folder / f"{name}.parquet")
+            for plan, name in zip(plans.values(), _name_files([*plans]), strict=True)
+        ]
+        found = [*evaluate_plans(named)]
+        errors = [one for one in found if isinstance(one, RectitudeError)]
+        if len(errors) == len(found):
+            raise errors[0]
+        for number, (one, plan) in enumerate(zip(found, named, strict=True)):
+            if isinstance(one, Evaluation) and one.lists is not None and plan.per_list is not None:
+                found[number] = _write_held(one, one.lists, plan.per_list)
+        return found
+
+
+def _name_files(labels: Sequence[str]) -> list[str]:
+    """Return a file name for each convention, in characters that every system allows."""
+    names: list[str] = []
+    for label in labels:
+        name = re.sub(r"[^\w.,=+-]+", "_", label)[:_LONGEST_NAME]
+        names.append(f"{name}-{len(names) + 1}" if name in names else name)
+    return names
 
 
 def _require_values(plan: Plan) -> None:

@@ -19,10 +19,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from rectitude.errors import BadSetting
 from rectitude.storage import read_stored, require_format
 
 FILE, FORMAT, FORMAT_VERSION = "resources.json", "rectitude.resources", 1
 SETTING = "RECTITUDE_ENERGY"
+_OFF = ("off", "0", "no", "false")
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"
 """what to write there to start a new peak"""
@@ -92,7 +94,10 @@ class Meter:
 
 def is_energy_on() -> bool:
     """Return whether energy is to be measured; the environment can turn it off."""
-    return os.environ.get(SETTING, "").lower() not in ("off", "0", "no", "false")
+    setting = os.environ.get(SETTING, "").lower()
+    if setting not in ("", "on", *_OFF):
+        raise BadSetting(f"{SETTING} is {setting!r}.", "on or off.")
+    return setting not in _OFF
 
 
 class _EnergyMeter:

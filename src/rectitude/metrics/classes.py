@@ -67,7 +67,8 @@ def list_classes(counts: Counts) -> pl.DataFrame:
         shares = {"precision": correct / predicted, "recall": correct / support}
         shares["f1"] = 2 * correct / (predicted + support)
     table = {"class": classes, "targets": support, "predicted": predicted, "correct": correct}
-    return pl.DataFrame({**table, **shares}, nan_to_null=True)
+    series = [pl.Series(*named, nan_to_null=True) for named in {**table, **shares}.items()]
+    return pl.DataFrame(series)  # arrays would start threads
 
 
 def _count_lists(counts: Counts) -> int:
@@ -83,11 +84,16 @@ def _count_lists(counts: Counts) -> int:
 
 
 def _average_weighted(values: Floats, counts: Counts) -> float:
-    return fsum((values * counts["support"]).tolist()) / _count_lists(counts)
+    return _add(values * counts["support"]) / _count_lists(counts)
 
 
 def _mean(values: Floats, chosen: Flags) -> float:
-    return fsum(values[chosen].tolist()) / int(chosen.sum())
+    return _add(values[chosen]) / int(chosen.sum())
+
+
+def _add(values: Floats) -> float:
+    """Return the sum of values, rounded once; most of many classes have the value 0."""
+    return fsum(values[values != 0].tolist())
 
 
 def _average_macro(values: Floats, counts: Counts, class_average: Classes) -> float:

@@ -32,7 +32,8 @@ on the name of a profile.
     [absent]                                   metrics of the framework that rectitude lacks but
     mcc = "of each user's list"                whose name it uses for another one: name -> meaning
 
-    [known_differences]                        values that are not reproduced: metric name -> cause
+    [known_differences]                        values that are not reproduced: metric name -> cause;
+                                               "nothing to evaluate" is for refused evaluations
 
 The most specific setting wins. From general to specific: [convention], the switches that the
 definition of a metric fixes, the metric's entry in the profile, the variants in the name. To use

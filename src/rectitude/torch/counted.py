@@ -56,7 +56,7 @@ def read_counted_logits(arrays: Arrays, shape: tuple[int, int], words: str) -> C
         None,
         np.ones(shape[0], bool),
         0,
-        _cut(found[:3], None),
+        cut(found[:3], None),
         None,
         0,
         TopClasses(best, second, last, None if loss is None else loss.copy()),
@@ -97,7 +97,7 @@ def read_counted(
         filled = truth != EMPTY
         offsets = np.append(0, np.cumsum(filled.sum(axis=1)))
         items, standings = items[filled.reshape(-1)], standings[:, filled.reshape(-1)]
-    standings = _cut(standings, depth)
+    standings = cut(standings, depth)
     has_train = "plain/known" in arrays
     known = np.append(arrays["plain/known"], False) if has_train else known_columns(shape[1], None)
     return CountedBatch(
@@ -122,7 +122,7 @@ def _are_unsound(arrays: Arrays) -> bool:
     return wrong or bool((holes > 0).any()) or not all(flags.all() for flags in finite)
 
 
-def _cut(counts: NDArray[Any], depth: int | None) -> NDArray[np.int32]:
+def cut(counts: NDArray[Any], depth: int | None) -> NDArray[np.int32]:
     """Return standings from counts of other columns, -1 for items below the last rank that
     matters."""
     above, level, before = counts

@@ -27,12 +27,14 @@ from rectitude.judge.dense import keep_scores
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Embeddings, Scores
 from rectitude.profiles import Asked
+from rectitude.torch.adding import BITS
 from rectitude.torch.counted import (
     facts_of,
     is_plain,
     read_counted,
     read_counted_logits,
 )
+from rectitude.torch.grouping import KeptBatch
 from rectitude.torch.held import OpenedLogits, OpenedScores, shape_of, tensors_of
 from rectitude.torch.host import Batch, require_targets
 from rectitude.torch.kernels import choice, count_logits, count_products, count_ranks
@@ -60,16 +62,26 @@ class DevicePlan:
     padding: object
     depth: int | None
     """the deepest rank that a metric looks at; None for all ranks"""
+    groups: bool
+    """whether lists of scores that stand alike can be grouped on the device"""
+    hits: tuple[int, ...] | None
+    """the cutoffs of hits, if logits can be added up on the device; else None"""
 
     @staticmethod
-    def of(convention: Convention, wanted: Sequence[Asked], padding: object) -> DevicePlan:
+    def of(
+        convention: Convention,
+        wanted: Sequence[Asked],
+        padding: object,
+        groups: bool,
+        hits: tuple[int, ...] | None,
+    ) -> DevicePlan:
         """Return the plan for metrics under a convention."""
         loss = any("logits" in asked.metric.requires for asked in wanted)
         moved = {"shown", "chances"}  # these need the scores themselves
         shown = any(moved & {*asked.metric.requires} for asked in wanted)
         conventions = [keep_scores(asked.convention, asked.metric.requires) for asked in wanted]
         depth = Reach.of(wanted).depth
-        return DevicePlan([convention, *conventions], loss, shown, padding, depth)
+        return DevicePlan([convention, *conventions], loss, shown, padding, depth, groups, hits)
 
     @cached_property
     def keys(self) -> list[ReadingKey]:
@@ -85,6 +97,8 @@ class Job(NamedTuple):
     """returns the batch, ready to be judged"""
     counted: Callable[[Arrays], CountedBatch | None]
     """returns the batch as counts, which can be judged with others; None if it cannot wait"""
+    kept: KeptBatch | None
+    """the batch as counts that may stay on the device; None if they may not"""
 
 
 def must_move(
@@ -125,21 +139,66 @@ def count_on_device(
 ) -> Job:
     """Count ranks in the scores of a batch, on their device."""
     scored = score_predictions(predictions, _needs_scores(predictions, plan))
-    rows, columns = scored.scores.shape
-    shape, names = (rows, columns), _tensors_of_ids(predictions, more)
+    (_, columns), names = scored.scores.shape, _tensors_of_ids(predictions, more)
     wanted = _find_truth_cells(predictions, truth, more, scored)
     tensors = {**scored.checks, **names, **as_tensors("truth", wanted)}
-    train = None
+    logits, train = isinstance(predictions, Logits), None
+    plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
+    stays = plain and _may_stay(predictions, wanted, plan, columns)
     if more.get("train") is not None:
         train = _find_train_cells(predictions, more, scored)
+        stays = stays and train.offsets is None
+        if stays:
+            train = train._replace(column=train.column.sort(dim=1).values)
         tensors |= as_tensors("train", train)
     padding = padding_of(predictions, columns, plan.padding)
-    tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding)
-    # what follows runs when the counts have arrived, and must not hold the scores until then
-    bare, open_names, layout = without_scores(predictions), scored.open, wanted.layout
-    words, counted_by = scored.words, _name_kernels(scored.scores.device)
+    tensors |= _count_readings(predictions, plan, scored, (wanted, train), padding, stays)
+    batch = _open_later(predictions, truth, more, plan, scored, (wanted, train))
+    counted_by = _name_kernels(scored.scores.device)
+    shape, words = scored.scores.shape, scored.words
+    if stays:
+        tensors["truth/column"] = wanted.column.clone()  # the caller may write into the tensor
+        kept = KeptBatch((shape[0], columns), words, counted_by, tensors)
+        return Job(tensors, batch, _none, kept)
+    tensors |= facts_of(wanted, train, columns) if plain and not logits else {}
+
+    def counted(arrays: Arrays) -> CountedBatch | None:
+        if not plain:
+            return None
+        read = read_counted_logits if logits else partial(read_counted, depth=plan.depth)
+        found = read(arrays, (shape[0], columns), words)
+        return found and replace(found, counted_by=counted_by)
+
+    return Job(tensors, batch, counted, None)
+
+
+def _may_stay(
+    predictions: Predictions, wanted: TensorCells, plan: DevicePlan, columns: int
+) -> bool:
+    """Return whether the counts of a plain batch may stay on the device."""
+    if wanted.offsets is not None or not wanted.column.numel():
+        return False
+    if isinstance(predictions, Logits):
+        return plan.hits is not None and columns < 1 << BITS
+    return plan.groups
+
+
+def _open_later(
+    predictions: Predictions,
+    truth: object,
+    more: Mapping[str, Any],
+    plan: DevicePlan,
+    scored: Scored,
+    sides: tuple[TensorCells, TensorCells | None],
+) -> Callable[[Arrays], Batch]:
+    """Return a function that makes the batch, ready to be judged, once its counts have arrived. It
+    must not hold the scores until then."""
+    bare, open_names, layout = without_scores(predictions), scored.open, sides[0].layout
+    rows, columns = scored.scores.shape
+    shape, counted_by = (rows, columns), _name_kernels(scored.scores.device)
     plain_inputs = {what: value for what, value in more.items() if not isinstance(value, Tensor)}
     table = None if isinstance(truth, Tensor) else truth
+    train = sides[1]
     masks = train.layout if train is not None and isinstance(more["train"], Tensor) else None
 
     def batch(arrays: Arrays) -> Batch:
@@ -153,18 +212,11 @@ def count_on_device(
         dense = replace(dense, known=known, counted_by=counted_by)
         return _wrap_dense(renamed, dense), targets, inputs
 
-    plain = len(plan.keys) == 1 and is_plain(predictions, truth, more, plan.keys[0])
-    logits = isinstance(predictions, Logits)
-    tensors |= facts_of(wanted, train, columns) if plain and not logits else {}
+    return batch
 
-    def counted(arrays: Arrays) -> CountedBatch | None:
-        if not plain:
-            return None
-        read = read_counted_logits if logits else partial(read_counted, depth=plan.depth)
-        found = read(arrays, shape, words)
-        return found and replace(found, counted_by=counted_by)
 
-    return Job(tensors, batch, counted)
+def _none(arrays: Arrays) -> None:
+    """Return no counts: the batch must be judged at once."""
 
 
 def _needs_scores(predictions: Predictions, plan: DevicePlan) -> bool:
@@ -253,6 +305,7 @@ def _count_readings(
     scored: Scored,
     sides: tuple[TensorCells, TensorCells | None],
     padding: int | None,
+    ascending: bool,
 ) -> dict[str, Tensor]:
     """Count the ranks of the truth, without the training data, for every way to read the scores."""
     tensors: dict[str, Tensor] = {}
@@ -261,7 +314,7 @@ def _count_readings(
         if isinstance(predictions, Logits):
             tensors |= _count_logits(number, key, cast("Tensor", scored.scores), wanted, plan.loss)
         else:
-            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding)
+            tensors |= _count_reading(number, key, scored.scores, wanted, train, padding, ascending)
     return tensors
 
 
@@ -272,6 +325,7 @@ def _count_reading(
     wanted: TensorCells,
     train: TensorCells | None,
     padding: int | None,
+    ascending: bool,
 ) -> dict[str, Tensor]:
     seen = None if key.seen == "kept" else train
     lists: dict[str, Any] = {
@@ -279,6 +333,7 @@ def _count_reading(
         "seen": None if seen is None else seen.column,
         "target_offsets": wanted.offsets,
         "seen_offsets": None if seen is None else seen.offsets,
+        "seen_sorted": ascending,
     }
     if isinstance(scores, DeviceProducts):  # of 32 bits in any precision
         ranks = count_products(scores.users, scores.items, metric=scores.similarity, **lists)

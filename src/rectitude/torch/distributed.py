@@ -32,22 +32,26 @@ def is_distributed(group: Any = None) -> bool:
 
 
 def gather(
-    evaluator: Callable[[], Evaluator], records: Sequence[Record], once: bool, group: Any = None
+    evaluator: Callable[[], Evaluator],
+    records: Callable[[], Sequence[Record]],
+    once: bool,
+    group: Any = None,
 ) -> Evaluator:
     """Return the batches of all processes together; every process must call this.
 
-    `evaluator` returns the sums of this process, and may raise an error.
+    `evaluator` returns the sums of this process, and may raise an error; then `records` returns its
+    lists, also those of batches that were pending before.
     """
     rank = dist.get_rank(group)
 
     def pack_lists() -> bytes:
         evaluator()
-        return list_records(records if once else []).as_bytes()
+        return list_records(records() if once else []).as_bytes()
 
     repeats = repeats_of([ListIds.from_bytes(sent) for sent in _exchange(pack_lists, group)])
 
     def pack_sums() -> bytes:
-        counted = count_once(evaluator(), records, repeats, rank)
+        counted = count_once(evaluator(), records(), repeats, rank)
         return json.dumps(store(counted), allow_nan=False).encode()
 
     sums = [restore(json.loads(sent)) for sent in _exchange(pack_sums, group)]

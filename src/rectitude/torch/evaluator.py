@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal, cast
 
@@ -15,13 +16,17 @@ from torch import Tensor
 from rectitude.aggregate.evaluation import Evaluation
 from rectitude.data.frames import series
 from rectitude.errors import BadArgument
+from rectitude.evaluation.grouped import GroupedLists
 from rectitude.evaluation.inputs import gather_arguments
 from rectitude.evaluation.saved import restore, store
 from rectitude.evaluation.stream import Evaluator as Sums
+from rectitude.evaluation.targets import CountedTargets
 from rectitude.predictions.logits import Logits
 from rectitude.predictions.scores import Kind
+from rectitude.torch.adding import add_up
 from rectitude.torch.device import DevicePlan, count_on_device, must_move
 from rectitude.torch.distributed import gather, is_distributed
+from rectitude.torch.grouping import KeptBatch, group_lists
 from rectitude.torch.held import Ranked, recognise, tensors_of
 from rectitude.torch.host import inputs_on_host
 from rectitude.torch.records import Record, pack, record_of, unpack
@@ -32,6 +37,10 @@ from rectitude.torch.tensors import Arrays, Copies, Queue, device_of, to_plain
 Check = Literal["compute", "now"]
 Repeated = Literal["once", "counted"]
 _FIELDS = ("items", "scores", "users", "lists")
+_Kept = tuple[int, KeptBatch, Callable[[Arrays], None]]
+"""the number of a batch, its counts, and the function to call with them as arrays"""
+KEPT_BYTES = 1 << 30
+"""how many bytes of counts stay on the device; beyond that, the host waits to group them"""
 
 
 class Evaluator:
@@ -67,7 +76,8 @@ class Evaluator:
         self.repeats = repeats
         profile = self.sums.profile
         wanted = list(self.sums.wanted.values())
-        self._plan = DevicePlan.of(profile.convention, wanted, profile.padding)
+        groups, hits = self.sums.may_group(), self.sums.hit_cutoffs()
+        self._plan = DevicePlan.of(profile.convention, wanted, profile.padding, groups, hits)
         self.reset()
 
     def reset(self) -> None:
@@ -76,6 +86,8 @@ class Evaluator:
         self._recorded: list[Record] = []
         self._known = Known()
         self._queue = Queue()
+        self._kept: list[_Kept] = []
+        self._kept_bytes = 0
         self._updates = 0
 
     @property
@@ -86,7 +98,7 @@ class Evaluator:
     @property
     def batches(self) -> int:
         """How many batches were added, including pending ones."""
-        return self.sums.batches + len(self._queue.waiting)
+        return self.sums.batches + len(self._queue.waiting) + len(self._kept)
 
     def update(
         self,
@@ -133,7 +145,7 @@ class Evaluator:
         else:
             self._put(recognised, truth, more, ids)
         if self.check == "now":
-            self._queue.finish()
+            self.finish()
 
     def compute(self) -> Evaluation:
         """Return the evaluation of all batches so far, in this process."""
@@ -141,7 +153,7 @@ class Evaluator:
 
     def settled(self) -> Sums:
         """Return the sums of all batches so far, in this process; raise the error of a bad one."""
-        self._queue.finish()
+        self.finish()
         records = self.records
         if not records:
             return self.sums
@@ -159,10 +171,10 @@ class Evaluator:
             return self.settled()
 
         def finish() -> Sums:
-            self._queue.finish()
+            self.finish()
             return self.sums
 
-        return gather(finish, self.records, self.repeats != "counted", group)
+        return gather(finish, lambda: self.records, self.repeats != "counted", group)
 
     def __add__(self, other: Evaluator) -> Evaluator:
         """Return an evaluator with the batches of both."""
@@ -184,6 +196,7 @@ class Evaluator:
 
     def finish(self) -> None:
         """Wait for all pending batches, and raise the error of a bad one."""
+        self._group()
         self._queue.finish()
 
     def as_bytes(self) -> bytes:
@@ -216,6 +229,7 @@ class Evaluator:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to copy. Pending batches are processed first."""
+        self._group()
         self._queue.arrive()
         return self.__dict__.copy()
 
@@ -251,20 +265,51 @@ class Evaluator:
         if must_move(predictions, truth, more, self._plan):
             self._add(predictions, truth, more, to_plain(ids))
             return
-        job = count_on_device(cast("Predictions", predictions), truth, more, self._plan)
+        kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
+        waits = ids is None and self._may_wait(kind)
+        plan = self._plan if waits else replace(self._plan, groups=False, hits=None)
+        job = count_on_device(cast("Predictions", predictions), truth, more, plan)
         tensors = {**job.tensors, **({"ids": ids} if isinstance(ids, Tensor) else {})}
         names = None if isinstance(ids, Tensor) else ids
-        kind: Kind = "logits" if isinstance(predictions, Logits) else "scores"
 
         def take(arrays: Arrays) -> None:  # must not hold the scores, which fill the device
-            counted = job.counted(arrays) if ids is None and self._may_wait(kind) else None
+            counted = job.counted(arrays) if waits else None
             if counted is not None:
                 self.sums.add_counted(counted)
                 return
             judged_now, targets, rest = job.batch(arrays)
             self._judge(judged_now, targets, rest, arrays.get("ids", names))
 
-        self._queue.put(self._updates - 1, Copies.of(tensors), take)
+        if job.kept is None:
+            self._queue.put(self._updates - 1, Copies.of(tensors), take)
+            return
+        self._kept.append((self._updates - 1, job.kept, take))
+        self._kept_bytes += job.kept.bytes
+        if self._kept_bytes > KEPT_BYTES:
+            self._group()
+
+    def _group(self) -> None:
+        """Group the lists of all batches whose counts are on the device, and copy the different
+        ones; a batch that is wrong or special is copied whole, and judged alone."""
+        waiting, self._kept, self._kept_bytes = self._kept, [], 0
+        kinds: dict[object, list[_Kept]] = {}
+        for entry in waiting:
+            kinds.setdefault(entry[1].kind, []).append(entry)
+        for entries in kinds.values():
+            sound, lists = self._add_up([kept for _, kept, _ in entries])
+            done = lists is not None and self.sums.add_grouped(lists)
+            for (number, kept, take), is_sound in zip(entries, sound, strict=True):
+                if not (done and is_sound):
+                    self._queue.put(number, Copies.of(kept.tensors), take)
+
+    def _add_up(
+        self, batches: list[KeptBatch]
+    ) -> tuple[list[bool], GroupedLists | CountedTargets | None]:
+        """Return which batches of one kind are sound, and these together."""
+        plan = self._plan
+        if "0/logits" in batches[0].tensors:
+            return add_up(batches, plan.hits or (), self.sums.profile.convention.ties)
+        return group_lists(batches, cast("int", plan.depth))
 
     def _may_wait(self, kind: Kind) -> bool:
         """Return whether batches can be judged together: no list is compared with earlier ones."""
