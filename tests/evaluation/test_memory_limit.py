@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from rectitude.errors import (
     DuplicateItems,
     NothingToEvaluate,
     RectitudeError,
+    UnreadableFile,
     UnwritableFile,
 )
 from rectitude.evaluation import inputs
@@ -116,9 +118,9 @@ def note_finished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def note(name: str) -> None:
         finish = getattr(Scratch, name)
 
-        def finish_and_note(*given: object) -> None:
+        def finish_and_note(*given: object) -> object:
             finished.append(name)
-            finish(*given)
+            return finish(*given)
 
         monkeypatch.setattr(Scratch, name, finish_and_note)
 
@@ -138,6 +140,35 @@ def test_nothing_is_reused_that_may_have_changed(changed: str, files: Path) -> N
     given = "shuffled.parquet", "truth.parquet", metric
     limit = 500 if changed == "memory" else 400
     assert rt.evaluate(*given, memory=limit) == rt.evaluate(*given)
+    assert list(Path("scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["removed", "cut", "changed"])
+def test_what_was_damaged_since_a_run_was_killed_is_made_again(how: str, files: Path) -> None:
+    """One file of every folder: rows, notes about pieces, and states of parts."""
+    in_memory = rt.evaluate("shuffled.parquet", "truth.parquet", "mrr")
+    kill_after(11, "shuffled.parquet")
+    shutil.copytree("scratch", "kept")
+    folders = {path.parent: path for path in Path("scratch/").glob("*/**/0*") if path.is_file()}
+    assert len(folders) > 8
+    for path in folders.values():
+        shutil.rmtree("scratch")
+        shutil.copytree("kept", "scratch")
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 255
+        path.write_bytes(content[: len(content) // 2] if how == "cut" else content)
+        if how == "removed":
+            path.unlink()
+        assert rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400) == in_memory
+
+
+def test_temporary_files_that_vanish_during_an_evaluation_are_an_error(files: Path) -> None:
+    def clean(done: int, of: int) -> None:
+        for path in Path("scratch").glob("*/truth/0*"):
+            shutil.rmtree(path)
+
+    with pytest.raises(UnreadableFile, match=r"has 0 of [0-9] temporary files"):
+        rt.evaluate("shuffled.parquet", "truth.parquet", "mrr", memory=400, progress=clean)
     assert list(Path("scratch").iterdir()) == []
 
 

@@ -9,6 +9,7 @@ temporary files and the states of parts that it had finished.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -141,6 +142,8 @@ class Partitions:
     parts: int
     """how many parts there are, or nearly so if parts are ranges of rows"""
     _progress: _Progress = field(init=False, repr=False)
+    _files: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    """how many temporary files were written to each folder"""
 
     @property
     def target(self) -> int:
@@ -311,18 +314,21 @@ class Partitions:
         template: Table | None = None
         reader = self.tables[side]
         for number, piece in enumerate(reader.parts(self.target)):
-            sample = self.scratch.find_piece(side, number)
-            table = reader.build(piece) if sample is None or template is None else template
-            if sample is None:
-                sample = _sample(table)
-                self._write_piece(side, number, table, sample)
+            found = self.scratch.find_piece(side, number)
+            table = reader.build(piece) if found is None or template is None else template
+            sample, folders = found or self._write_piece(side, number, table)
+            self._files.update(folders)
             template = _join_templates(template, replace(table, frame=sample))
         if template is None:  # a file without rows
             template = reader.build(reader.source)
         return template
 
-    def _write_piece(self, side: Side, number: int, table: Table, sample: pl.DataFrame) -> None:
-        """Write the rows of a piece of a table by part, and then note that it is complete."""
+    def _write_piece(
+        self, side: Side, number: int, table: Table
+    ) -> tuple[pl.DataFrame, Sequence[str]]:
+        """Write the rows of a piece of a table by part, and then note that it is complete. Return a
+        few of its rows, and the folders that its files are in."""
+        written = []
         role = self.roles[side]
         frames: dict[str, pl.DataFrame] = {side: table.frame}
         if table.handed is not None:
@@ -332,17 +338,20 @@ class Partitions:
             marked = frame.with_columns(part)
             by_part = marked.partition_by(part.name, as_dict=True, include_key=False)
             for (which,), rows in by_part.items():
-                self.scratch.write(name, int(which), number, rows)
+                written.append(self.scratch.write(name, int(which), number, rows))
         if side == "train":
-            self.scratch.write(_KNOWN, 0, number, count_rows(table.frame["item"]))
-        self.scratch.finish_piece(side, number, sample)
+            counts = count_rows(table.frame["item"])
+            written.append(self.scratch.write(_KNOWN, 0, number, counts))
+        sample = _sample(table)
+        folders = self.scratch.finish_piece(side, number, sample, written)
         self._progress.add(table.frame.height)
+        return sample, folders
 
     @cached_property
     def _known(self) -> KnownItems | None:
         """All items of the training data, each once, and how many rows have it."""
         _ = self._templates
-        return KnownItems.of(self.scratch.read(_KNOWN, 0))
+        return KnownItems.of(self._read(_KNOWN, 0))
 
     @cached_property
     def _users(self) -> pl.Series | None:
@@ -358,6 +367,10 @@ class Partitions:
         frame = pl.DataFrame([self._users, part])
         by_part = frame.partition_by("part", as_dict=True, maintain_order=True)
         return {int(number): rows["list"] for (number,), rows in by_part.items()}
+
+    def _read(self, table: str, part: int) -> list[pl.DataFrame]:
+        """Return the rows of a table that belong to a part, from as many files as were written."""
+        return self.scratch.read(table, part, self._files[self.scratch.folder_of(table, part)])
 
     @cached_property
     def _samples(self) -> dict[str, Table]:
@@ -375,10 +388,10 @@ class Partitions:
         for side, template in self._templates.items():
             if sides is not None and side not in sides:
                 continue
-            frame = _match_types(self.scratch.read(side, part), template.frame.clear())
+            frame = _match_types(self._read(side, part), template.frame.clear())
             handed = template.handed
             if handed is not None:
-                frames = self.scratch.read(f"{side}.handed", part)
+                frames = self._read(f"{side}.handed", part)
                 empty = pl.DataFrame({self.roles[side]: handed.clear()})
                 handed = _match_types(frames, empty)[self.roles[side]]
             tables[side] = replace(template, frame=frame, handed=handed)

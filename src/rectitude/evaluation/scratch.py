@@ -11,12 +11,15 @@ A file whose name has no `.unfinished` is complete: it was renamed once all of i
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import pickle
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +27,14 @@ from pathlib import Path
 import polars as pl
 from filelock import FileLock, Timeout
 
-from rectitude.errors import UnwritableFile
+from rectitude.errors import UnreadableFile, UnwritableFile
 from rectitude.storage import explain_unwritable, remove_file
 
 SETTING = "RECTITUDE_SCRATCH"
 _PREFIX, _LOCK, _UNFINISHED = "rectitude-parts-", ".lock", ".unfinished"
 _PIECES = "pieces"
+_SIGN = 16
+"""the bytes of a checksum"""
 _ATTEMPTS = 3
 """new names to try: nobody else can be using them"""
 
@@ -40,40 +45,73 @@ class Scratch:
 
     folder: Path
 
-    def write(self, table: str, part: int, piece: int, rows: pl.DataFrame) -> None:
-        """Write some rows of a table that belong to a part. They count once the piece of the table
-        that they come from is complete."""
+    def write(self, table: str, part: int, piece: int, rows: pl.DataFrame) -> Path:
+        """Write some rows of a table that belong to a part; return the file. They count once the
+        piece of the table that they come from is complete."""
         path = self._piece(table, f"{part:05d}", piece)
         with explain_unwritable(path, path):
             path.parent.mkdir(parents=True, exist_ok=True)
             rows.write_ipc(path, compression="uncompressed")
+        return path
 
-    def read(self, table: str, part: int) -> list[pl.DataFrame]:
-        """Return the rows of a table that belong to a part, in the order they were written."""
-        folder = self.folder / table / f"{part:05d}"
-        return [pl.read_ipc(path) for path in sorted(folder.glob("*.arrow"))]
+    def read(self, table: str, part: int, files: int | None = None) -> list[pl.DataFrame]:
+        """Return the rows of a table that belong to a part, in the order they were written, which
+        are in so many files."""
+        folder = self.folder / self.folder_of(table, part)
+        paths = sorted(folder.glob("*.arrow"))
+        if files is not None and len(paths) != files:
+            raise _gone(folder, f"has {len(paths)} of {files} temporary files")
+        try:
+            return [pl.read_ipc(path) for path in paths]
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise _gone(folder, f"has temporary files that cannot be read: {error}") from error
 
-    def finish_piece(self, table: str, piece: int, facts: pl.DataFrame) -> None:
-        """Note that all rows of a piece are written, with a frame that says what they had in
-        common, such as their types."""
+    def finish_piece(
+        self, table: str, piece: int, facts: pl.DataFrame, written: Sequence[Path]
+    ) -> list[str]:
+        """Note that all rows of a piece are written, and to which files, with a frame that says
+        what they had in common, such as their types. Return the folders of the files."""
         path = self._piece(table, _PIECES, piece)
         self._write_complete(path, facts.write_ipc)
+        sums = {self._name(file): _sum_up(file) for file in (*written, path)}
+        listed = json.dumps(sums).encode()
+        self._write_complete(path.with_suffix(".json"), lambda target: target.write_bytes(listed))
+        return [*map(_parent, sums)]
 
-    def find_piece(self, table: str, piece: int) -> pl.DataFrame | None:
-        """Return what was noted about a piece; None if it is not complete."""
+    def find_piece(self, table: str, piece: int) -> tuple[pl.DataFrame, list[str]] | None:
+        """Return what was noted about a piece, and the folders of its files; None if it is not
+        complete, or no longer: temporary folders are cleaned, and disks fail."""
         path = self._piece(table, _PIECES, piece)
-        return pl.read_ipc(path) if path.exists() else None
+        with suppress(OSError, ValueError, pl.exceptions.PolarsError):
+            sums = json.loads(path.with_suffix(".json").read_bytes())
+            if all(_sum_up(self.folder / name) == found for name, found in sums.items()):
+                return pl.read_ipc(path), [*map(_parent, sums)]
+        return None
 
     def keep_state(self, plan: str, part: int, state: object) -> None:
         """Keep the state of a part that was evaluated under a plan."""
-        content = pickle.dumps(state)
-        self._write_complete(self._state(plan, part), lambda target: target.write_bytes(content))
+        content = pickle.dumps((state, _sum_up(self._values(plan, part))))
+        signed = _sign(content) + content
+        self._write_complete(self._state(plan, part), lambda target: target.write_bytes(signed))
 
     def find_state(self, plan: str, part: int) -> object:
-        """Return the state of a part that was kept; None if there is none."""
+        """Return the state of a part that was kept; None if there is none, or if it or the values
+        that belong to it are damaged."""
         path = self._state(plan, part)
+        signed = path.read_bytes() if path.exists() else b""
+        sign, content = signed[:_SIGN], signed[_SIGN:]
+        if sign != _sign(content):
+            return None
         # Only this user can write into the folder, see `_is_own`, and only `keep_state` does.
-        return pickle.loads(path.read_bytes()) if path.exists() else None  # noqa: S301
+        state, found = pickle.loads(content)  # noqa: S301
+        return state if found == _sum_up(self._values(plan, part)) else None
+
+    def folder_of(self, table: str, part: int) -> str:
+        """Return the name of the folder of the rows of a table that belong to a part."""
+        return f"{table}/{part:05d}"
+
+    def _name(self, file: Path) -> str:
+        return file.relative_to(self.folder).as_posix()
 
     def write_values(self, plan: str, part: int, values: pl.DataFrame) -> None:
         """Write the values per list of a part that was evaluated under a plan. They count once its
@@ -103,6 +141,27 @@ class Scratch:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(unfinished)
             unfinished.replace(path)
+
+
+def _sum_up(path: Path) -> int:
+    """Return the checksum of a file; -1 if there is none."""
+    return zlib.crc32(path.read_bytes()) if path.exists() else -1
+
+
+def _sign(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_SIGN).digest()
+
+
+def _parent(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _gone(folder: Path, what: str) -> UnreadableFile:
+    return UnreadableFile(
+        f"{folder} {what}.",
+        "that nothing changes temporary files while they are used.",
+        f"evaluate again; {SETTING}=FOLDER in the environment names a folder that is not cleaned.",
+    )
 
 
 @contextmanager

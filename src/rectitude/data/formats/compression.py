@@ -10,7 +10,8 @@ import gzip
 import importlib
 import io
 import lzma
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -40,8 +41,15 @@ _BLOCK = 1 << 17
 
 def decompress(path: Path, compression: str) -> bytes:
     """Return the content of a compressed file."""
-    try:
+    with _name_damage(path, compression):
         return _UNPACK[compression](path)
+
+
+@contextmanager
+def _name_damage(path: Path, compression: str) -> Iterator[None]:
+    """Turn what decompressors raise into one kind of error."""
+    try:
+        yield
     except RectitudeError:
         raise
     except (*DAMAGED, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -64,7 +72,8 @@ def _read_lz4(path: Path) -> bytes:
 
 def decompress_lz4(content: BinaryIO, size: int, path: Path) -> bytes:
     """Return the content of a file that was compressed with lz4 twice, and decompressed once."""
-    with _import_compressor("lz4", path, "open")(content) as stream:
+    opener = _import_compressor("lz4", path, "open")
+    with _name_damage(path, "lz4"), opener(content) as stream:
         return read_within(stream, size, str(path))
 
 

@@ -23,7 +23,7 @@ from rectitude.data.formats.file import (
 from rectitude.data.formats.fit import require_plain
 from rectitude.data.formats.separated import Rest, Text, parse
 from rectitude.data.table import Source
-from rectitude.errors import BadGrades, BadTable
+from rectitude.errors import BadGrades, BadTable, UnreadableFile
 from rectitude.storage import Write
 
 RUN = ("qid", "Q0", "docno", "rank", "score", "tag")
@@ -45,6 +45,10 @@ LAYOUTS = {
 def read_trec(file: File, want: WantedColumns) -> Source:
     """Read a run for predictions, otherwise qrels."""
     names = RUN if want.what == "predictions" else QRELS
+    if not any(line.strip() for line in file.start):
+        raise UnreadableFile(
+            f"{file.path} contains only blank lines.", LAYOUTS[names], "write or download it again."
+        )
     _refuse_other_kind(file, names)
     rest: Rest = "ignored" if names == RUN else "refused"  # remarks may follow the tag
     text = _split_fields(file, names, rest)
