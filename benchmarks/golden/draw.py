@@ -44,7 +44,10 @@ RATINGS = ("plain", "grades", "outside")
 def draw(family: str, kind: str, seed: int, number: int) -> Fixture:
     """Draw one input."""
     name = f"{family}-{kind}-s{seed}-{number}"
-    fixture = _FAMILIES[family](name, kind, Random(name))
+    random = Random(name)
+    fixture = _FAMILIES[family](name, kind, random)
+    while not _can_be_evaluated(fixture):
+        fixture = _FAMILIES[family](name, kind, random)
     if family in _LOWEST_CLUSTER:
         _add_attributes(fixture, Random(f"{name}-attributes"))
     return fixture
@@ -56,6 +59,19 @@ def kinds(family: str) -> tuple[str, ...]:
         "lists": LISTS, "scores": SCORES, "groups": GROUPS, "runs": RUNS, "subtopics": SUBTOPICS,
         "ratings": RATINGS, "interactions": INTERACTIONS,
     }[family]  # fmt: skip
+
+
+def _can_be_evaluated(fixture: Fixture) -> bool:
+    """Return whether a user of the truth has a list, be it empty.
+
+    Without any, rectitude refuses to evaluate under every profile: most likely, ids do not match.
+    """
+    if "recommendations" not in fixture.tables:
+        return True
+    handed = {user for (user,) in fixture.rows("recommendations", "user")}
+    if "users" in fixture.tables:
+        handed |= {user for user, has in fixture.rows("users", "user", "has_list") if has}
+    return any(user in handed for (user,) in fixture.rows("truth", "user"))
 
 
 _LOWEST_CLUSTER = {"lists": 0, "scores": 1}

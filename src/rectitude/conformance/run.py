@@ -232,7 +232,7 @@ def compare(
     for name in names:
         tolerance = case.tolerance_of(name)
         if name in case.expected:
-            error = evaluation.failures.get(evaluation.find_name(name))
+            error = _error_of(evaluation, name)
             got = None if error else _value_or_none(evaluation.result(name).value)
             cause = REFUSED if isinstance(error, NothingToEvaluate) else ""
             yield Agreement(case.path.stem, name, "", case.expected[name], got, tolerance, cause)
@@ -241,9 +241,15 @@ def compare(
             yield Agreement(case.path.stem, name, user, expected, got, tolerance)
 
 
+def _error_of(evaluation: Evaluation, name: str) -> RectitudeError | None:
+    """Return why there is no value; an evaluation that failed as a whole goes by the names of the
+    case."""
+    errors = evaluation.failures
+    return errors.get(name) or errors.get(evaluation.find_name(name))
+
+
 def _user_value(evaluation: Evaluation, name: str, row: int | None) -> float | None:
-    failed = evaluation.find_name(name) in evaluation.failures
-    values = None if failed else evaluation.result(name).values
+    values = None if _error_of(evaluation, name) else evaluation.result(name).values
     return None if values is None or row is None else _value_or_none(float(values[row]))
 
 
