@@ -69,43 +69,18 @@ def evaluate(
     default. `progress` is True for a bar, or a function that is called with the rows done and their
     total. `actors`, a number or `Actors`, lets actors of Ray rank the users of a pair or model.
     """
-    _require_options(batch_size, actors, step)
     evaluator = Evaluator(metrics, convention, intervals=intervals)
     more = {"train": train, "seen": seen, "items": items}
     shown = nullcontext(lambda *_: None) if progress in (None, False) else report_to(progress)
     with torch.inference_mode(), _evaluation_mode(model), shown as report:
-        how = _How(batch_size, report, Actors(actors) if isinstance(actors, int) else actors)
+        how = _How.of(batch_size, report, actors, step)
         if isinstance(model, (tuple, list, Embeddings)):
-            _refuse_device(device)
-            _add_embeddings(evaluator, _open_embeddings(model), data, truth, more, how)
+            _add_embeddings(evaluator, _open_embeddings(model, device), data, truth, more, how)
         elif step is None and _are_ids(data):
             _add_users(evaluator, model, data, truth, more, device, how)
         else:
             _add_loader(evaluator, model, data, truth, more, step, device, how)
         return evaluator.compute()
-
-
-def _require_options(batch_size: object, actors: object, step: object) -> None:
-    """Raise an error for options that are not what they should be."""
-    for name, value in {"batch_size": batch_size, "actors": actors}.items():
-        whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
-        if not (whole or value is None or (name == "actors" and isinstance(value, Actors))):
-            more = ", or Actors" if name == "actors" else ""
-            raise BadArgument(f"{name} is {value!r}.", f"a whole number of at least 1{more}.")
-    if step is not None and not callable(step):
-        raise BadArgument(
-            f"step is of type {type(step).__name__}.", "a function of the model and a batch."
-        )
-
-
-def _refuse_device(device: object) -> None:
-    """Raise an error for a device beside vectors, which are somewhere already."""
-    if device is not None:
-        raise BadArgument(
-            f"device={device!r} is given beside vectors.",
-            "vectors that are on the device where they are to be multiplied.",
-            "move them: vectors.to(device).",
-        )
 
 
 class _How(NamedTuple):
@@ -114,6 +89,24 @@ class _How(NamedTuple):
     size: int | None
     report: Callable[[int, int], None]
     crew: Actors | None
+
+    @staticmethod
+    def of(
+        size: int | None, report: Callable[[int, int], None], actors: object, step: object
+    ) -> _How:
+        """Return how rows are added; raise an error for options that are not what they should
+        be."""
+        for name, value in {"batch_size": size, "actors": actors}.items():
+            whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
+            if not (whole or value is None or (name == "actors" and isinstance(value, Actors))):
+                more = ", or Actors" if name == "actors" else ""
+                raise BadArgument(f"{name} is {value!r}.", f"a whole number of at least 1{more}.")
+        if step is not None and not callable(step):
+            raise BadArgument(
+                f"step is of type {type(step).__name__}.", "a function of the model and a batch."
+            )
+        crew = Actors(actors) if isinstance(actors, int) else cast("Actors | None", actors)
+        return _How(size, report, crew)
 
 
 @contextmanager
@@ -129,7 +122,13 @@ def _evaluation_mode(model: object) -> Iterator[None]:
             cast("Module", model).train()
 
 
-def _open_embeddings(given: Embeddings | tuple[Any, ...] | list[Any]) -> Embeddings:
+def _open_embeddings(given: Embeddings | tuple[Any, ...] | list[Any], device: object) -> Embeddings:
+    if device is not None:  # they are somewhere already
+        raise BadArgument(
+            f"device={device!r} is given beside vectors.",
+            "vectors that are on the device where they are to be multiplied.",
+            "move them: vectors.to(device).",
+        )
     if isinstance(given, Embeddings):
         return given
     if len(given) != 2:
