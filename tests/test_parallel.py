@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from rectitude.errors import BadArgument
-from rectitude.parallel import Once, in_blocks, run_tasks, thread_count
+from rectitude.parallel import Once, in_blocks, load_ahead, run_tasks, thread_count
 
 
 @pytest.fixture(params=["1", "2", "5"], autouse=True)
@@ -223,3 +223,24 @@ def test_a_number_of_threads_that_is_none_is_an_error(
     monkeypatch.setenv("RECTITUDE_THREADS", setting)
     with pytest.raises(BadArgument, match=f"RECTITUDE_THREADS is '{setting}'"):
         thread_count()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_what_is_loaded_ahead_comes_in_order(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECTITUDE_THREADS", threads)
+    loaded: list[int] = []
+
+    def load(item: int) -> int:
+        if item == 5:
+            raise ValueError("five")
+        loaded.append(item)
+        return 10 * item
+
+    assert [*load_ahead(load, range(4))] == [0, 10, 20, 30]
+    loaded.clear()
+    found = load_ahead(load, range(9))
+    assert next(found) == 0
+    found.close()
+    assert loaded == ([0] if threads == "1" else [0, 1])
+    with pytest.raises(ValueError, match="five"):
+        [*load_ahead(load, range(9))]

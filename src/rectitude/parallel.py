@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache, partial
@@ -23,6 +23,7 @@ from rectitude.errors import BadArgument, ForkedProcess
 from rectitude.forks import PolarsThreads
 
 Task = Callable[[], object]
+Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
@@ -85,6 +86,22 @@ def _run_shared(tasks: Sequence[Task], threads: int, shared_tasks: list[_Tasks])
             shared_tasks.remove(pending)
     if pending.failed:
         raise pending.failed[min(pending.failed)]
+
+
+def load_ahead(load: Callable[[Item], Made], items: Sequence[Item]) -> Generator[Made]:
+    """Yield what `load` returns for each item, in order. While the caller uses one, a thread of its
+    own loads the next. Close the iterator to wait for that thread."""
+    if thread_count() == 1 or not items:
+        yield from map(load, items)
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="rectitude-next") as pool:
+        waiting = pool.submit(load, items[0])
+        for following in items[1:]:
+            loaded = waiting.result()
+            waiting = pool.submit(load, following)
+            yield loaded
+            del loaded
+        yield waiting.result()
 
 
 _UNKNOWN = -1

@@ -42,7 +42,7 @@ DRAWN: Mapping[str, st.SearchStrategy[Any]] = {
     "least": st.integers(0, 4), "repeats": st.integers(1, 3), "folds": st.integers(1, 3),
     "shown": st.none() | LENGTH, "span": LENGTH, "stride": st.none() | LENGTH,
     "start": st.none() | MOMENT, "t": MOMENT, "end": st.none() | MOMENT, "within": WITHIN,
-    "delta_in": st.none() | LENGTH, "delta_out": st.none() | LENGTH,
+    "delta_in": st.none() | LENGTH, "delta_out": st.none() | LENGTH, "first": st.none() | LENGTH,
     "min_before": st.integers(1, 2), "min_after": st.integers(1, 2),
 }  # fmt: skip
 SPECIAL: Mapping[tuple[str, str], st.SearchStrategy[Any]] = {

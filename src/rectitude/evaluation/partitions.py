@@ -10,8 +10,8 @@ temporary files and the states of parts that it had finished.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -48,7 +48,9 @@ from rectitude.evaluation.scratch import Scratch, open_scratch
 from rectitude.evaluation.state import KeptValues
 from rectitude.evaluation.unchanged import identify_inputs, identify_plan
 from rectitude.evaluation.written import tabulate_kept, write_tables
+from rectitude.judge.align import load_kernels
 from rectitude.memory import in_units
+from rectitude.parallel import load_ahead
 
 _KNOWN = "train.items"
 """the temporary table with the items of the training data"""
@@ -80,8 +82,8 @@ def _can_cut(given: RawInputs) -> bool:
     return users is None or (given.list_key == "user" and users.dtype != pl.Object)
 
 
-_PART_BYTES = 2 * ROW_BYTES
-"""what a row of a part takes while the next piece is read"""
+_PART_BYTES = 3 * ROW_BYTES
+"""what a row of a part takes, and one of the next part, which is read meanwhile"""
 
 
 def count_parts(rows: int, limit: int) -> int:
@@ -168,11 +170,14 @@ class Partitions:
         known = None if "train" in whole else self._known
         plan = self._settle_slices(plan, whole, known)
         total: PartState | None = None
-        for part in range(self.cut.parts):
-            state = self._evaluate_part(plan, part, whole, known)
-            if state is not None:
-                total = state if total is None else total + state
-                require_few_values(plan.slicings, total.state.slices)
+        _ = self._samples, self._users_by_part  # before threads need them
+        load_kernels(self.rows)
+        with closing(load_ahead(self._find_part(plan), range(self.cut.parts))) as parts:
+            for part in parts:
+                state = self._evaluate_part(plan, part, whole, known)
+                if state is not None:
+                    total = state if total is None else total + state
+                    require_few_values(plan.slicings, total.state.slices)
         evaluation = finish(plan, self.given, total, whole, self)
         if plan.per_list is not None:
             tables = self.scratch.scan_values(identify_plan(plan), self.cut.parts)
@@ -199,25 +204,36 @@ class Partitions:
 
         return settle_slices(plan, open_tables({}), load, whole)
 
+    def _find_part(self, plan: Plan) -> Callable[[int], _Part]:
+        """Return a function that returns the rows of a part, or its state if a killed run left
+        it."""
+        name = identify_plan(plan)
+
+        def find(number: int) -> _Part:
+            left = self.scratch.find_state(name, number)
+            if isinstance(left, _Finished):
+                return _Part(number, {}, left)
+            return _Part(number, self._load(number), None)
+
+        return find
+
     def _evaluate_part(
-        self, plan: Plan, part: int, whole: Mapping[str, Table], known: KnownItems | None
+        self, plan: Plan, part: _Part, whole: Mapping[str, Table], known: KnownItems | None
     ) -> PartState | None:
         """Return the state of a part, which a killed run may have left; None if it has no rows."""
-        name = identify_plan(plan)
-        left = self.scratch.find_state(name, part)
-        if isinstance(left, _Finished):
-            self._progress.add(left.rows)
-            return left.state
-        tables = {**self._load(part), **whole}
+        if part.left is not None:
+            self._progress.add(part.left.rows)
+            return part.left.state
+        tables, name = {**part.tables, **whole}, identify_plan(plan)
         rows = sum(tables[side].frame.height for side in self.roles)
         state = None
-        if rows or part in self._users_by_part:
+        if rows or part.number in self._users_by_part:
             given = replace(self.given, ready=tables, samples=self._samples)
             with self._name_part():
                 state = evaluate_part(plan, given, known)
         if state is not None and plan.per_list is not None:
-            state = self._put_values_aside(plan, name, part, state)
-        self.scratch.keep_state(name, part, _Finished(state, rows))
+            state = self._put_values_aside(plan, name, part.number, state)
+        self.scratch.keep_state(name, part.number, _Finished(state, rows))
         self._progress.add(rows)
         return state
 
@@ -413,6 +429,15 @@ class _Finished:
 
     state: PartState | None
     rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of a part, or what is left of it."""
+
+    number: int
+    tables: Mapping[str, Table]
+    left: _Finished | None
 
 
 @dataclass

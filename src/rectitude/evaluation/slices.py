@@ -248,7 +248,7 @@ def _evaluations(plan: Plan, axes: Sequence[Axis], tables: Inputs) -> dict[str, 
     state = measure_whole(plan, batch, tables)
     evaluations = {"all": _make_evaluation(plan, state, batch)}
     slicing = slicing_of(axes, tables, _require_aligned(batch))
-    ledger, of_lists = state.ledger, slicing.of == "lists"
+    ledger, of_lists = evaluations["all"].ledger, slicing.of == "lists"
     _count_slices(slicing, batch.size if of_lists else tables.truth.frame.height, ledger)
     for name, members in zip(slicing.labels, slicing.members, strict=True):
         if not len(members):

@@ -266,6 +266,12 @@ _EVALUATED = ("predictions", "truth", "handed")
 _PEOPLE = ("train", "seen", "users")
 
 
+def load_kernels(rows: int) -> None:
+    """Load the kernels if they pay off for so many rows, even if these come in small parts."""
+    if should_compile(rows):
+        kernel(match_kernel)
+
+
 def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
     """Code all ids, find all lists, and group the rows of predictions and truth by list."""
     aligned = _align_by_number(sources)
@@ -273,8 +279,7 @@ def align_inputs(sources: Inputs, exact_items: bool) -> Aligned:
         return aligned
     require_polars()
     tables = sources.tables()
-    if should_compile(sum(table.frame.height for table in tables.values())):
-        kernel(match_kernel)  # loaded once for the whole evaluation, even if parts of it are small
+    load_kernels(sum(table.frame.height for table in tables.values()))
     lists = {
         side: key_runs(tables[side], "list")
         for side in _LISTED
