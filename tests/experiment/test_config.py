@@ -138,8 +138,14 @@ def test_tuning_needs_a_validation_part_and_parameters_that_exist(tmp_path: Path
         f"line {line_of(wrong, 'space =')}: model 'popularity' has no parameter 'weight'"
         in said(tmp_path, wrong)
     )
-    range_ = text.replace("['binary', 'count']", "{ low = 3, high = 1 }")
-    assert "low below high" in said(tmp_path, range_)
+    for range_, expected in {
+        "low = 3, high = 1": "low below high",
+        "low = 3, high = inf": "a range of finite numbers",
+        "low = 1, high = 3, step = 0": "a step above 0 that fits into the range",
+        "low = 1, high = 3, step = 7": "a step above 0 that fits into the range",
+    }.items():
+        ranged = text.replace("['binary', 'count']", f"{{ {range_} }}")
+        assert expected in said(tmp_path, ranged)
 
 
 def test_yaml_works_like_toml_and_errors_have_lines_too(tmp_path: Path) -> None:

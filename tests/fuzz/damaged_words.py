@@ -89,11 +89,13 @@ def damage_words(chance: Random, words: list[str], options: list[str]) -> tuple[
     if what == "wrong" and known:
         option = chance.choice(known)
         certain = not LISTING & {*words} and (words[0], option) != ("split", "--output")
-        by_row = (
-            option == "--list-key" and "letor/numbers.txt" in words
-        )  # whatever lists are called
-        certain = certain and not by_row
-        return [*words, option, chance.choice(WRONG[option])], Damage(f"words: {option}", certain)
+        unnamed = option == "--list-key" and any(
+            name in word for word in words for name in ("letor/numbers.txt", "movielens")
+        )  # lists in files without a header may be called whatever one likes
+        value = chance.choice(WRONG[option])
+        several = words[:2] == ["profiles", "diff"] and value == "ndcg@{2,3}"  # as it may be there
+        certain = certain and not unnamed and not several
+        return [*words, option, value], Damage(f"words: {option}", certain)
     if what == "unknown":
         name = chance.choice(("--nope", "-Z", "--\x1b[31m", "--metrix", "--truht", "---", "--=x"))
         return [*words, name], Damage("words: unknown option", True)

@@ -191,3 +191,45 @@ def test_a_score_that_is_nan_is_reported() -> None:
     users[3, 0] = float("nan")
     with pytest.raises(BadScores):
         evaluate((users, items), None, padded(3, 1), METRICS)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["a"] * USERS, "of type str"),
+        ([0, None, *range(2, USERS)], "of type NoneType and int"),
+        (np.arange(USERS) / 2, "of type float64"),
+        ([2**70, *range(1, USERS)], "whole numbers"),
+    ],
+)
+def test_a_model_is_called_with_whole_numbers_only(ids: object, message: str) -> None:
+    with pytest.raises(BadIds, match=message):
+        evaluate(lambda users: torch.zeros(len(users), ITEMS), ids, {0: [1]}, METRICS)
+
+
+def test_missing_ids_of_vectors_are_counted() -> None:
+    with pytest.raises(BadIds, match=f"1 of {USERS} ids are missing"):
+        evaluate(vectors(), [0, None, *range(2, USERS)], {0: [1]}, METRICS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": "7"}, "batch_size is '7'"),
+        ({"batch_size": 1.5}, "batch_size is 1.5"),
+        ({"batch_size": True}, "batch_size is True"),
+        ({"actors": 0}, "actors is 0"),
+        ({"actors": "two"}, "actors is 'two'"),
+        ({"step": 3}, "step is of type int"),
+        ({"device": "cpu"}, "device='cpu' is given beside vectors"),
+    ],
+)
+def test_options_that_are_wrong_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadArgument, match=message):
+        evaluate(vectors(), None, padded(3, 1), METRICS, **options)
+
+
+def test_a_device_that_does_not_exist_is_named() -> None:
+    model = torch.nn.Embedding(USERS, ITEMS)
+    with pytest.raises(BadArgument, match="device is 'nope'"):
+        evaluate(model, torch.arange(USERS), padded(3, 1), METRICS, device="nope")

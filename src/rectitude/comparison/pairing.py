@@ -223,14 +223,19 @@ def cube(runs: Runs, metrics: Sequence[str]) -> tuple[pl.Series, Floats]:
     return users, values
 
 
+_LARGEST = 1e145
+"""the largest value whose square, and that of a difference, can be added up"""
+
+
 def _require_finite(values: Floats, runs: Runs, metrics: Sequence[str]) -> None:
-    infinite = np.argwhere(np.isinf(values))
-    if len(infinite):
-        model, _, _, column = infinite[0].tolist()
+    wrong = np.argwhere(np.abs(values) > _LARGEST)
+    if len(wrong):
+        model, _, _, column = first = wrong[0].tolist()
+        about = "infinite" if np.isinf(values[*first]) else f"above {_LARGEST:g}"
         raise UndefinedValue(
-            f"{len(infinite):,} values are infinite; the first is {metrics[column]} of "
+            f"{len(wrong):,} values are {about}; the first is {metrics[column]} of "
             f"{[*runs][model]}.",
-            "a finite value for every user.",
+            "a finite value for every user, whose square is finite, too.",
         )
 
 

@@ -5,6 +5,7 @@ The docstrings below the keys become descriptions in the JSON schema, which edit
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -113,6 +114,10 @@ class SearchRange(DataTable):
     def _check_range(self) -> SearchRange:
         if not self.low < self.high:
             raise ValueError(f"a range with low below high, not {self.low} to {self.high}")
+        if max(abs(self.low), abs(self.high)) == math.inf:
+            raise ValueError(f"a range of finite numbers, not {self.low} to {self.high}")
+        if self.step is not None and not 0 < self.step <= self.high - self.low:
+            raise ValueError(f"a step above 0 that fits into the range, not {self.step}")
         if self.scale == "log" and (self.low <= 0 or self.step is not None):
             raise ValueError("a range with low above 0 and no step, because scale is log")
         return self

@@ -73,9 +73,9 @@ def evaluate(
     more = {"train": train, "seen": seen, "items": items}
     shown = nullcontext(lambda *_: None) if progress in (None, False) else report_to(progress)
     with torch.inference_mode(), _evaluation_mode(model), shown as report:
-        how = _How(batch_size, report, Actors(actors) if isinstance(actors, int) else actors)
+        how = _How.of(batch_size, report, actors, step)
         if isinstance(model, (tuple, list, Embeddings)):
-            _add_embeddings(evaluator, _open_embeddings(model), data, truth, more, how)
+            _add_embeddings(evaluator, _open_embeddings(model, device), data, truth, more, how)
         elif step is None and _are_ids(data):
             _add_users(evaluator, model, data, truth, more, device, how)
         else:
@@ -89,6 +89,24 @@ class _How(NamedTuple):
     size: int | None
     report: Callable[[int, int], None]
     crew: Actors | None
+
+    @staticmethod
+    def of(
+        size: int | None, report: Callable[[int, int], None], actors: object, step: object
+    ) -> _How:
+        """Return how rows are added; raise an error for options that are not what they should
+        be."""
+        for name, value in {"batch_size": size, "actors": actors}.items():
+            whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
+            if not (whole or value is None or (name == "actors" and isinstance(value, Actors))):
+                more = ", or Actors" if name == "actors" else ""
+                raise BadArgument(f"{name} is {value!r}.", f"a whole number of at least 1{more}.")
+        if step is not None and not callable(step):
+            raise BadArgument(
+                f"step is of type {type(step).__name__}.", "a function of the model and a batch."
+            )
+        crew = Actors(actors) if isinstance(actors, int) else cast("Actors | None", actors)
+        return _How(size, report, crew)
 
 
 @contextmanager
@@ -104,7 +122,13 @@ def _evaluation_mode(model: object) -> Iterator[None]:
             cast("Module", model).train()
 
 
-def _open_embeddings(given: Embeddings | tuple[Any, ...] | list[Any]) -> Embeddings:
+def _open_embeddings(given: Embeddings | tuple[Any, ...] | list[Any], device: object) -> Embeddings:
+    if device is not None:  # they are somewhere already
+        raise BadArgument(
+            f"device={device!r} is given beside vectors.",
+            "vectors that are on the device where they are to be multiplied.",
+            "move them: vectors.to(device).",
+        )
     if isinstance(given, Embeddings):
         return given
     if len(given) != 2:
@@ -160,9 +184,25 @@ def _add_users(
     how: _How,
 ) -> None:
     ranks, where = OfModel(_require_callable(model)), _device_of(model, device)
-    numbers = ids if isinstance(ids, Tensor) else torch.as_tensor(np.asarray(ids))
+    numbers = _number_users(ids)
     rows = _Rows(len(numbers), numbers, truth, more)
     _add_rows(evaluator, ranks, numbers, rows, how, where)
+
+
+def _number_users(ids: object) -> Tensor:
+    """Return the ids of users as the tensor that a model is called with."""
+    if isinstance(ids, Tensor):
+        return ids
+    numbers = np.asarray(ids)
+    if numbers.dtype.kind not in "iu":
+        kinds = {type(one).__name__ for one in cast("Any", ids)} or {str(numbers.dtype)}
+        raise BadIds(
+            f"the ids of users are of type {' and '.join(sorted(kinds))}, but a model is called "
+            "with a tensor of whole numbers.",
+            "whole numbers.",
+            "number the users, or pass a loader whose batches are what the model takes.",
+        )
+    return torch.as_tensor(numbers.astype(np.int64))
 
 
 def _add_rows(
@@ -175,8 +215,6 @@ def _add_rows(
 ) -> None:
     """Add all rows in blocks: in this process, or in actors."""
     size = USUAL_ROWS if how.size is None else how.size
-    if size < 1:
-        raise BadArgument(f"batch_size is {size}.", "a whole number of at least 1.")
     if how.crew is not None:
         spans = (slice(first, min(first + size, rows.size)) for first in range(0, rows.size, size))
         blocks = (Block(inputs[h].cpu(), rows.names(h), rows.arguments(h)) for h in spans)
@@ -210,6 +248,8 @@ class _Rows:
         self.ids = series(np.arange(size) if ids is None else to_plain(ids), "ids")
         if len(self.ids) != size:
             raise BadArgument(f"{len(self.ids)} ids for {size} users.", "one id per user.")
+        if self.ids.null_count():
+            raise BadIds(f"{self.ids.null_count()} of {size} ids are missing.", "an id per user.")
         for name, value in {"truth": truth, **more}.items():
             if isinstance(value, Tensor) and len(value) != size and name != "items":
                 raise BadArgument(
@@ -367,7 +407,11 @@ def _require_callable(model: object) -> Callable[..., Any]:
 def _device_of(model: object, device: object) -> torch.device:
     """Return the device to move batches to: the given one, or the one of the model."""
     if device is not None:
-        return torch.device(cast("Any", device))
+        try:
+            return torch.empty(0, device=cast("Any", device)).device
+        except (RuntimeError, TypeError, ValueError, AssertionError) as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise BadArgument(f"device is {device!r}: {reason}", "a device of torch.") from error
     parameters = model.parameters() if isinstance(model, Module) else iter(())
     first = next(parameters, None)
     return torch.device("cpu") if first is None else first.device
