@@ -160,11 +160,14 @@ def test_a_named_column_that_no_part_has_is_refused(run: Run, parts: tuple[str, 
     assert "has no column 'nope', which was named as the user column" in said.err
 
 
-def test_a_list_key_beside_logits_is_refused(run: Run, shop: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "value"), [("--list-key", "session"), ("--columns", "user=reader")]
+)
+def test_an_option_for_tables_beside_logits_is_refused(
+    run: Run, shop: Path, option: str, value: str
+) -> None:
     np.save(shop / "logits.npy", np.eye(3))
     np.save(shop / "targets.npy", np.arange(3))
-    said = run(
-        "audit", "--logits", "logits.npy", "--targets", "targets.npy", "--list-key", "session"
-    )
+    said = run("audit", "--logits", "logits.npy", "--targets", "targets.npy", option, value)
     assert said.code == 2
-    assert "list_key was given together with logits" in said.err
+    assert f"{option[2:].replace('-', '_')} was given together with logits" in said.err

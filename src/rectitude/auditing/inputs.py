@@ -145,6 +145,7 @@ def _with_targets(
     unsupported = ("validation", "items", "users", "folds", "weights")
     extra = [name for name in unsupported if getattr(handed, name) is not None]
     extra += ["list_key"] if handed.keyed else []
+    extra += ["columns"] if handed.columns else []
     if extra or handed.truth is None:
         raise BadArgument(
             f"{extra[0]} was given together with logits." if extra
