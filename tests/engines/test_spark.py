@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 import rectitude as rt
 from engines.cases import Frames, cases, compare_roads, draw_tables
 from engines.conftest import SPARK
-from rectitude.errors import MissingExtra
+from rectitude.engines.spark import USUAL_PARTS
+from rectitude.errors import MissingExtra, UnreadableFile
 
 pytestmark = [*SPARK, pytest.mark.filterwarnings("ignore")]
 
@@ -27,16 +29,32 @@ def conf(spark: Any) -> Iterator[Any]:
         spark.conf.set(name, setting)
 
 
-@pytest.mark.parametrize("parts", [1, 200])
+@pytest.mark.parametrize("parts", [1, USUAL_PARTS])
 @settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases())
 def test_any_number_of_partitions_gives_what_memory_gives(
     spark: Any, conf: Any, parts: int, case: tuple[Frames, dict[str, Any]]
 ) -> None:
-    conf.set("spark.sql.shuffle.partitions", str(parts))
+    if parts == USUAL_PARTS:
+        conf.unset("spark.sql.shuffle.partitions")  # as in a session that nobody has set up
+    else:
+        conf.set("spark.sql.shuffle.partitions", str(parts))
     conf.set("spark.sql.adaptive.enabled", "false")  # would join the small ones
     frames, options = case
     compare_roads(frames, lambda frame: spark.createDataFrame(frame.to_arrow()), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("", "empty"), ("*.nope", "PATH_NOT_FOUND"), ("lists", "b.parquet")]
+)
+def test_what_spark_cannot_read_is_named(spark: Any, tmp_path: Path, name: str, found: str) -> None:
+    (tmp_path / "lists").mkdir()
+    lists = pl.DataFrame({"user": [1], "item": [1], "score": [1.0]})
+    lists.write_parquet(tmp_path / "lists" / "a.parquet")
+    (tmp_path / "lists" / "b.parquet").write_bytes(b"PAR1 and nothing else")
+    path = str(tmp_path / name) if name == "lists" else name
+    with pytest.raises(UnreadableFile, match=f"Spark cannot read .*{found}"):
+        rt.evaluate(path, spark.createDataFrame(lists.to_arrow()), "mrr", engine="spark")
 
 
 def test_names_of_tables_are_read_by_spark(spark: Any) -> None:

@@ -24,6 +24,7 @@ from rectitude.errors import (
     NothingToEvaluate,
     RectitudeError,
     UnknownName,
+    UnreadableFile,
 )
 
 LISTS = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7], "score": [3.0, 2.0, 1.0]})
@@ -195,6 +196,11 @@ def test_an_ambiguous_column() -> None:
     message = refused(BadTable, ValueError, lists, TRUTH, "mrr")
     assert "ambiguous" in message and "'user_id'" in message and "'uid'" in message
     assert "choose with columns=" in message
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(UnreadableFile, match="cannot be opened: File name too long"):
+        rt.evaluate("a" * 300, TRUTH, "mrr")
 
 
 def test_a_named_column_that_does_not_exist() -> None:

@@ -50,7 +50,7 @@ from rectitude.data.pivots import open_pivot
 from rectitude.data.subtopics import gather_subtopics
 from rectitude.data.table import ATTRIBUTE, Source, Table, What, Wrapped, is_wrapped
 from rectitude.data.values import canonical, require_counts
-from rectitude.errors import BadTable
+from rectitude.errors import BadTable, UnreadableFile
 from rectitude.parallel import require_polars
 
 ACCEPTED = (
@@ -416,7 +416,7 @@ def open_file(path: Path, want: WantedColumns) -> Source:
     from rectitude.data.formats.registry import FORMATS, format_named  # noqa: PLC0415  (files only)
     from rectitude.data.formats.several import match_files  # noqa: PLC0415  (files only)
 
-    if path.is_dir():
+    if _is_folder(path):
         partitions = find_partitions(path)
         partitions = partitions or files_to_read_as(path, want.form)
         if partitions:
@@ -532,3 +532,13 @@ def _split_fields(
         new: f"{chosen['item']}.{name}" for new, name in recognised.items() if new not in outer
     }
     return rename_columns(columns, recognised), {**{name: chosen[name] for name in outer}, **origin}
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a path is a folder. A name that no file can have is an error."""
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise UnreadableFile(
+            f"{path} cannot be opened: {error.strerror}.", advice="check the name."
+        ) from error

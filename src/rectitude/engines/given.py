@@ -59,7 +59,8 @@ def refuse_other(source: object, name: str, engine: str, wanted: str, advice: st
 def refuse_unreadable(path: str, engine: str, error: Exception) -> UnreadableFile:
     """Return the error for a path that an engine cannot read."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    said = next((line for line in lines if "Exception: " in line), lines[0])
+    telling = ("[FAILED_READ_FILE", "Exception: ")
+    said = next((line for words in telling for line in lines if words in line), lines[0])
     return UnreadableFile(
         f"{engine} cannot read {path}: {said.strip():.300}",
         "the path of a file or folder that all its machines see, or for Spark the name of a table.",

@@ -29,7 +29,7 @@ from rectitude.engines.cut import Cut, divide_users, plan_cuts
 from rectitude.engines.given import refuse_other, refuse_unreadable, take_users, unwrap, wrap
 from rectitude.engines.scans import FIELDS, Scans, find_scans, read_spans
 from rectitude.engines.tasks import Outcomes, PartTask, evaluate_moved
-from rectitude.errors import MissingExtra
+from rectitude.errors import MissingExtra, RectitudeError
 from rectitude.evaluation.engines import engine_of
 from rectitude.evaluation.evaluate import EvaluatePlans, columns_for
 from rectitude.evaluation.inputs import RawInputs
@@ -50,6 +50,11 @@ _FORMATS: Mapping[str, Mapping[str, str]] = {
     ".orc": {"format": "orc"},
 }
 """how Spark reads a path with this suffix; other paths are Parquet"""
+
+_NAME = re.compile(r"[^\s/*?\0]+(\.[^\s/*?\0]+)*")
+"""what can be the name of a table; anything else is a path"""
+_UNREAD = re.compile(r"FAILED_READ_FILE\S* [^\n]*?file (\S+?)\.?[\s\"]")
+"""how Spark says that a file cannot be read, among what Java says around it"""
 
 
 @contextmanager
@@ -72,7 +77,10 @@ def open_tables(given: RawInputs, slicings: Slicings) -> Iterator[EvaluatePlans]
     given = replace(given, inputs={**given.inputs, **whole})
     scans = {side: find_scans(frames[side]) for side in readers}
     tables = SparkTables(given, readers, frames, session, scans, take_users(given))
-    yield partial(evaluate_moved, tables=tables)
+    try:
+        yield partial(evaluate_moved, tables=tables)
+    except Exception as error:
+        raise _explain(error) from error
 
 
 @dataclass(frozen=True)
@@ -124,10 +132,7 @@ class SparkTables:
             packed.append(self.session.createDataFrame(rows, _PACKED))
         evaluate = partial(evaluate_partition, cloudpickle.dumps(task.for_workers()))
         together = reduce(lambda one, other: one.union(other), packed).repartition("part")
-        try:
-            returned = together.mapInArrow(evaluate, "outcomes binary").collect()
-        except Exception as error:
-            raise _explain(error) from error
+        returned = together.mapInArrow(evaluate, "outcomes binary").collect()
         # Our own workers wrote these bytes.
         return [pickle.loads(row["outcomes"]) for row in returned]  # noqa: S301
 
@@ -144,7 +149,7 @@ class SparkTables:
     @property
     def parts(self) -> int:
         """The number of parts: Spark's setting for the partitions of a shuffle."""
-        setting = str(self.session.conf.get("spark.sql.shuffle.partitions", ""))
+        setting = str(self.session.conf.get("spark.sql.shuffle.partitions"))
         return int(setting) if setting.isdigit() else USUAL_PARTS
 
 
@@ -261,10 +266,10 @@ def _find_frame(source: object, name: str, session: Any) -> Any:
 
 def _read(path: str, session: Any) -> Any:
     """Return a path, or the name of a table, as a DataFrame."""
-    if "/" not in path and session.catalog.tableExists(path):
-        return session.table(path)
     options = dict(_FORMATS.get(PurePath(path).suffix, {"format": "parquet"}))
     try:
+        if _NAME.fullmatch(path) and session.catalog.tableExists(path):
+            return session.table(path)
         frame = session.read.load(path, **options)
         frame.columns  # Spark Connect looks at files only now  # noqa: B018
     except Exception as error:  # of Spark, or of Java
@@ -297,7 +302,13 @@ def _collect(frame: Any) -> pl.DataFrame:
 
 
 def _explain(error: Exception) -> Exception:
-    """Return an error that says how to set up the workers, if they lack a package."""
+    """Return an error that names a file that cannot be read, or says how to set up the workers if
+    they lack a package."""
+    if isinstance(error, RectitudeError):
+        return error
+    unread = _UNREAD.search(str(error))
+    if unread is not None:
+        return refuse_unreadable(unread[1], "Spark", error)
     missing = re.search(r"No module named '(\w+)", str(error))
     if missing is None:
         return error

@@ -228,10 +228,13 @@ def _size_on_disk(source: object) -> int:
     if not isinstance(source, (str, PathLike)):
         return 0
     path = Path(fspath(source)).expanduser()
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    matches = [path] if path.exists() else match_files(path)
-    return sum(file.stat().st_size for file in matches if file.is_file())
+    try:
+        if path.is_dir():
+            return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        matches = [path] if path.exists() else match_files(path)
+        return sum(file.stat().st_size for file in matches if file.is_file())
+    except OSError:  # such as a name that is too long, which reading it will name
+        return 0
 
 
 class Reach(NamedTuple):

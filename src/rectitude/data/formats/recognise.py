@@ -57,9 +57,9 @@ def _first_match(tests: Mapping[str, Test], file: File, what: What) -> tuple[str
 def holds_bare_numbers(path: Path) -> bool:
     """Whether a file begins with lines of one number each, and so has no ids; a pipe or a device is
     not opened, as it may never give a line."""
-    if not path.is_file():
-        return False
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             start = file.read(_GLANCE)
         numbers = [
